@@ -170,6 +170,7 @@ def test_many_connections_with_much_to_read_share_the_turns_of_their_loop(monkey
         made, turns = _upgraded(100, clock, 1000, loop), list[float]()
         for connection, _, _ in made:
             connection.data_received(bytes(20 * 1024))
+        assert not any(wire.reads for _, _, wire in made)
         while sum(link.pieces for _, link, _ in made) < 100 * 20:
             before = clock[0]
             await asyncio.sleep(0)

@@ -71,6 +71,8 @@ class UpgradedConnection(asyncio.Protocol):
             self._read_on()
 
     def _read_later(self) -> None:
+        """Leave what was received for one of the loop's next turns, and take no more until then."""
+        self._pause(True)
         self._reads_on = True
         self._turns.later(self._loop, self._read_on)
 
