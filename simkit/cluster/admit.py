@@ -99,12 +99,18 @@ class Admitted(Result):
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{html_text(step.plugin)}</td><td><pre>{html_text(_said(step))}</pre></td></tr>"
+            f"<tr>{_CELL}{html_text(step.plugin)}</td>{_CELL}<pre {_PLAIN}>{html_text(_said(step))}</pre></td></tr>"
             for step in self.steps
             if not step.silent
         )
         verdict = "refused" if self.refusals else "admitted"
-        return f"<table><tr><th>plugin</th><th>{verdict}</th></tr>{rows}</table>"
+        heads = "".join(f'<th style="text-align:left">{word}</th>' for word in ("plugin", verdict))
+        return f"<table><tr>{heads}</tr>{rows}</table>"
+
+
+_CELL: Final = '<td style="text-align:left;vertical-align:top">'
+_PLAIN: Final = 'style="margin:0;background:none;text-align:left;white-space:pre-wrap"'
+"""Notebooks align cells of tables to the right, which is for numbers."""
 
 
 def _said(step: Step) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from textwrap import wrap
 from typing import Final
 
 from simkit.meta.escaping import html_text
@@ -17,6 +19,10 @@ LETTER: Final = 7.2
 ROW: Final = 34
 BOX: Final = 30
 MARGIN: Final = 14
+LINE: Final = 15
+"""Height of a line of a message that has several."""
+LETTERS: Final = 40
+"""The letters of a message in one line."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,10 @@ class Diagram:
 
     svg: str
     text: str
+
+    def _repr_html_(self) -> str:
+        """The drawing as a part of the page, so that it becomes smaller on a narrow one. An image would be cut off."""
+        return f"<div>{self.svg}</div>"
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -55,13 +65,15 @@ def sequence_diagram(messages: Sequence[tuple[str, str, str]]) -> Diagram:
     server -> ann: 403
     """
     parties = list(dict.fromkeys(name for sender, receiver, _ in messages for name in (sender, receiver)))
-    longest = max((len(text) for _, _, text in messages), default=0)
+    lines = [wrap(text, LETTERS) or [""] for _, _, text in messages]
+    longest = max((len(line) for each in lines for line in each), default=0)
     step = max(150.0, longest * LETTER + 30, *((len(name) * LETTER + 40) for name in parties))
     place = {name: MARGIN + step / 2 + number * step for number, name in enumerate(parties)}
-    height = BOX + ROW * (len(messages) + 1) + MARGIN
+    rows = list(accumulate(ROW + LINE * (len(each) - 1) for each in lines))
+    height = BOX + (rows[-1] if rows else 0) + ROW + MARGIN
     parts = [*_life_lines(place, height)]
-    for number, (sender, receiver, text) in enumerate(messages):
-        parts += _message(place[sender], place[receiver], BOX + MARGIN + ROW * (number + 1), text, step)
+    for (sender, receiver, _), text, row in zip(messages, lines, rows):
+        parts += _message(place[sender], place[receiver], BOX + MARGIN + row, text, step)
     told = "\n".join(f"{sender} -> {receiver}: {text}" for sender, receiver, text in messages)
     return Diagram(_svg(step * len(parties) + 2 * MARGIN, height, parts, told), told)
 
@@ -104,15 +116,19 @@ def _life_lines(place: dict[str, float], height: float) -> Iterator[str]:
         yield _box(middle - width / 2, MARGIN, width, name)
 
 
-def _message(start: float, end: float, y: float, text: str, step: float) -> Iterator[str]:
+def _message(start: float, end: float, y: float, lines: Sequence[str], step: float) -> Iterator[str]:
+    """An arrow with its lines above it, or a note for a message to oneself."""
+    above = LINE * (len(lines) - 1)
     if start == end:
-        width = max(len(text) * LETTER + 12, 20)
-        yield f'<rect x="{start - width / 2}" y="{y - 16}" width="{width}" height="22" {NOTE}/>'
-        yield _words(start, y, text, "middle", size=12)
-        return
-    yield _arrow(start, y, end, y)
-    side = 1 if end > start else -1
-    yield _words(start + side * min(abs(end - start), step) / 2, y - 6, text, "middle", size=12)
+        width = max(max(map(len, lines)) * LETTER + 12, 20)
+        yield f'<rect x="{start - width / 2}" y="{y - 16 - above}" width="{width}" height="{22 + above}" {NOTE}/>'
+        middle, last = start, y
+    else:
+        yield _arrow(start, y, end, y)
+        middle = start + (1 if end > start else -1) * min(abs(end - start), step) / 2
+        last = y - 6
+    for number, line in enumerate(reversed(lines)):
+        yield _words(middle, last - LINE * number, line, "middle", size=12)
 
 
 def _box(left: float, top: float, width: float, text: str) -> str:
@@ -135,7 +151,7 @@ def _svg(width: float, height: float, parts: Sequence[str], told: str) -> str:
     """The drawing, on white, so that it can be read on dark pages too, with its text for screen readers."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" width="{width}" '
-        f'style="max-width:100%" height="{height}" font-family="sans-serif">'
+        f'style="max-width:100%;height:auto" height="{height}" font-family="sans-serif">'
     )
     ground = f'<title>{html_text(told)}</title><rect width="100%" height="100%" fill="white"/>'
     return head + ground + "".join(parts) + "</svg>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -133,3 +134,14 @@ def test_diagrams_escape_what_they_show() -> None:
     assert "<pods>" not in drawn._repr_svg_()
     assert str(drawn) == "ann -> server: GET <pods> & more\nserver -> server: a note"
     assert chain_diagram([("a", ""), ("b", "last")])._repr_svg_().count("<rect") == 3
+
+
+def test_a_long_message_has_several_lines_and_a_drawing_fits_its_page() -> None:
+    """Nothing is wider than a page: long texts are wrapped, and the drawing shrinks with its page."""
+    text = "Apply failed with 2 conflicts: " + "conflicts with somebody " * 6
+    long, short = (sequence_diagram([("ann", "server", each), ("server", "server", each)]) for each in (text, "short"))
+    widths = [float(re.search(r'width="([0-9.]+)"', each.svg)[1]) for each in (long, short)]  # type: ignore[index]
+    assert widths[0] < 3 * widths[1]
+    assert "somebody" in long.svg
+    assert text in str(long)
+    assert "max-width:100%;height:auto" in long._repr_html_()
