@@ -141,6 +141,19 @@ def test_generated_scripts(tmp_path_factory: pytest.TempPathFactory, script: str
         ("yes | head -n 2; seq 3 | while read n; do sleep 1; echo $n; done; date +%s", "y\ny\n1\n2\n3\n3\n"),
         ("sleep 50 & sleep 60 & jobs -p > j; wc -l < j; kill %1 %2; wait; jobs; echo done", "2\ndone\n"),
         ("echo a > f; tail -f f & sleep 1; kill $!; wait; echo end", "a\nend\n"),
+        (
+            "mkdir -p d/e; echo 1 > d/a.x; : > d/e/b.x; find d -name '*.x' -exec cat {} \\;; find d -empty",
+            "1\nd/e/b.x\n",
+        ),
+        (
+            "mkdir d; echo 1 > d/a; echo 2 > d/b; find d -type f -exec cat {} +; find d ! -name a -delete; find d",
+            "1\n2\nd\nd/a\n",
+        ),
+        (
+            "mkdir -p d/e/f; find d -maxdepth 1 -mindepth 1; find d -mtime 3 2>&1; echo $?",
+            "d/e\nfind: unrecognized: -mtime\n1\n",
+        ),
+        ("timeout 9 nc -l -p 80; date +%s", "9\n"),
         ("exec 2>&1; ls nothing; echo x >&2", "ls: nothing: No such file or directory\nx\n"),
     ],
 )

@@ -11,6 +11,7 @@ from simkit.simulation.shell.conditions import CONDITION_COMMANDS
 from simkit.simulation.shell.effects import error, line, read_all
 from simkit.simulation.shell.file_commands import FILE_COMMANDS
 from simkit.simulation.shell.files import FileError
+from simkit.simulation.shell.find_command import FIND_COMMANDS
 from simkit.simulation.shell.job_commands import JOB_COMMANDS
 from simkit.simulation.shell.listing import LISTING_COMMANDS
 from simkit.simulation.shell.machine import Machine, Read, Run, Write
@@ -136,6 +137,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     **JOB_COMMANDS,
     **CONDITION_COMMANDS,
     **FILE_COMMANDS,
+    **FIND_COMMANDS,
     **LISTING_COMMANDS,
     **TEXT_COMMANDS,
     **SYSTEM_COMMANDS,

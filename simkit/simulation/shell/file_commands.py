@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from fnmatch import fnmatchcase
 from typing import Final
 
 from simkit.simulation.shell.effects import error, line, options, read_all, whole
@@ -65,35 +64,6 @@ def _changes_mode(machine: Machine, words: list[str]) -> Run:
         if not machine.files.exists(machine.path(name)):
             yield error(words[0], f"{name}: No such file or directory")
             return 1
-    return 0
-
-
-def _kind(machine: Machine, path: str) -> str:
-    """The letter of a kind of file: ``l``, ``f`` or ``d``."""
-    if machine.files.target(path) is not None:
-        return "l"
-    return "f" if machine.files.is_file(path) else "d"
-
-
-def _find(machine: Machine, words: list[str]) -> Run:
-    paths: list[str] = []
-    for word in words[1:]:
-        if word.startswith("-"):
-            break
-        paths.append(word)
-    tests = words[1 + len(paths) :]
-    given = dict(zip(tests[::2], tests[1::2], strict=False))
-    wanted, kind = given.get("-name", "*"), given.get("-type", "")
-    for start in paths or ["."]:
-        root = machine.path(start)
-        if not machine.files.exists(root):
-            yield error("find", f"{start}: No such file or directory")
-            return 1
-        for found in machine.files.tree(root):
-            right_kind = not kind or kind == _kind(machine, found)
-            if right_kind and fnmatchcase(found.rpartition("/")[2], wanted):
-                inner = found[len(root) :].lstrip("/")
-                yield line(f"{start.rstrip('/')}/{inner}" if inner else start)
     return 0
 
 
@@ -169,7 +139,6 @@ FILE_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "mv": _mv,
     "chmod": _changes_mode,
     "chown": _changes_mode,
-    "find": _find,
     "basename": _basename,
     "dirname": _dirname,
     "stat": _stat,

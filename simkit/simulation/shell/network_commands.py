@@ -13,7 +13,7 @@ from typing import Final
 from simkit.simulation.shell.effects import error, line, options, read_all, whole
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.http_exchange import Address, Answer, address, exchange
-from simkit.simulation.shell.machine import STDERR, Effect, Machine, Run, Write
+from simkit.simulation.shell.machine import FOREVER, STDERR, Effect, Machine, Run, Write
 from simkit.simulation.shell.network import RESOLVER, Connection, Refused, Unreachable
 
 _PATIENCE: Final = 127
@@ -95,7 +95,10 @@ def _getent(machine: Machine, words: list[str]) -> Run:
 
 
 def _nc(machine: Machine, words: list[str]) -> Run:
-    given, rest = options(words[1:], valued="wi")
+    given, rest = options(words[1:], valued="wipse")
+    if "l" in given:  # the ports of a pod answer by themselves
+        yield FOREVER
+        return 0
     if len(rest) < 2 or not 0 < whole(rest[1]) < 65536:
         yield error("nc", "a host and a port are needed")
         return 1

@@ -1,0 +1,141 @@
+"""``find``: files and folders by conditions, and commands for each of them.
+
+References
+----------
+POSIX.1-2017, ``find``; conditions and actions of busybox 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from simkit.simulation.shell.effects import error, line, whole
+from simkit.simulation.shell.files import FileError
+from simkit.simulation.shell.interpreter import run_words
+from simkit.simulation.shell.machine import Machine, Run, Write
+from simkit.simulation.shell.patterns import matches
+
+_VALUED: Final = frozenset({"-name", "-iname", "-path", "-type", "-maxdepth", "-mindepth"})
+_PLAIN: Final = frozenset({"-print", "-print0", "-delete", "-empty"})
+
+
+class _Unknown(Exception):
+    """A condition that is not known."""
+
+
+class _Query:
+    """The conditions and the action behind the paths of ``find``. Raises _Unknown."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.conditions: list[tuple[str, str, bool]] = []
+        """Conditions with their values, and whether each is to hold."""
+        self.action, self.command, self.together = "-print", list[str](), False
+        wanted, left = True, list(words)
+        while left:
+            word = left.pop(0)
+            if word in ("!", "-not"):
+                wanted = False
+                continue
+            if word in _VALUED and left:
+                self.conditions.append((word, left.pop(0), wanted))
+            elif word == "-empty":
+                self.conditions.append((word, "", wanted))
+            elif word in _PLAIN:
+                self.action = word
+            elif word == "-exec" and any(each in (";", "+") for each in left):
+                end = next(place for place, each in enumerate(left) if each in (";", "+"))
+                self.action, self.command, self.together = word, left[:end], left[end] == "+"
+                left = left[end + 1 :]
+            else:
+                raise _Unknown(f"unrecognized: {word}")
+            wanted = True
+
+    def holds(self, machine: Machine, path: str, shown: str, depth: int) -> bool:
+        """True if all conditions hold for a file."""
+        return all(_holds(machine, each, path, shown, depth) is wanted for *each, wanted in self.conditions)
+
+
+def _holds(machine: Machine, condition: list[str], path: str, shown: str, depth: int) -> bool:
+    kind, value = condition
+    name = shown.rstrip("/").rpartition("/")[2] or shown
+    match kind:
+        case "-name":
+            return matches(name, value)
+        case "-iname":
+            return matches(name.lower(), value.lower())
+        case "-path":
+            return matches(shown, value)
+        case "-type":
+            return _kind(machine, path) == value
+        case "-maxdepth":
+            return depth <= whole(value)
+        case "-mindepth":
+            return depth >= whole(value)
+    files = machine.files
+    return not files.read(path) if files.is_file(path) else not files.listed(path)
+
+
+def _kind(machine: Machine, path: str) -> str:
+    """The letter of a kind of file: ``l``, ``f`` or ``d``."""
+    if machine.files.target(path) is not None:
+        return "l"
+    return "f" if machine.files.is_file(path) else "d"
+
+
+def _find(machine: Machine, words: list[str]) -> Run:
+    paths = []
+    for word in words[1:]:
+        if word.startswith("-") or word == "!":
+            break
+        paths.append(word)
+    try:
+        query = _Query(words[1 + len(paths) :])
+    except _Unknown as problem:
+        yield error("find", str(problem))
+        return 1
+    code, found = 0, list[tuple[str, str]]()
+    for start in paths or ["."]:
+        root = machine.path(start)
+        if not machine.files.exists(root) and machine.files.target(root) is None:
+            yield error("find", f"{start}: No such file or directory")
+            code = 1
+            continue
+        found += _chosen(machine, query, start, root)
+    if query.together and found:
+        wanted = [
+            each for part in query.command for each in ([shown for _, shown in found] if part == "{}" else [part])
+        ]
+        return (yield from run_words(machine, wanted, functions=False)) or code
+    for path, shown in reversed(found) if query.action == "-delete" else found:
+        code = (yield from _act(machine, query, path, shown)) or code
+    return code
+
+
+def _chosen(machine: Machine, query: _Query, start: str, root: str) -> Iterator[tuple[str, str]]:
+    """The paths for which the conditions hold, each with the way in which it is written."""
+    for path in machine.files.tree(root):
+        inner = path[len(root) :].lstrip("/")
+        shown = f"{start.rstrip('/')}/{inner}" if inner else start
+        if query.holds(machine, path, shown, inner.count("/") + 1 if inner else 0):
+            yield path, shown
+
+
+def _act(machine: Machine, query: _Query, path: str, shown: str) -> Run:
+    if query.action == "-exec":
+        yield from run_words(machine, [part.replace("{}", shown) for part in query.command], functions=False)
+    elif query.action == "-delete":
+        try:
+            if machine.files.is_folder(path) and machine.files.listed(path):
+                raise FileError("Directory not empty")
+            machine.files.remove(path)
+        except FileError as problem:
+            yield error("find", f"{shown}: {problem}")
+            return 1
+    else:
+        yield Write(f"{shown}\0".encode()) if query.action == "-print0" else line(shown)
+    return 0
+
+
+FIND_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {"find": _find}
+"""The commands of this module, by name."""
