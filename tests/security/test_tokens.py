@@ -18,9 +18,12 @@ from hypothesis import strategies as st
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.jws import PrivateKey, Signer
+from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
+from simkit.engine.authn.token_webhook import WebhookTokens
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.message import Request
+from tests.security.prices import LINEAR, growth
 
 PATH = "/api/v1/namespaces/default/serviceaccounts/robot/token"
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
@@ -218,3 +221,88 @@ def test_tokens_are_not_told(world: World, caplog: pytest.LogCaptureFixture) -> 
     assert bad not in caplog.text
     assert bad not in response.body.decode()
     assert bad not in review.object["status"]["error"]
+
+
+def signed(world: World, claims: bytes) -> str:
+    """A token with exactly these bytes as claims, signed by the server's own key."""
+    issuer: Any = world.cluster._control_plane.token_key.made()
+    text = f"{encode(world.header)}.{encode(claims)}"
+    return f"{text}.{encode(issuer._signer.signature(text.encode()))}"
+
+
+ODD = (b"[]", b"{}", b"7", b"true", b"null", b"[7]", b'[["x"]]', b'{"a": 1}')
+
+
+@pytest.mark.parametrize("claim", ["iss", "aud", "sub", "exp", "nbf", "kubernetes.io"])
+def test_claims_of_other_types(world: World, claim: str) -> None:
+    """Nobody makes an error of ours with them: without a signature, and with one, such a token is 401."""
+    rest = {name: value for name, value in world.claims.items() if name != claim}
+    for odd in ODD:
+        claims = orjson.dumps(rest)[:-1] + b',"%b":%b}' % (claim.encode(), odd)
+        assert world.status(f"{encode(world.header)}.{encode(claims)}.{encode(b'x' * 64)}") == 401
+        harmless = {"aud": (b"[]", b"null"), "nbf": (b"true", b"7")}.get(claim, ())
+        assert world.status(signed(world, claims)) == (201 if odd in harmless else 401)
+
+
+def test_references_of_other_types(world: World) -> None:
+    """A token that is bound to something, nobody knows to what, is not a token that is bound to nothing."""
+    own, strange = world.claims["kubernetes.io"], list[Any]((7, [], "x", True))
+    for kind in ("pod", "secret", "node", "serviceaccount"):
+        for odd in strange:
+            private = {**own, kind: odd}
+            assert world.status(signed(world, orjson.dumps({**world.claims, "kubernetes.io": private}))) == 401
+
+
+@pytest.mark.parametrize("part", ["audiences of the token", "audiences of the review"])
+def test_reviews_of_tokens_for_a_great_many_audiences(world: World, part: str) -> None:
+    """Each audience that is asked for is looked up among those of the token."""
+    path = "/apis/authentication.k8s.io/v1/tokenreviews"
+
+    def made(count: int) -> dict[str, Any]:
+        few, many = 3_000, [f"audience-{number}" for number in range(count)]
+        token = world.issue(audiences=many if part.endswith("token") else many[:few])
+        asked = [f"other-{number}" for number in range(few if part.endswith("token") else count)]
+        return {"spec": {"token": token, "audiences": asked}}
+
+    def reviewed(body: dict[str, Any]) -> None:
+        answer = world.cluster.perform(Request.of("POST", path, body)).object["status"]
+        assert "is invalid for the target audiences" in answer["error"]
+
+    assert growth(reviewed, made, 6_000) < LINEAR
+
+
+def test_long_tokens_are_not_remembered() -> None:
+    """Whoever may ask for tokens may ask for long ones: they are verified anew each time, and fill no memory."""
+    issuer = Issuer(Signer(ec.generate_private_key(ec.SECP256R1())))
+    accounts = ServiceAccountTokens(lambda: [issuer.public], None, SimulatedClock())
+    private = {"namespace": "default", "serviceaccount": {"name": "robot", "uid": "1"}}
+    claims = {"sub": "system:serviceaccount:default:robot", "kubernetes.io": private, "exp": 9999999999}
+    short, long = (str(issuer.issue({**claims, "jti": "x" * size})) for size in (10, 10_000))
+    for token in (short, long):
+        assert accounts.verify(token) is not None
+    assert list(accounts._claims) == [short]
+
+
+class _Service:
+    """A service for token reviews that knows one token, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def post(self, body: bytes) -> bytes:
+        spec = orjson.loads(body)["spec"]
+        self.asked.append(spec)
+        good = spec["token"] == "t"
+        status = {"authenticated": good, "user": {"username": "ann"}, "audiences": spec.get("audiences")}
+        return orjson.dumps({"kind": "TokenReview", "apiVersion": "authentication.k8s.io/v1", "status": status})
+
+
+def test_what_is_remembered_of_one_token_is_not_known_of_another() -> None:
+    """A token with a line break in it, as a WebSocket client may send one, is no shorter token for other audiences."""
+    service = _Service()
+    tokens = WebhookTokens(service, SimulatedClock(), version="v1")
+    found = tokens.verify("t", ["vault", "shop"])
+    assert found is not None
+    assert found.audiences == ("vault", "shop")
+    assert tokens.verify("t\nvault", ["shop"]) is None
+    assert len(service.asked) == 2

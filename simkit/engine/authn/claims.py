@@ -117,7 +117,8 @@ def _bound_subject(claims: Mapping[str, Any]) -> Subject | None:
     if not isinstance(private, Mapping):
         return None
     account = _reference(private, "serviceaccount")
-    if account is None:
+    others = (private.get(kind) for kind in ("pod", "secret", "node"))
+    if account is None or not all(item is None or isinstance(item, Mapping) for item in others):
         return None
     bound = tuple(item for kind in ("pod", "secret", "node") if (item := _reference(private, kind)) is not None)
     return Subject(private.get("namespace") or "", account.name, account.uid, bound)

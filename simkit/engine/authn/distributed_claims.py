@@ -65,7 +65,8 @@ class ClaimResolver:
         names, sources = claims.get(NAMES), claims.get(SOURCES)
         if self._claim in claims or not isinstance(names, Mapping) or self._claim not in names:
             return None
-        source = sources.get(names[self._claim]) if isinstance(sources, Mapping) else None
+        named = names[self._claim]
+        source = sources.get(named) if isinstance(sources, Mapping) and isinstance(named, str) else None
         if not isinstance(source, Mapping):
             raise TokenRefused(f"oidc: could not expand distributed claims: {SOURCES} lacks the source that is named")
         return source

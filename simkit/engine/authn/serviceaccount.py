@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 SECRET_TYPE: Final = label("service-account-token")
 _EXTRA: Final = label("", "authentication")
 _LEEWAY: Final = 60
+_LONGEST_REMEMBERED: Final = 8192
+"""Letters of a token that is remembered. Those of pods have about a thousand."""
 _REMEMBERED: Final = 4096
 _RESOURCES: Final = {kind: GroupResource("", f"{kind}s") for kind in ("pod", "secret", "node")}
 _ACCOUNTS: Final = GroupResource("", "serviceaccounts")
@@ -139,10 +141,13 @@ class ServiceAccountTokens:
             parsed = parse(token)
         except Malformed:
             return None
-        if parsed.claims.get("iss") not in self._issuers:
+        issuer = parsed.claims.get("iss")
+        if not isinstance(issuer, str) or issuer not in self._issuers:
             return None
         if not parsed.verified_by(self._keys()):
             raise InvalidToken("invalid signature of the service account token")
+        if len(token) > _LONGEST_REMEMBERED:
+            return parsed.claims
         with self._lock:
             self._claims[token] = parsed.claims
             while len(self._claims) > _REMEMBERED:
@@ -150,9 +155,13 @@ class ServiceAccountTokens:
         return parsed.claims
 
     def _meant_for(self, claims: Mapping[str, Any], wanted: Sequence[str]) -> tuple[str, ...]:
-        named = claims.get("aud") or self.audiences
-        named = (named,) if isinstance(named, str) else named
-        meant = tuple(audience for audience in named if audience in wanted)
+        named = claims.get("aud")
+        named = self.audiences if named in (None, "", []) else named
+        named = [named] if isinstance(named, str) else named
+        if not isinstance(named, Sequence) or not all(isinstance(each, str) for each in named):
+            raise InvalidToken("the audiences of the service account token are no texts")
+        asked = frozenset(wanted)
+        meant = tuple(audience for audience in named if audience in asked)
         if not meant:
             raise InvalidToken(
                 f"token audiences {_quoted(named)} is invalid for the target audiences {_quoted(wanted)}"

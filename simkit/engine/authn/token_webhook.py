@@ -76,7 +76,7 @@ class WebhookTokens:
     def verify(self, token: str, audiences: Sequence[str] = ()) -> TokenResponse | None:
         """The identity and audiences of a token; None if the service does not know it. Raises 401."""
         wanted = tuple(audiences) or self._audiences
-        key, now = hashlib.sha256("\n".join((token, *wanted)).encode()).digest(), self._clock.now()
+        key, now = hashlib.sha256(orjson.dumps([token, *wanted])).digest(), self._clock.now()
         known = self._kept.get(key)
         if known is not None and now < known[0]:
             return known[1]
@@ -107,7 +107,7 @@ class WebhookTokens:
     def _verified(self, status: Mapping[str, Any], wanted: Sequence[str]) -> TokenResponse | None:
         if status.get("authenticated") is not True:
             return None
-        named = _texts(status.get("audiences")) or self._audiences
+        named = frozenset(_texts(status.get("audiences")) or self._audiences)
         meant = tuple(audience for audience in wanted if audience in named)
         if wanted and not meant:
             return None

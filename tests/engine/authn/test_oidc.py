@@ -104,6 +104,9 @@ def test_groups_elsewhere(issuer: Issuer) -> None:
     ):
         assert groups_of(bad) == 401
     good = issuer.token(groups=["devs"])
+    odd: tuple[Any, ...] = ([], {}, 7)
+    for name in odd:
+        assert groups_of(good, _claim_names={"groups": name}) == 401
     for sources in ({}, {"there": 7}, {"there": {"endpoint": "http://127.0.0.1/"}}, {"there": {"endpoint": 7}}):
         assert groups_of(good, _claim_sources=sources) == 401
     before = issuer.asked("/groups")
