@@ -158,7 +158,8 @@ def _too_long(limit: int) -> str:
 
 
 def too_many(field: str, actual: int, limit: int) -> FieldError:
-    return FieldError("FieldValueTooMany", field, actual, f"must have at most {limit} items")
+    told = "item" if limit == 1 and applies("one-item") else "items"
+    return FieldError("FieldValueTooMany", field, actual, f"must have at most {limit} {told}")
 
 
 def wrong_type(field: str, value: Any, detail: str) -> FieldError:

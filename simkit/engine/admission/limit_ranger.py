@@ -28,6 +28,8 @@ from simkit.meta.quantity import NANO, Quantity
 from simkit.meta.resource_list import ResourceList, resource_list_of
 
 _NOTE: Final = label("limit-ranger")
+_POD_LEVEL: Final = ("cpu", "memory")
+"""Resources that may be set for a pod as a whole."""
 _LARGEST_MILLI: Final = (2**63 - 1) // 1000
 
 
@@ -128,8 +130,16 @@ def _pod_problems(pod: Object, limits: Sequence[Object]) -> list[str]:
                     )
                     problems += _problems(kind, limit, requests, maxima)
         elif kind == "Pod":
-            problems += _problems(kind, limit, pod_requests(pod), pod_limits(pod))
+            requests, maxima = (_of_pod(pod, side) for side in ("requests", "limits"))
+            problems += _problems(kind, limit, requests, maxima)
     return problems
+
+
+def _of_pod(pod: Object, side: str) -> ResourceList:
+    """The requests or limits of a whole pod: what is set for the pod itself counts before those of its containers."""
+    whole = resource_list_of(at(pod, "spec", "resources", side))
+    own = {name: amount for name, amount in whole.items() if name in _POD_LEVEL}
+    return {**(pod_requests(pod) if side == "requests" else pod_limits(pod)), **own}
 
 
 def _problems(kind: str, limit: Object, requests: ResourceList, limits: ResourceList) -> Iterator[str]:

@@ -146,6 +146,17 @@ def _validate_status_only(obj: Object, old: Object | None) -> Iterator[FieldErro
         yield invalid_value("status.certificate", "<certificate data>", why)
 
 
+def _sign(draft: Draft, live: Object) -> None:
+    """Keep everything but the status, and decisions as they are unless one comes or goes."""
+    keep_all_but_status(draft, live)
+    for kind in _DECISIONS:
+        was = iter(_of_type(live, kind))
+        if len(_of_type(draft, kind)) == len(_of_type(live, kind)) > 0:
+            conditions = at(draft, "status", "conditions") or ()
+            kept = [next(was) if one.get("type") == kind else one for one in conditions]
+            draft["status"] = {**draft["status"], "conditions": kept}
+
+
 def _approve(draft: Draft, live: Object) -> None:
     """Keep everything but the conditions on approval."""
     conditions = at(draft, "status", "conditions")
@@ -215,7 +226,7 @@ _STABLE: Final = Strategy(
     selectable_fields=_fields,
     subresources={
         "approval": Subresource(_approve, _validate_approval),
-        "status": Subresource(keep_all_but_status, _validate_signing),
+        "status": Subresource(_sign, _validate_signing),
     },
     reset_fields=lambda: {"": ("spec", "status"), "status": ("spec",), "approval": ("spec", "status.certificate")},
 )

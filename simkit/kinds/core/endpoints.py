@@ -11,12 +11,15 @@ from typing import Any, Final
 from simkit.kinds.parts.copy_on_write import own_items, without_empty
 from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.parts.validation.ip import validate_ip, validate_non_special_ip, validate_port
+from simkit.kinds.parts.validation.ip import ip_warnings, validate_ip, validate_non_special_ip, validate_port
 from simkit.kinds.strategy import Strategy
+from simkit.meta.behaviour import applies
+from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
-from simkit.meta.objects import Draft, Object, name_of
+from simkit.meta.objects import Draft, Object, labels_of, name_of
 
+_MANAGED_BY: Final = label("managed-by", "endpoints")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _SIDES: Final = ("addresses", "notReadyAddresses")
 
@@ -93,10 +96,24 @@ def _pairs(subset: Object) -> Iterator[str]:
             yield f"{ip}:{port.get('port', 0)}"
 
 
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    """The warnings about addresses that the endpoints controller has not written."""
+    if not applies("addresses-warned-about") or labels_of(obj).get(_MANAGED_BY) == "endpoint-controller":
+        return []
+    return [
+        warning
+        for place, subset in enumerate(obj.get("subsets") or ())
+        for field in _SIDES
+        for index, address in enumerate(subset.get(field) or ())
+        for warning in ip_warnings(f"subsets[{place}].{field}[{index}].ip", address.get("ip") or "")
+    ]
+
+
 STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
     print_row=_row,
+    warnings=_warnings,
     allow_create_on_update=True,
 )

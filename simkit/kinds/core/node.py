@@ -16,7 +16,7 @@ from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, created
 from simkit.kinds.parts.validation.conditions import status_of
 from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.parts.validation.ip import Network, network, validate_cidr
+from simkit.kinds.parts.validation.ip import Network, cidr_warnings, network, validate_cidr
 from simkit.kinds.parts.validation.repeats import repeats
 from simkit.kinds.parts.validation.resource_quantities import validate_resource_quantity
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
@@ -149,6 +149,9 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
         found.append(f"spec.configSource: {'the feature is removed' if applies('node-config-gone') else _CONFIG_GOES}")
     if at(obj, "spec", "externalID") and applies("external-ids-warned"):
         found.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
+    if applies("addresses-warned-about"):
+        for index, text in enumerate(at(obj, "spec", "podCIDRs") or ()):
+            found += cidr_warnings(f"spec.podCIDRs[{index}]", text)
     return found
 
 

@@ -252,7 +252,7 @@ STRATEGY = Strategy(
         _RESIZE: Subresource(_merge_resize, _validate_resize, owns_all=True),
     },
     warnings=_warnings,
-    reset_fields=lambda: {"ephemeralcontainers": ()},
+    reset_fields=lambda: {"ephemeralcontainers": (), _RESIZE: ()},
     status_reset_fields=(("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
     return_deleted_object=True,
     delete_strategy=DeleteStrategy(grace_period=grace_seconds),

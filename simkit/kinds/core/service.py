@@ -15,7 +15,7 @@ from simkit.kinds.parts.service.load_balancer import reached_at
 from simkit.kinds.parts.service.types import CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT, is_headless, type_of
 from simkit.kinds.parts.service.update import drop_type_dependent_fields
 from simkit.kinds.parts.service.validation import validate_service, validate_service_fields, validate_service_status
-from simkit.kinds.parts.validation.ip import cidr_warnings, ip_warnings
+from simkit.kinds.parts.validation.ip import balancer_warnings, cidr_warnings, ip_warnings
 from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
@@ -118,7 +118,7 @@ STRATEGY = Strategy(
     validate_last=validate_service_fields,
     print_row=_row,
     warnings=_warnings,
-    subresources={"status": Subresource(keep_all_but_status, validate_service_status, creates=True)},
+    subresources={"status": Subresource(keep_all_but_status, validate_service_status, balancer_warnings, creates=True)},
     allow_create_on_update=True,
     return_deleted_object=True,
 )

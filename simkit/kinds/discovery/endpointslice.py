@@ -15,14 +15,16 @@ from typing import Any, Final
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_items
 from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_qualified_domain, validate_text
-from simkit.kinds.parts.validation.ip import address, validate_ip, validate_non_special_ip
+from simkit.kinds.parts.validation.ip import address, ip_warnings, validate_ip, validate_non_special_ip
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import applies
-from simkit.meta.domain import api_group
+from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, labels_of, name_of
 
+_MANAGED_BY: Final = label("managed-by", "endpointslice")
+_CONTROLLERS: Final = (api_group("endpointslice-controller"), api_group("endpointslicemirroring-controller"))
 _TYPES: Final = ("FQDN", "IPv4", "IPv6")
 _CLASSES: Final = {"IPv4": IPv4Address, "IPv6": IPv6Address}
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
@@ -170,6 +172,18 @@ def _some(texts: Sequence[str]) -> str:
     return (",".join(texts[:3]) or UNSET) + (f" + {more} more..." if more > 0 else "")
 
 
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    """The warnings about a type of addresses that goes, and about addresses that no controller has written."""
+    found = []
+    if old is None and obj.get("addressType") == "FQDN" and applies("slices-of-names-warned"):
+        found.append("spec.addressType: FQDN endpoints are deprecated")
+    if applies("addresses-warned-about") and labels_of(obj).get(_MANAGED_BY) not in _CONTROLLERS:
+        for place, endpoint in enumerate(obj.get("endpoints") or ()):
+            for index, text in enumerate(endpoint.get("addresses") or ()):
+                found += ip_warnings(f"endpoints[{place}].addresses[{index}]", text)
+    return found
+
+
 _STABLE: Final = Strategy(
     metadata_checks=MetadataChecks((WHOLE,)),
     default=_default,
@@ -177,6 +191,7 @@ _STABLE: Final = Strategy(
     validate=_validate,
     raises_generation=_raises_generation,
     print_row=_row,
+    warnings=_warnings,
 )
 STRATEGY = replace(
     _STABLE, older_versions={f"{api_group('discovery')}/v1beta1": replace(_STABLE, prepare=_prepare_older)}

@@ -13,7 +13,7 @@ from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, with
 from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.service.load_balancer import reached_at, validate_load_balancer_status
 from simkit.kinds.parts.validation.fields import validate_text, wildcard_subdomain
-from simkit.kinds.parts.validation.ip import address, validate_port
+from simkit.kinds.parts.validation.ip import address, balancer_warnings, validate_port
 from simkit.kinds.parts.validation.object_references import validate_local_reference
 from simkit.kinds.strategy import Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import applies
@@ -182,5 +182,5 @@ STRATEGY = Strategy(
     raises_generation=spec_differs,
     print_row=_row,
     warnings=_warnings,
-    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    subresources={"status": Subresource(keep_all_but_status, _validate_status, balancer_warnings)},
 )

@@ -12,6 +12,7 @@ from typing import Any
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.volume.class_parameters import validate_parameters, validate_provisioner
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
+from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, required
 from simkit.meta.objects import Object, annotations_of, name_of
@@ -20,7 +21,10 @@ _DEFAULT = label("is-default-class", "volumeattributesclass.alpha")
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_fields(obj) if old is None else _changes(obj, old))
+    if old is None:
+        return list(_validate_fields(obj))
+    before = _validate_fields(obj) if applies("changed-attribute-classes-checked-twice") else ()
+    return [*before, *_changes(obj, old)]
 
 
 def _validate_again(obj: Object, old: Object) -> Sequence[FieldError]:

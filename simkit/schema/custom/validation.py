@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import orjson
 
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError
 from simkit.meta.go_json import compact
 from simkit.meta.linear_patterns import re2_module
@@ -222,11 +223,12 @@ class Check:
 
     def _check_object(self, value: dict[str, Any], path: str, old: Any, errors: Errors) -> int:
         least, most = self._properties.get("minProperties"), self._properties.get("maxProperties")
+        wrong = len(errors)
         if least is not None and len(value) < least:
             errors.append(messages.against(path, len(value), f"should have at least {least} properties"))
-            return 0
         if most is not None and len(value) > most:
             errors.append(messages.too_many_in(path, len(value), most))
+        if len(errors) > wrong and not applies("fields-of-large-objects-checked"):
             return 0
         before: Mapping[str, Any] = old if isinstance(old, dict) else {}
         start, count = f"{path}." if path else "", 0

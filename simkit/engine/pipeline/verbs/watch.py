@@ -43,10 +43,11 @@ INITIAL_END = f"{META_GROUP.removeprefix('meta.')}/initial-events-end"
 
 def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """The stream of a collection, or of one object."""
-    options = opt.list_options(context.request, watch=True, watch_list=engine.gate("WatchList"))
+    info = context.info
+    said = not info.old_watch or opt.is_true(context.request.query, "watch")  # else the options are those of a list
+    options = opt.list_options(context.request, watch=said, watch_list=engine.gate("WatchList"))
     if context.output_media_type.media == YAML:
         raise not_acceptable(f"only the following media types are accepted: {STREAMS}")
-    info = context.info
     if info.old_watch and info.name and not options.field_selector:
         options = replace(options, field_selector=f"metadata.name={info.name}")
     chosen = selection(scope, options)

@@ -72,7 +72,7 @@ def validate_device(path: str, device: Object, old: Object | None, *, per_device
         yield from validate_each(f"{path}.taints", taints, _MOST_TAINTS, validate_taint)
     consumed = device.get("consumesCounters") or ()
     yield from validate_set(
-        f"{path}.consumesCounters", consumed, _MOST_CONSUMPTIONS, validate_consumption, _counter_set
+        f"{path}.consumesCounters", consumed, _MOST_CONSUMPTIONS, validate_consumption, _counter_set, "counterSet"
     )
     yield from _validate_nodes(path, device, per_device=per_device)
     yield from validate_binding_conditions(path, device)

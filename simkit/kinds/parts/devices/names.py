@@ -34,24 +34,28 @@ Check = Callable[[str, Any], Iterator[FieldError]]
 
 def validate_each(path: str, items: Sequence[Any], most: int, check: Check) -> Iterator[FieldError]:
     """The errors of each item of a list, or the one error of a list that is too long."""
-    if 0 <= most < len(items):
+    several = 0 <= most < len(items)
+    if several and applies("long-lists-of-devices-unread"):
         yield too_many(path, len(items), most)
         return
     for index, item in enumerate(items):
         yield from check(f"{path}[{index}]", item)
+    if several:
+        yield too_many(path, len(items), most)
 
 
 def validate_set(
-    path: str, items: Sequence[Any], most: int, check: Check, key: Callable[[Any], Hashable]
+    path: str, items: Sequence[Any], most: int, check: Check, key: Callable[[Any], Hashable], named: str = ""
 ) -> Iterator[FieldError]:
-    """The same of a list whose items have different keys."""
+    """The same of a list whose items have different keys; ``named`` is the field of the key."""
     yield from validate_each(path, items, most, check)
-    if 0 <= most < len(items):
+    if 0 <= most < len(items) and applies("long-lists-of-devices-unread"):
         return
+    below = f".{named}" if named and not applies("duplicate-devices-told-at-their-item") else ""
     seen: set[Hashable] = set()
     for index, item in enumerate(items):
         if key(item) in seen:
-            yield duplicate(f"{path}[{index}]", key(item))
+            yield duplicate(f"{path}[{index}]{below}", key(item))
         seen.add(key(item))
 
 
@@ -107,8 +111,10 @@ def validate_qualified(path: str, name: str) -> Iterator[FieldError]:
 def validate_fully_qualified(path: str, name: str) -> Iterator[FieldError]:
     """The same of a name that needs a domain."""
     yield from validate_qualified(path, name)
-    if "/" not in name:
+    if "/" not in name and applies("words-for-a-missing-domain"):
         yield invalid_value(path, name, "a fully qualified name must be a domain and a name separated by a slash")
+    elif name and "/" not in name:
+        yield invalid_value(path, name, "must include a domain")
 
 
 def validate_identifier(path: str, name: str) -> Iterator[FieldError]:

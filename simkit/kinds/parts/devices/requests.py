@@ -73,7 +73,7 @@ def validate_devices(path: str, devices: Object) -> Iterator[FieldError]:
     """The errors of the ``devices`` of a claim."""
     names = request_names(devices)
     requests, constraints = devices.get("requests") or (), devices.get("constraints") or ()
-    yield from validate_set(f"{path}.requests", requests, MOST_REQUESTS, _validate_request, _name)
+    yield from validate_set(f"{path}.requests", requests, MOST_REQUESTS, _validate_request, _name, "name")
     for index, constraint in enumerate(constraints):
         yield from _validate_constraint(f"{path}.constraints[{index}]", constraint, names)
     for index, config in enumerate(devices.get("config") or ()):
@@ -97,7 +97,7 @@ def _validate_request(path: str, request: Object) -> Iterator[FieldError]:
         yield from _validate_exact(f"{path}.exactly", exactly)
     else:
         where = f"{path}.firstAvailable"
-        yield from validate_set(where, alternatives, _MOST_ALTERNATIVES, _validate_alternative, _name)
+        yield from validate_set(where, alternatives, _MOST_ALTERNATIVES, _validate_alternative, _name, "name")
 
 
 def _validate_alternative(path: str, request: Object) -> Iterator[FieldError]:

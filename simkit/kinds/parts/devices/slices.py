@@ -47,8 +47,10 @@ def validate_slice(spec: Object, old: Object | None) -> Iterator[FieldError]:
 
     advanced = applies("counters-in-slices-of-their-own") and any(map(_is_advanced, devices or ()))
     most = _MOST_ADVANCED_DEVICES if advanced else _MOST_DEVICES
-    yield from validate_set("spec.devices", devices or (), most, check, _name)
-    yield from validate_set("spec.sharedCounters", counters or (), _MOST_COUNTER_SETS, validate_counter_set, _name)
+    yield from validate_set("spec.devices", devices or (), most, check, _name, "name")
+    yield from validate_set(
+        "spec.sharedCounters", counters or (), _MOST_COUNTER_SETS, validate_counter_set, _name, "name"
+    )
 
 
 def _name(item: Any) -> str:

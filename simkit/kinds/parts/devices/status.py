@@ -6,7 +6,7 @@ Follows ``pkg/apis/resource/validation/validation.go``, release 1.36.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from simkit.kinds.parts.devices.device import validate_binding_conditions
@@ -20,6 +20,7 @@ from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.validation.conditions import validate_conditions
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.ip import validate_interface_address
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     FieldError,
     Shown,
@@ -53,7 +54,7 @@ def validate_claim_status(claim: Object, old: Object) -> Iterator[FieldError]:
     """The errors of a written status of a claim."""
     status, before = claim.get("status") or {}, old.get("status") or {}
     reserved, allocation = status.get("reservedFor") or (), status.get("allocation")
-    yield from validate_set("status.reservedFor", reserved, _MOST_CONSUMERS, _validate_consumer, _uid)
+    yield from validate_set("status.reservedFor", reserved, _MOST_CONSUMERS, _validate_consumer, _uid, "uid")
     yield from _validate_devices(status, allocation)
     if reserved and allocation is None:
         yield forbidden_field("status.reservedFor", "may not be specified when `allocated` is not set")
@@ -89,8 +90,7 @@ def _validate_devices(status: Object, allocation: Object | None) -> Iterator[Fie
         yield from _validate_share(path, device)
         if device_key(device) not in allocated:
             shown = "/".join(filter(None, device_key(device)))
-            parts = dict(zip(("Driver", "Pool", "Device", "ShareID"), device_key(device), strict=True))
-            yield invalid_value(path, Shown(shown, parts), "must be an allocated device in the claim")
+            yield invalid_value(path, Shown(shown, _parts(device)), "must be an allocated device in the claim")
         conditions = device.get("conditions") or ()
         if len(conditions) > _MOST_CONDITIONS:
             yield too_many(f"{path}.conditions", len(conditions), _MOST_CONDITIONS)
@@ -99,7 +99,15 @@ def _validate_devices(status: Object, allocation: Object | None) -> Iterator[Fie
             yield from validate_raw(f"{path}.data", device["data"])
         yield from _validate_network(f"{path}.networkData", device.get("networkData") or {})
 
-    return validate_set("status.devices", status.get("devices") or (), -1, check, device_key)
+    return validate_set("status.devices", status.get("devices") or (), -1, check, device_key, "deviceID")
+
+
+def _parts(device: Object) -> Mapping[str, Any]:
+    """The parts of a device's identity, as messages show them: up to 1.34 as structures with nothing to see."""
+    names = ("Driver", "Pool", "Device", "ShareID")
+    if applies("identities-of-devices-shown"):
+        return dict(zip(names, device_key(device), strict=True))
+    return {name: {} for name in (names if applies("identities-of-devices-have-shares") else names[:3])}
 
 
 def _validate_names(path: str, device: Object) -> Iterator[FieldError]:

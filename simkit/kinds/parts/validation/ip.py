@@ -7,7 +7,7 @@ Follows ``k8s.io/apimachinery/pkg/util/validation/validation.go``, ``pkg/apis/co
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from simkit.meta.fielderror import FieldError, invalid_value, quoted
 from simkit.meta.integers import is_digits, parse_int
 from simkit.meta.name_validation import port_name
 from simkit.meta.netip import NotNetip, parse_address, parse_prefix
+from simkit.meta.objects import Object, at
 
 NOT_AN_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 NOT_A_RANGE: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
@@ -204,6 +205,17 @@ def cidr_warnings(path: str, text: str) -> Iterator[str]:
     if found.version == 6 and f"{found}/{length}" != text:
         shown = f"IPv6 prefix {quoted(text)} is not in RFC 5952 canonical format ({quoted(f'{found}/{length}')})"
         yield f"{path}: {shown}, which may cause controller apply-loops"
+
+
+def balancer_warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    """The warnings about the addresses of load balancers in the status of a Service or Ingress."""
+    if not applies("addresses-warned-about"):
+        return []
+    return [
+        warning
+        for index, one in enumerate(at(obj, "status", "loadBalancer", "ingress") or ())
+        for warning in ip_warnings(f"status.loadBalancer.ingress[{index}]", one.get("ip") or "")
+    ]
 
 
 def _judgement() -> str:

@@ -25,7 +25,7 @@ def validate_resize(pod: Object, old_pod: Object, spec_errors: list[FieldError])
     spec, old = pod["spec"], old_pod["spec"]
     refused = _refusal(old_pod, spec, old)
     if refused:
-        return [forbidden_field("", refused)]
+        return [forbidden_field("[]", refused)]  # what a path of an empty name looks like
     errors = list(spec_errors)
     if (at(old_pod, "status", "qosClass") or qos_class(old)) != qos_class(spec):
         text = "Pod QOS Class may not change as a result of resizing"
