@@ -130,8 +130,7 @@ def _pod_problems(pod: Object, limits: Sequence[Object]) -> list[str]:
                     )
                     problems += _problems(kind, limit, requests, maxima)
         elif kind == "Pod":
-            requests, maxima = (_of_pod(pod, side) for side in ("requests", "limits"))
-            problems += _problems(kind, limit, requests, maxima)
+            problems += _problems(kind, limit, _of_pod(pod, "requests"), _of_pod(pod, "limits"))
     return problems
 
 

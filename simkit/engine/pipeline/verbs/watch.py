@@ -22,6 +22,7 @@ from simkit.engine.pipeline.metrics.counters import route
 from simkit.engine.pipeline.representation import protobuf, responses
 from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, STREAMS, YAML, MediaTypeOptions
 from simkit.engine.pipeline.request_context import RequestContext
+from simkit.engine.pipeline.request_info import is_true
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.read import CacheDelegator
 from simkit.engine.pipeline.verbs.selection import Selection, selection
@@ -44,7 +45,7 @@ INITIAL_END = f"{META_GROUP.removeprefix('meta.')}/initial-events-end"
 def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """The stream of a collection, or of one object."""
     info = context.info
-    said = not info.old_watch or opt.is_true(context.request.query, "watch")  # else the options are those of a list
+    said = not info.old_watch or is_true(context.request.query, "watch")  # else the options are those of a list
     options = opt.list_options(context.request, watch=said, watch_list=engine.gate("WatchList"))
     if context.output_media_type.media == YAML:
         raise not_acceptable(f"only the following media types are accepted: {STREAMS}")
