@@ -15,14 +15,14 @@ from weakref import WeakKeyDictionary
 from simkit.engine.http import compression
 from simkit.engine.http.broadcaster import LoopBroadcaster, resolve
 from simkit.engine.http.handler import ExecutionMode, Handler, QueuedRequest, WatchStream
-from simkit.engine.http.message import audit_id, parse_headers, parse_query, response_headers
+from simkit.engine.http.message import audit_id, error_response, parse_headers, parse_query, response_headers
 from simkit.engine.http.paused_step import pausing
 from simkit.engine.http.refreshing import Refreshing
 from simkit.engine.http.request_state import REQUEST_SECONDS, Next, Refresh, RequestState, Work, release
 from simkit.engine.http.watch_server import SHORTEST_WATCH, Receive, Send, WatchServer, disconnected
 from simkit.engine.http.worker_threads import COMPUTING, WorkerThreads
 from simkit.meta.deadline import Deadline, too_late
-from simkit.meta.errors import StatusError
+from simkit.meta.errors import StatusError, bad_request
 from simkit.meta.message import DROPPED, Request, Response
 
 Scope = MutableMapping[str, Any]
@@ -173,6 +173,8 @@ class Application:
 
     async def _finish(self, request: Request, response: Response, receive: Receive, send: Send, cut: Cut) -> None:
         """Send an answer that the engine has given."""
+        if response.upgrade is not None:  # who serves this connection cannot change its protocol
+            response = error_response(bad_request("unable to upgrade this connection"))
         if response.status == DROPPED and cut is not None:
             cut()
             await disconnected(receive)

@@ -45,6 +45,8 @@ _SWITCH: Final = "simkit.engine.http.upgrade.switch"
 
 _END_OF_HEAD: Final = b"\r\n\r\n"
 
+_LARGE_UPGRADE: Final = 32 * 1024
+"""Bytes of the head of a request for another protocol, such as one with a long token, which is answered here."""
 _UNREAD: Final = 64 * 1024
 """Bytes that wait for a slow client before no more are written, as without TLS: asyncio's own limit is eight times as
 much, for each of thousands of watches that nobody reads."""
@@ -173,7 +175,8 @@ class HTTPConnection(ConnectionReader):
             return
         idle = self.cycle is None or self.cycle.response_complete
         waits = self.expect_100_continue or self.flow.write_paused
-        if idle and not self.pipeline and not waits and size <= LARGE_HEAD:
+        here = size <= LARGE_HEAD or (size <= _LARGE_UPGRADE and any(name == b"upgrade" for name, _ in self.headers))
+        if idle and not self.pipeline and not waits and here:
             self._state = self._application.new_state()
         else:
             self._start_asgi_cycle()

@@ -169,3 +169,12 @@ def test_other_answers_are_as_ever(watch: Watch) -> None:
     assert b"500 Internal" in watch(KEY, VERSION, ORIGIN, TOKEN, path=f"{PATH}&resourceVersion=x").head
     listed = watch(KEY, VERSION, ORIGIN, TOKEN, path="/api/v1/namespaces?limit=1")
     assert listed.head.startswith(b"HTTP/1.1 200 OK")
+
+
+@pytest.mark.parametrize("length", [100, 5_000, 20_000])
+def test_a_long_head_changes_the_protocol_too(server: Server, length: int) -> None:
+    """Such as one with a long token: from four kilobytes on the answer was that of a request without an upgrade."""
+    watching = Watching(server, KEY, VERSION, ORIGIN, TOKEN, "X-Long: " + "x" * length)
+    assert watching.head.startswith(SWITCHED)
+    assert isinstance(next(watching.events), TextMessage)
+    watching.connection.close()
