@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from simkit.analysis.operations.observation import NODES, Observation, owner_of
+from simkit.analysis.operations.observation import NODES, Observation, owner_of, uid_of
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.operations.sandbox import OperationSandbox
 from simkit.logic.workloads.pods import has_ended
@@ -85,7 +85,7 @@ def _drain(observed: Observation, node: str, touched: dict[str, str], limit: flo
     def is_empty() -> bool:
         left = False
         for pod in observed.pods_on([node]):
-            uid = str(metadata(pod)["uid"])
+            uid = uid_of(pod)
             stays = owner_of(pod).get("kind") == "DaemonSet" or _MIRROR in annotations_of(pod)
             touched.setdefault(uid, "kept" if stays else "evicted")
             if stays or has_ended(pod):
@@ -103,7 +103,7 @@ def _evict(observed: Observation, pod: Object) -> None:
     path = f"/api/v1/namespaces/{namespace_of(pod)}/pods/{name_of(pod)}/eviction"
     meta = {"name": name_of(pod), "namespace": namespace_of(pod)}
     answer = observed.send("POST", path, {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta})
-    uid = str(metadata(pod)["uid"])
+    uid = uid_of(pod)
     if answer.succeeded or answer.status == 404:
         observed.blocked.pop(uid, None)
     else:
@@ -159,7 +159,7 @@ def lose_nodes(
     touched = {}
     for pod in observed.pods_on(names):
         stays = owner_of(pod).get("kind") == "DaemonSet" or _MIRROR in annotations_of(pod)
-        touched[str(metadata(pod)["uid"])] = "kept" if stays else "lost"
+        touched[uid_of(pod)] = "kept" if stays else "lost"
     for name in names:
         observed.cluster.stop_node(name)
     end = minutes * 60

@@ -49,8 +49,8 @@ class Observation:
         self.cluster = cluster
         self.seconds = 0.0
         cluster.advance(_SETTLING)
-        self.before = {_uid(pod): pod for pod in self._pods()}
-        self._owners = {_uid(each): each for each in _scanned(self.snapshot, _REPLICA_SETS)}
+        self.before = {uid_of(pod): pod for pod in self._pods()}
+        self._owners = {uid_of(each): each for each in _scanned(self.snapshot, _REPLICA_SETS)}
         self._ready = self._ready_by_workload()
         self._least = dict(self._ready)
         self._seen: dict[str, Object] = dict(self.before)
@@ -78,7 +78,7 @@ class Observation:
         self.cluster.advance(seconds)
         self.seconds += seconds
         for pod in self._pods():
-            self._seen[_uid(pod)] = pod
+            self._seen[uid_of(pod)] = pod
         for workload, count in self._ready_by_workload().items():
             self._least[workload] = min(self._least.get(workload, count), count)
         for workload in self._least.keys() - self._ready_by_workload().keys():
@@ -114,16 +114,16 @@ class Observation:
 
         ``planned`` says that pods without a replacement were to go, as in a rollout.
         """
-        now = {_uid(pod): pod for pod in self._pods()}
+        now = {uid_of(pod): pod for pod in self._pods()}
         fresh = [pod for uid, pod in now.items() if uid not in self.before]
         found, used = [], set[str]()
         for uid, word in touched.items():
             pod = self.before.get(uid) or self._seen[uid]
             found.append(self._outcome(pod, word, now.get(uid), fresh, used, planned=planned))
-        rest = [pod for pod in fresh if _uid(pod) not in used]
+        rest = [pod for pod in fresh if uid_of(pod) not in used]
         waiting = [pod for uid, pod in now.items() if uid in self.before and uid not in touched]
         found += [self._started(pod) for pod in rest]
-        found += [self._started(pod) for pod in waiting if _waits(pod) and not _waits(self.before[_uid(pod)])]
+        found += [self._started(pod) for pod in waiting if _waits(pod) and not _waits(self.before[uid_of(pod)])]
         availability = tuple(self._availability())
         return Operation(name, complete, self.seconds, tuple(found), tuple(self._moments), availability)
 
@@ -134,7 +134,7 @@ class Observation:
         if now is not None and word == "kept":
             return told._replace(to=_node(now), why="daemon sets and static pods stay")
         if now is not None:
-            why = self.blocked.get(_uid(pod), "")
+            why = self.blocked.get(uid_of(pod), "")
             stuck = bool(metadata(now).get("deletionTimestamp"))
             if not stuck:
                 return told._replace(outcome="blocked" if why else "kept", to=_node(now), why=why)
@@ -145,7 +145,7 @@ class Observation:
             why = "" if planned and not stays else self._refusal(pod)
             why = f"its kubelet does not answer; {why}" if stays else why
             return told._replace(outcome=gone, why=why)
-        used.add(_uid(replacement))
+        used.add(uid_of(replacement))
         if _waits(replacement):
             return told._replace(outcome="pending", to=_node(replacement), why=_why(replacement))
         return told._replace(outcome="moved", to=_node(replacement))
@@ -164,7 +164,7 @@ class Observation:
 
     def _replacement(self, pod: Object, fresh: list[Object], used: set[str]) -> Object | None:
         workload = self._workload(pod)
-        left = [each for each in fresh if _uid(each) not in used and workload is not None]
+        left = [each for each in fresh if uid_of(each) not in used and workload is not None]
         same = [each for each in left if self._workload(each) == workload]
         return next((each for each in same if name_of(each) == name_of(pod)), same[0] if same else None)
 
@@ -189,7 +189,7 @@ class Observation:
                 _REPLICA_SETS, owner.get("name", ""), namespace_of(pod)
             )
             if held is not None:
-                self._owners[_uid(held)] = held
+                self._owners[uid_of(held)] = held
                 owner = owner_of(held) or owner
         return namespace_of(pod), f"{owner.get('kind', '')}/{owner.get('name', '')}"
 
@@ -224,7 +224,8 @@ def _scanned(snapshot: Snapshot, resource: GroupResource) -> Iterable[Object]:
     return snapshot.scan(resource) if resource in snapshot.captured() else ()
 
 
-def _uid(obj: Object) -> str:
+def uid_of(obj: Object) -> str:
+    """The uid of an object; of one from a manifest, which has none, its namespace and name."""
     return str(metadata(obj).get("uid") or f"{namespace_of(obj)}/{name_of(obj)}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.analysis.operations.observation import PODS, Observation, owner_of
+from simkit.analysis.operations.observation import PODS, Observation, owner_of, uid_of
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.operations.sandbox import OperationSandbox
 from simkit.meta.clock import timestamp
@@ -81,7 +81,7 @@ def roll_out(
     observed = Observation(sandbox.rehearsal(settings={"ready-after": ready_after}))
     path = f"/apis/apps/v1/namespaces/{namespace}/{resource}/{name}"
     held = observed.demand(observed.send("GET", path))
-    touched = {str(metadata(pod)["uid"]): "replaced" for pod in _pods_of(observed, held)}
+    touched = {uid_of(pod): "replaced" for pod in _pods_of(observed, held)}
     observed.demand(observed.send("PATCH", path, _patch(held, change, image), content_type=_STRATEGIC))
 
     def is_done() -> bool:
@@ -187,9 +187,9 @@ def put_under_load(
         observed.send("GET", f"/apis/apps/v1/namespaces/{namespace}/{resource}/{target['name']}/scale")
     )
     observed.cluster.set_load(scale["status"]["selector"], namespace, cpu)
-    before = {str(metadata(pod)["uid"]) for pod in observed.snapshot.scan(PODS, namespace)}
+    before = {uid_of(pod) for pod in observed.snapshot.scan(PODS, namespace)}
     while observed.seconds < minutes * 60:
         observed.wait(min(15.0, minutes * 60 - observed.seconds))
-    now = {str(metadata(pod)["uid"]) for pod in observed.snapshot.scan(PODS, namespace)}
+    now = {uid_of(pod) for pod in observed.snapshot.scan(PODS, namespace)}
     touched = dict.fromkeys(sorted(before - now), "scaled")
     return observed.result(f"load of {cpu} CPU on {target['name']}", touched, complete=True, planned=True)

@@ -156,3 +156,17 @@ def test_a_zone_that_is_lost_is_emptied_node_after_node() -> None:
     assert {each.outcome for each in cluster.lose_nodes(zone="a", minutes=8).pods} == {"moved"}
     some = [f"node-{number}" for number in (0, 2, 4)]
     assert "moved" not in {each.outcome for each in cluster.lose_nodes(some, minutes=8).pods}
+
+
+@pytest.mark.parametrize("operation", ["drain", "loss"])
+def test_objects_of_manifests_have_no_uids(operation: str) -> None:
+    """Pods that somebody wrote by hand are known by their names."""
+    cluster = simulated(2)
+    cluster.create(pod("alone", nodeName="node-0"))
+    cluster.settle()
+    written = [each for word in ("nodes", "pods") for each in cluster.list(word)]
+    items = [{**each, "metadata": {k: v for k, v in each["metadata"].items() if k != "uid"}} for each in written]
+    loaded = simkit.load(items)
+    drained = operation == "drain"
+    found = loaded.drain_nodes("node-0", timeout="1m") if drained else loaded.lose_nodes("node-0", minutes=1)
+    assert [each.pod for each in found.pods] == ["alone"]
