@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from textwrap import dedent
 from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.rbac.tables import table
@@ -114,7 +115,7 @@ _PLAIN: Final = 'style="margin:0;background:none;text-align:left;white-space:pre
 
 
 def _said(step: Step) -> str:
-    return str(step).partition("\n")[2] or step.refusal
+    return dedent(str(step).partition("\n")[2]) or step.refusal
 
 
 def admit(made: ControlPlane, obj: Object, identity: Identity) -> Admitted:
