@@ -109,3 +109,14 @@ def test_the_watch_of_an_old_path_takes_the_options_of_a_list() -> None:
     assert refused.status == 422
     fields = [each["field"] for each in refused.object["details"]["causes"]]
     assert fields == ["resourceVersionMatch", "sendInitialEvents"]
+
+
+@pytest.mark.parametrize(("release", "status"), [("1.32", 404), ("1.33", 200)])
+def test_the_size_of_a_pod_is_a_part_of_its_own(release: str, status: int) -> None:
+    """Since 1.33, when its feature is on by default."""
+    cluster = simkit.Cluster(release=release)
+    pod = {"metadata": {"name": "x"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    sent(cluster, "POST", PODS, pod)
+    assert cluster.perform(Request.of("GET", f"{PODS}/x/resize")).status == status
+    listed = cluster.perform(Request.of("GET", "/api/v1")).object["resources"]
+    assert ("pods/resize" in {each["name"] for each in listed}) is (status == 200)
