@@ -26,8 +26,9 @@ exec {python} -m simkit.cli.testing_assets {name} {first}"$@"
 """
 _OURS: Final = b" -m simkit.cli.testing_assets "
 _EXECUTABLE: Final = 0o755
-_DROPPED: Final = ("--etcd-servers",)
-"""Flags that mean the stand-in for etcd, which keeps nothing: objects are in the memory of the server."""
+_DROPPED: Final = ("--etcd-servers", "--insecure-bind-address")
+"""Flags that mean the stand-in for etcd, which keeps nothing: objects are in the memory of the server; and the address
+of the insecure port, which is always that of this machine."""
 _ETCD_HELP: Final = """\
 Answers health checks in the place of etcd. It keeps nothing. Other flags are ignored.
 
@@ -112,6 +113,13 @@ def stand_for_etcd(given: Sequence[str]) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
+    host, port = server.server_address[:2]
+    # Old envtest, such as that of controller-runtime 0.6, waits for this line; later ones ask for the health.
+    print(
+        f"serving insecure client requests on {host!s}:{port}, this is strongly discouraged!",
+        file=sys.stderr,
+        flush=True,
+    )
     with server:
         server.serve_forever()
     return 0

@@ -68,6 +68,29 @@ def test_envtest_can_start_them(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (first.returncode, second.returncode) == (0, 0)
 
 
+def test_old_envtest_can_start_them(tmp_path: Path) -> None:
+    """It waits for a line of etcd, and asks at the insecure port whether the server is well."""
+    folder = testing_assets.write_assets(tmp_path / "bin", "1.19")
+    store, insecure = free_port(), free_port()
+    etcd = [str(folder / "etcd"), f"--listen-client-urls=http://127.0.0.1:{store}", "--debug"]
+    api_server = [
+        str(folder / "kube-apiserver"),
+        f"--etcd-servers=http://127.0.0.1:{store}",
+        f"--cert-dir={tmp_path}",
+        f"--insecure-port={insecure}",
+        "--insecure-bind-address=127.0.0.1",
+        f"--secure-port={free_port()}",
+    ]
+    with subprocess.Popen(etcd, stderr=subprocess.PIPE, text=True) as first, subprocess.Popen(api_server) as second:
+        try:
+            assert first.stderr is not None
+            assert f"serving insecure client requests on 127.0.0.1:{store}" in first.stderr.readline()
+            assert until_well(f"http://127.0.0.1:{insecure}/healthz") == b"ok"
+        finally:
+            first.terminate()
+            second.terminate()
+
+
 def test_the_help_of_both_names_flags(capsys: pytest.CaptureFixture[str]) -> None:
     """envtest asks for the help first, and gives a flag only if it finds it at the start of a line."""
     assert testing_assets.main(["etcd", "--help"]) == 0
