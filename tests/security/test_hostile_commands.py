@@ -64,7 +64,7 @@ def test_every_output_shows_names_as_names(
 ) -> None:
     """Tables, JSON, CSV, markdown and HTML of every command: nothing is executed, rendered or calculated."""
     out = _run((*TABLES[name], "-o", form), files, capsys)
-    if form == "json":
+    if form == "json" and (out or TABLES[name] not in REFUSED):
         assert orjson.loads(out) is not None
     if form == "html" and out:
         page = Elements(out)
