@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from simkit.notebook.access_checks import must, must_not
     from simkit.notebook.access_panel import Panel, panel
     from simkit.notebook.answer_change import as_it_is
+    from simkit.notebook.answer_effects import objects_beyond
     from simkit.notebook.diagrams import Diagram, chain_diagram, sequence_diagram
     from simkit.notebook.exercises import Exercise, Guess
     from simkit.notebook.explorer import Explorer, explore
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from simkit.notebook.state_checks import must_accept, must_hold, must_refuse
     from simkit.notebook.verdict import Note, Verdict, points
     from simkit.notebook.what_if import WhatIfPanel, what_if_panel
+    from simkit.snapshot.diff import difference, field_changes
 
 __all__ = [
     "Diagram",
@@ -40,14 +42,17 @@ __all__ = [
     "WhatIfPanel",
     "as_it_is",
     "chain_diagram",
+    "difference",
     "escalation_viewer",
     "explore",
+    "field_changes",
     "inspect_request",
     "must",
     "must_accept",
     "must_hold",
     "must_not",
     "must_refuse",
+    "objects_beyond",
     "panel",
     "points",
     "sequence_diagram",
@@ -70,6 +75,9 @@ _HOMES = {
     "WhatIfPanel": "simkit.notebook.what_if",
     "as_it_is": "simkit.notebook.answer_change",
     "chain_diagram": "simkit.notebook.diagrams",
+    "difference": "simkit.snapshot.diff",
+    "field_changes": "simkit.snapshot.diff",
+    "objects_beyond": "simkit.notebook.answer_effects",
     "escalation_viewer": "simkit.notebook.proof_steps",
     "explore": "simkit.notebook.explorer",
     "inspect_request": "simkit.notebook.request_inspector",
