@@ -113,7 +113,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not hasattr(args, "run"):
         parser.print_help()
         return WRONG
-    settle_source(args)
+    try:
+        settle_source(args)
+    except SimkitError as wrong:
+        complain(str(wrong))
+        return WRONG
     tables.settings.heads = not getattr(args, "no_headers", False)
     terminal.settings = terminal.Settings(not args.no_color, not args.no_pager)
     set_quiet(args.quiet)

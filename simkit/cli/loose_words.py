@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from simkit.meta.errors import SimkitError
+
 DUMP_VARIABLE: Final = "SIMKIT_DUMP"
 """The environment variable with the path of the dump that commands read when nothing else is named."""
 _SUBJECT: Final = re.compile(r"(user|group|sa|pod):.")
@@ -38,7 +40,7 @@ def place_loose_words(command: argparse.ArgumentParser, args: argparse.Namespace
 
 
 def settle_source(args: argparse.Namespace) -> None:
-    """Find out which words are paths where no option says it.
+    """Find out which words are paths where no option says it. Raises SimkitError where none can be one.
 
     A word like ``group:devs`` among the paths is the subject of a command that has one. Where nothing says what to look
     at, the last word does: ``who-can get secrets cluster.yaml``; and without such a word, ``SIMKIT_DUMP``.
@@ -53,6 +55,11 @@ def settle_source(args: argparse.Namespace) -> None:
         value = getattr(args, name)
         word = value[-1] if isinstance(value, list) and value else value
         if word:
+            if not usual and _names_no_file(word):
+                raise SimkitError(
+                    f"no dump is named, and {word} is no file or folder here: name a dump as the last word or with "
+                    "--dump, or take the demo cluster with --demo"
+                )
             if not usual or word == "-" or Path(word).exists():
                 setattr(args, name, value[:-1] if isinstance(value, list) else "")
                 args.dump = [word]
@@ -60,6 +67,11 @@ def settle_source(args: argparse.Namespace) -> None:
             break
     if usual:
         args.dump = [usual]
+
+
+def _names_no_file(word: str) -> bool:
+    """True for a word that is no path and does not look like one."""
+    return word.isalnum() and not Path(word).exists()
 
 
 def _is_chosen(args: argparse.Namespace) -> bool:

@@ -239,3 +239,11 @@ def test_problems_that_are_alike_are_counted(tmp_path: Path, capsys: pytest.Capt
     log.write_bytes(orjson.dumps({"apiVersion": "audit.k8s.io/v1", "kind": "Event", "verb": "get"}))
     assert main(["causes", str(log)]) == 2
     assert "give the file as the audit log" in capsys.readouterr().err
+
+
+def test_a_missing_dump_is_told_where_the_resource_was_taken_for_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("SIMKIT_DUMP", raising=False)
+    assert main(["who-can", "get", "secrets"]) == 2
+    assert "no dump is named, and secrets is no file or folder" in capsys.readouterr().err
