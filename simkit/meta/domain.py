@@ -32,6 +32,8 @@ META_GROUP: Final = api_group("meta")
 EVENTS_GROUP: Final = api_group("events")
 CERTIFICATES_GROUP: Final = api_group("certificates")
 ADMISSION_GROUP: Final = api_group("admissionregistration")
+CUSTOM_METRICS_GROUP: Final = api_group("custom.metrics")
+EXTERNAL_METRICS_GROUP: Final = api_group("external.metrics")
 """Groups that code must name. Groups that only data names stay in the data."""
 NAMESPACE_FINALIZER: Final = "kubernetes"
 """The finalizer that keeps a namespace until it is empty."""

@@ -25,15 +25,13 @@ from simkit.logic.workloads.replica_calculator import (
     proposed,
 )
 from simkit.meta.clock import Clock, moment
-from simkit.meta.domain import api_group
+from simkit.meta.domain import CUSTOM_METRICS_GROUP, EXTERNAL_METRICS_GROUP
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersionKind
 from simkit.meta.objects import Object, at
 from simkit.meta.quantity import Quantity
 from simkit.schema.catalogue import Catalogue
 
-CUSTOM: Final = api_group("custom.metrics")
-EXTERNAL: Final = api_group("external.metrics")
 _NANO_PER_MILLI: Final = 10**6
 _WINDOW: Final = 60.0
 """The seconds over which the value of a pod was measured, where nothing is said."""
@@ -118,7 +116,7 @@ class CustomMetrics:
     def of_outside(self, source: Mapping[str, Any]) -> tuple[int, Mapping[str, Any], str]:
         """The number of pods for a metric from outside of the cluster. Raises NoReplicaCount."""
         metric = source.get("metric") or {}
-        path = f"/apis/{EXTERNAL}/v1beta1/namespaces/{self._namespace}/{metric.get('name')}"
+        path = f"/apis/{EXTERNAL_METRICS_GROUP}/v1beta1/namespaces/{self._namespace}/{metric.get('name')}"
         try:
             items = self._items(path, "external", {"labelSelector": _query(metric)})
             if not items:
@@ -152,7 +150,7 @@ class CustomMetrics:
         return f"{named}/{described.get('name')}"
 
     def _custom(self, path: str, metric: Mapping[str, Any], *, labels: str = "") -> Sequence[Mapping[str, Any]]:
-        where = f"/apis/{CUSTOM}/v1beta2/namespaces/{self._namespace}/{path}/{metric.get('name')}"
+        where = f"/apis/{CUSTOM_METRICS_GROUP}/v1beta2/namespaces/{self._namespace}/{path}/{metric.get('name')}"
         selectors = {"labelSelector": labels, "metricLabelSelector": _query(metric)}
         return self._items(where, "custom", selectors)
 

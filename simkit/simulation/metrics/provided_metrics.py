@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from simkit.meta import go_json
 from simkit.meta.clock import Clock, timestamp
-from simkit.meta.domain import REGISTRATION_GROUP, SYSTEM_NAMESPACE, api_group
+from simkit.meta.domain import CUSTOM_METRICS_GROUP, EXTERNAL_METRICS_GROUP, REGISTRATION_GROUP, SYSTEM_NAMESPACE
 from simkit.meta.errors import StatusError, method_not_allowed
 from simkit.meta.labels import parse as parse_labels
 from simkit.meta.message import Request, Response
@@ -25,11 +25,13 @@ from simkit.meta.quantity import Quantity, parse
 from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.protocol import Snapshot
 
-CUSTOM: Final = api_group("custom.metrics")
-EXTERNAL: Final = api_group("external.metrics")
 SERVICE: Final = (SYSTEM_NAMESPACE, "provided-metrics")
 """The service whose place the server of this process takes."""
-VERSIONS: Final = ((CUSTOM, "v1beta2"), (CUSTOM, "v1beta1"), (EXTERNAL, "v1beta1"))
+VERSIONS: Final = (
+    (CUSTOM_METRICS_GROUP, "v1beta2"),
+    (CUSTOM_METRICS_GROUP, "v1beta1"),
+    (EXTERNAL_METRICS_GROUP, "v1beta1"),
+)
 Value = str | int | float | Callable[[Object | None, float], str | int | float]
 """A quantity, or a function of the object (None for an external metric) and the time in seconds since the epoch."""
 
@@ -86,9 +88,8 @@ class ProvidedMetrics:
 
     def answer(self, request: Request) -> Response:
         """The answer to a request. Raises StatusError for one that it does not serve."""
-        group, version, *parts = (*request.path.strip("/").split("/")[1:], "", "")[
-            : max(2, request.path.count("/") - 1)
-        ]
+        _, *words = request.path.strip("/").split("/")
+        group, version, *parts = words if len(words) > 1 else ("", "")
         if (group, version) not in VERSIONS:
             raise _unknown()
         if request.method != "GET":
@@ -96,9 +97,9 @@ class ProvidedMetrics:
         if not parts:
             return _answered(self._resources(group, version))
         namespace, parts = (parts[1], parts[2:]) if parts[0] == "namespaces" and len(parts) > 2 else ("", parts)
-        if group == EXTERNAL and namespace and len(parts) == 1:
+        if group == EXTERNAL_METRICS_GROUP and namespace and len(parts) == 1:
             return _answered(self._external(namespace, parts[0], request))
-        if group == CUSTOM and len(parts) == 3:
+        if group == CUSTOM_METRICS_GROUP and len(parts) == 3:
             return _answered(self._custom(version, namespace, parts, request))
         raise _unknown()
 
@@ -110,7 +111,7 @@ class ProvidedMetrics:
             if fits and chosen.matches(each.labels):
                 item = {"metricName": name, "metricLabels": dict(each.labels), "timestamp": timestamp(now)}
                 found.setdefault(tuple(sorted(each.labels.items())), {**item, "value": each.amount(None, now)})
-        head = {"kind": "ExternalMetricValueList", "apiVersion": f"{EXTERNAL}/v1beta1", "metadata": {}}
+        head = {"kind": "ExternalMetricValueList", "apiVersion": f"{EXTERNAL_METRICS_GROUP}/v1beta1", "metadata": {}}
         return {**head, "items": list(found.values())}
 
     def _custom(self, version: str, namespace: str, parts: Sequence[str], request: Request) -> dict[str, Any]:
@@ -123,7 +124,12 @@ class ProvidedMetrics:
                 f"the server could not find the metric {name} for {resource} {wanted}",
                 details={"name": wanted, "kind": resource},
             )
-        return {"kind": "MetricValueList", "apiVersion": f"{CUSTOM}/{version}", "metadata": {}, "items": items}
+        return {
+            "kind": "MetricValueList",
+            "apiVersion": f"{CUSTOM_METRICS_GROUP}/{version}",
+            "metadata": {},
+            "items": items,
+        }
 
     def _values(
         self, version: str, resource: str, namespace: str, wanted: str, name: str, request: Request
@@ -168,9 +174,9 @@ class ProvidedMetrics:
         )
 
     def _resources(self, group: str, version: str) -> dict[str, Any]:
-        known = [each for each in self._given if bool(each.resource) is (group == CUSTOM)]
+        known = [each for each in self._given if bool(each.resource) is (group == CUSTOM_METRICS_GROUP)]
         names = dict.fromkeys(f"{each.resource}/{each.name}" if each.resource else each.name for each in known)
-        kind = "MetricValueList" if group == CUSTOM else "ExternalMetricValueList"
+        kind = "MetricValueList" if group == CUSTOM_METRICS_GROUP else "ExternalMetricValueList"
         rows = [
             {"name": name, "singularName": "", "namespaced": True, "kind": kind, "verbs": ["get"]} for name in names
         ]
