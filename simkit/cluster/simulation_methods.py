@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
     from simkit.engine.seams import PortHandler
     from simkit.simulation.kubelet.behaviour import Command, Usage
+    from simkit.simulation.kubelet.eviction_settings import EvictionSetting
     from simkit.simulation.kubelet.process import Program
     from simkit.simulation.metrics.provided_metrics import Value
     from simkit.simulation.simulation import Simulation
@@ -43,7 +44,7 @@ class SimulationMethods(AnalysedCluster):
         images: Mapping[str, int] | None = None,
         stages: str | Path | Sequence[str | Path | Object] = (),
         eviction_hard: Mapping[str, str] | None = None,
-        eviction: Mapping[str, Any] | None = None,
+        eviction: Mapping[str, EvictionSetting] | None = None,
         events: bool = True,
     ) -> list[Object]:
         """Add simulated nodes; from then on a scheduler and kubelets run with the controllers.

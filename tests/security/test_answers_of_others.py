@@ -280,4 +280,4 @@ def test_values_in_an_answer_have_a_greatest_number() -> None:
     for text in (b"[" + b"NaN," * 60_000 + b"1]", b"[" * 2000 + b"1," * 60_000):
         with pytest.raises(json.JSONDecodeError):
             parse_answer(text)
-    assert growth(parse_answer, lambda count: b"[" + b'{"a":1},' * count + b"1]", 40_000) < LINEAR
+    assert growth(parse_answer, lambda count: b"[" + b'{"a":1},' * count + b"1]", 60_000) < LINEAR

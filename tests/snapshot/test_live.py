@@ -100,7 +100,7 @@ def test_commands_ask_a_running_cluster(
     capsys.readouterr()
     for words, told in (
         (["can-i", "get", "pods", "--as", "ann", "--dump", "x", *live], "in one way"),
-        (["can-i", "get", "pods", "--as", "ann"], "there is nothing to load at pods"),
+        (["can-i", "get", "pods", "--as", "ann"], "no dump is named, and pods is no file"),
         (["audit", *live, "--context", "nowhere"], "nowhere"),
     ):
         assert main(words) == 2

@@ -6,8 +6,8 @@ level of pod security changes. Nobody else knows how many there are before the w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.seams import Reader
@@ -32,28 +32,33 @@ _MANY: Final = 100
 """Objects that are only looked at."""
 
 
-def consults_many(store: Reader, info: RequestInfo) -> bool:
-    """True if a write is checked against so many objects, or so large ones, that it takes more than milliseconds."""
-    if (
-        info.namespace
-        and not info.subresource
-        and any(_is_much(store, each, info.namespace, _FEW) for each in _OF_NAMESPACES)
-    ):
-        return True
-    return any(_is_much(store, each, namespace, _MANY) for each, namespace in _looked_at(info))
+class Consulted(NamedTuple):
+    """The objects of a resource that a kind of write is checked against."""
+
+    resource: GroupResource
+    namespace: str | None
+    """None for those of all namespaces, and for resources without."""
+    few: int
+    """So many take no longer than milliseconds."""
 
 
-def _looked_at(info: RequestInfo) -> Iterator[tuple[GroupResource, str | None]]:
-    for each in _OF_ALL.get(info.resource, ()):
-        yield each, None
+def consulted_by(info: RequestInfo) -> tuple[Consulted, ...]:
+    """What the writes of a path are checked against."""
+    found = [Consulted(each, None, _MANY) for each in _OF_ALL.get(info.resource, ())]
+    if info.namespace and not info.subresource:
+        found += [Consulted(each, info.namespace, _FEW) for each in _OF_NAMESPACES]
     if info.resource == "namespaces" and info.name:
-        yield _PODS, info.name
+        found.append(Consulted(_PODS, info.name, _MANY))
     if info.subresource == "eviction":
-        yield _BUDGETS, info.namespace
+        found.append(Consulted(_BUDGETS, info.namespace, _MANY))
+    return tuple(found)
 
 
-def _is_much(store: Reader, resource: GroupResource, namespace: str | None, few: int) -> bool:
-    if not store.count(resource):
-        return False
-    found = store.scan(resource, namespace, limit=few + 1)
-    return len(found) > few or sum(entry.size for entry in found) > few * _FEW_BYTES
+def are_many(store: Reader, consulted: Sequence[Consulted]) -> bool:
+    """True if there are so many of these, or so large ones, that a look at them takes more than milliseconds."""
+    for resource, namespace, few in consulted:
+        if store.count(resource):
+            found = store.scan(resource, namespace, limit=few + 1)
+            if len(found) > few or sum(entry.size for entry in found) > few * _FEW_BYTES:
+                return True
+    return False

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from simkit.engine.pipeline.consulted import consults_many
+from simkit.engine.pipeline.consulted import are_many, consulted_by
 from simkit.engine.pipeline.dispatch import Handler, plain_handler
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import HandledRequest, allow, authorize, recognized
@@ -48,7 +48,7 @@ class PreparedWrite:
     """The meaning of a method and a path for an identity."""
 
     __slots__ = (
-        *("accept", "ask", "catalogue", "content_type", "counted", "flow", "handler", "identity", "info"),
+        *("accept", "ask", "catalogue", "consulted", "content_type", "counted", "flow", "handler", "identity", "info"),
         *("key", "limit", "route", "routes", "scope"),
     )
 
@@ -58,6 +58,7 @@ class PreparedWrite:
         self.info: RequestInfo = info
         self.identity: Identity = context.actor()
         self.ask, self.flow, self.catalogue = info.asks(self.identity), context.flow, engine.catalogue
+        self.consulted = consulted_by(info)
         self.counted, self.route = recognized(self.identity), route(context)
         self.scope, self.handler = scope, handler
         named = bool(info.name) and scope.resource.stored
@@ -74,7 +75,7 @@ class PreparedWrite:
             return False
         if request.certificates and sum(map(len, request.certificates)) > CHAIN_BYTES:
             return False
-        if consults_many(engine.store, self.info):
+        if are_many(engine.store, self.consulted):
             return False
         entry = engine.store.get(self.key) if self.key is not None else None
         return entry is None or entry.size <= self.limit

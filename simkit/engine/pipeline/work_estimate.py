@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.engine.pipeline.consulted import consults_many
+from simkit.engine.pipeline.consulted import are_many, consulted_by
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation.forms import KEPT, NONE, PLAIN, form_of
 from simkit.engine.pipeline.request_info import RequestInfo
@@ -124,7 +124,7 @@ def _long_read(engine: Engine, request: Request, info: RequestInfo, resource: Gr
 def _long_write(engine: Engine, request: Request, info: RequestInfo, found: Resource) -> bool:
     if found.custom or info.resource in _COMPILED or any(map(engine.store.count, POLICY_BINDINGS)):
         return True
-    if info.verb in _WRITING and consults_many(engine.store, info):
+    if info.verb in _WRITING and are_many(engine.store, consulted_by(info)):
         return True
     if info.verb == "deletecollection":
         return engine.store.count(found.storage) > DELETED

@@ -39,6 +39,8 @@ INODES: Final = 6_553_600
 IMAGE_THRESHOLDS: Final = (85, 80)
 """The percentages of the disk at which images are removed, and at which no more are."""
 TRANSITION: Final = "5m"
+EvictionSetting = str | int | Mapping[str, str]
+"""A setting of a KubeletConfiguration about evictions or images: one value, or one for each signal."""
 
 
 @dataclass(frozen=True, slots=True)
