@@ -43,7 +43,7 @@ class Consulted(NamedTuple):
 
 
 def consulted_by(info: RequestInfo) -> tuple[Consulted, ...]:
-    """What the writes of a path are checked against."""
+    """The objects that the writes of a path are checked against."""
     found = [Consulted(each, None, _MANY) for each in _OF_ALL.get(info.resource, ())]
     if info.namespace and not info.subresource:
         found += [Consulted(each, info.namespace, _FEW) for each in _OF_NAMESPACES]
