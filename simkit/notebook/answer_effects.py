@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 8
 """Effects that are listed; a wide role gives hundreds of permissions."""
-_WRITTEN_BY_SERVER: Final = (*VOLATILE, "status", "spec.taints")
+_WRITTEN_BY_SERVER: Final = (*VOLATILE, "metadata.creationTimestamp", "status", "spec.taints")
 """Fields that controllers write. They taint a node that nobody hears of, when enough time has passed."""
 _WRITTEN_BY_TIME: Final = frozenset({GroupResource("coordination.k8s.io", "leases"), GroupResource("", "events")})
 """Objects that components of the cluster write when time passes, whatever the answer is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import pytest
@@ -53,9 +54,15 @@ def test_variables_that_grow_without_end(script: str) -> None:
     ],
 )
 def test_scripts_that_run_themselves(script: str) -> None:
-    """They end where they are nested too deep."""
-    errors, code = told(script)
-    assert (errors.splitlines()[0], code) == ("sh: nested too deep", 2)
+    """They end where they are nested too deep, also where another part of the process has raised Python's own limit."""
+    usual = sys.getrecursionlimit()
+    try:
+        for limit in (usual, 20_000):
+            sys.setrecursionlimit(limit)
+            errors, code = told(script)
+            assert (errors.splitlines()[0], code) == ("sh: nested too deep", 2)
+    finally:
+        sys.setrecursionlimit(usual)
 
 
 @pytest.mark.parametrize(

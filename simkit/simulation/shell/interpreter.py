@@ -57,6 +57,8 @@ from simkit.simulation.shell.tree import Sequence as Commands
 _MOST_OUTPUT: Final = 4 * 1024 * 1024
 _LONGEST_COMMAND: Final = 4 << 20
 _PIPE: Final = 64 * 1024
+_DEEPEST: Final = 400
+"""Commands in each other, which each effect passes through; the interpreter's own limit may come first."""
 NOT_FOUND: Final = 127
 _SPECIAL: Final = frozenset({":", ".", "eval", "exec", "export", "readonly", "set", "shift", "trap", "unset"})
 """Commands whose own variables stay."""
@@ -134,36 +136,42 @@ def run_traps(machine: Machine) -> Generator[Effect, bytes, None]:
 
 
 def run_node(machine: Machine, node: Node) -> Run:
-    """Run one part of a script. Raises Exit, Return and LoopControl."""
-    match node:
-        case Simple():
-            machine.code = yield from _simple(machine, node)
-            _heed(machine)
-        case Commands(parts):
-            for part in parts:
-                yield from run_node(machine, part)
-        case AndOr(parts):
-            yield from _and_or(machine, parts)
-        case Pipeline():
-            machine.code = yield from _pipeline(machine, node)
-            if not node.negated:
+    """Run one part of a script. Raises Exit, Return, LoopControl, and RecursionError for too many in each other."""
+    if machine.depth >= _DEEPEST:
+        raise RecursionError
+    machine.depth += 1
+    try:
+        match node:
+            case Simple():
+                machine.code = yield from _simple(machine, node)
                 _heed(machine)
-        case Subshell(body):
-            machine.code = yield from shell(machine.child(), body)
-            _heed(machine)
-        case Redirected(body, redirections):
-            machine.code = yield from _redirected(machine, body, redirections)
-        case Background(body):
-            machine.code = yield from _background(machine, body)
-        case If():
-            yield from run_if(machine, node, run_node)
-        case For() | While():
-            yield from run_loop(machine, node, run_node, output_of)
-        case Case():
-            yield from run_case(machine, node, run_node, output_of)
-        case Function(name, body):
-            machine.functions[name] = body
-            machine.code = 0
+            case Commands(parts):
+                for part in parts:
+                    yield from run_node(machine, part)
+            case AndOr(parts):
+                yield from _and_or(machine, parts)
+            case Pipeline():
+                machine.code = yield from _pipeline(machine, node)
+                if not node.negated:
+                    _heed(machine)
+            case Subshell(body):
+                machine.code = yield from shell(machine.child(), body)
+                _heed(machine)
+            case Redirected(body, redirections):
+                machine.code = yield from _redirected(machine, body, redirections)
+            case Background(body):
+                machine.code = yield from _background(machine, body)
+            case If():
+                yield from run_if(machine, node, run_node)
+            case For() | While():
+                yield from run_loop(machine, node, run_node, output_of)
+            case Case():
+                yield from run_case(machine, node, run_node, output_of)
+            case Function(name, body):
+                machine.functions[name] = body
+                machine.code = 0
+    finally:
+        machine.depth -= 1
     return machine.code
 
 

@@ -146,6 +146,8 @@ class Machine:
     """The files that ``exec`` has opened for reading."""
     ends_with_program: bool = False
     """True if no shell is left beside the program that is started: it gets the signals."""
+    depth: int = 0
+    """The commands around the present one, those of the shells around this one included."""
     substituted: int | None = None
     """The exit code of the last command whose output was meant in the present one."""
 
@@ -175,6 +177,7 @@ class Machine:
         exported = {name: value for name, value in self.environment.items() if name not in self.local}
         made = Machine(self.files, exported, self.hostname, self.folder, shared=self.shared, network=self.network)
         made.held, made.script, made.arguments, made.pid = self.held, script, arguments, self.pid
+        made.depth = self.depth
         made.signals = self.signals if self.ends_with_program else self.signals.inherited()
         return made
 
