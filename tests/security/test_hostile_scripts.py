@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 
 from simkit.simulation.kubelet import process as process_module
 from simkit.simulation.kubelet.process import KILLED, Container, Process, forever
 from simkit.simulation.kubelet.shell import script_program
+from simkit.simulation.shell.commands import COMMANDS
 from simkit.simulation.shell.files import ROOT, FileError, Files
 from simkit.simulation.shell.machine import LOOK_UP, Machine, Run, Write
+from simkit.simulation.shell.shell_commands import shared_out
 from simkit.simulation.shell.shells import run_script, session
+from tests.security.prices import LINEAR, growth
 
 
 def told(script: str, effects: int = 2000) -> tuple[str, int | None]:
@@ -90,6 +94,65 @@ def test_patterns_that_lead_to_more_and_more_paths() -> None:
     """Each part of such a pattern multiplies the paths."""
     assert told("echo " + "/*/.." * 12) == ("sh: Argument list too long\n", 126)
     assert told("x=" + "a" * 60_000 + "; y=$x$x$x$x$x$x; echo " + "$y " * 100) == ("sh: Argument list too long\n", 126)
+
+
+@pytest.mark.parametrize("script", ["_OPTPOS=100; getopts ab o -a", "OPTIND=-5; getopts ab o -a"])
+def test_places_of_options_that_are_none(script: str) -> None:
+    """A script may write anything into the variables by which ``getopts`` knows where it is."""
+    assert told(f"{script}; exit $?") == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("script", "complaint"),
+    [
+        ("y=${x//a/$x}", "sh: out of memory\n"),
+        ("case $x$x in a) ;; esac", "sh: out of memory\n"),
+        ("p=%9999s; for i in 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5; do p=$p$p; done; printf $p", "printf: out of memory\n"),
+        ("echo $x | xargs -I a echo $x", "xargs: out of memory\n"),
+        ("> /f; find /f -exec echo {} $x$x ';' -exec echo $x$x {} +", "sh: Argument list too long\n"),
+    ],
+)
+def test_words_that_would_become_more_than_a_command_may_have(script: str, complaint: str) -> None:
+    """They are counted before they are made."""
+    errors, _ = told("x=a; for i in 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0; do x=$x$x; done; " + script, 20_000)
+    assert errors == complaint
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        lambda count: ["echo", *["-n"] * count],
+        lambda count: ["nohup", *["-n"] * count],
+        lambda count: ["env", *["-i"] * count],
+        lambda count: ["set", *["-a"] * count],
+        lambda count: ["sh", *["-a"] * count, "/nowhere"],
+        lambda count: ["timeout", *["-q"] * count],
+        lambda count: ["expr", *["1", "+"] * count, "1"],
+        lambda count: ["test", *["a", "-o"] * count, "a"],
+        lambda count: ["find", "/nowhere", *["-empty"] * count],
+        lambda count: ["printf", "%s", *["a"] * count],
+    ],
+)
+def test_many_words_cost_their_number(words: Callable[[int], list[str]]) -> None:
+    """Words are taken from the front without a move of all others."""
+
+    def perform(given: list[str]) -> None:
+        for _ in COMMANDS[given[0]](Machine(hostname="h"), given):
+            pass
+
+    assert growth(perform, words, 40_000) < LINEAR
+
+
+@pytest.mark.parametrize(
+    "line", [lambda count: "a " * count, lambda count: f"b{' ' * count}a", lambda count: ";" * count]
+)
+def test_a_line_that_is_shared_out_costs_its_length(line: Callable[[int], str]) -> None:
+    """Names and separators may be as many as letters, and blanks may stand between others."""
+
+    def share(text: str) -> None:
+        assert len(shared_out(Machine(environment={"IFS": " ;"}), text, ["x"] * len(text), raw=True)) == len(text)
+
+    assert growth(share, line, 20_000) < LINEAR
 
 
 def test_files_without_end() -> None:

@@ -8,6 +8,7 @@ POSIX.1-2017, ``test`` and ``expr``.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -97,11 +98,11 @@ class _Condition:
         if self._position >= len(self._given):
             raise _Wrong("argument expected")
         word = self._next()
-        left = self._given[self._position :]
+        left = self._given[self._position : self._position + 3]
         self._position += 1
         if len(left) > 2 and left[1] in _BINARY:
             self._position += 2
-            return self._binary(*left[:3])
+            return self._binary(*left)
         if word == "!":
             return not self._single()
         if word == "(":
@@ -185,7 +186,7 @@ _LEVELS: Final = (("|",), ("&",), ("=", "==", "!=", "<", "<=", ">", ">="), ("+",
 
 class _Expression:
     def __init__(self, given: list[str]) -> None:
-        self.left, self._depth = list(given), 0
+        self.left, self._depth = deque(given), 0
 
     def value(self, level: int = 0) -> str:
         """The value of the operators of a level and those that bind more. Raises _Wrong."""
@@ -193,18 +194,18 @@ class _Expression:
             return self._single()
         found = self.value(level + 1)
         while self.left and self.left[0] in _LEVELS[level]:
-            operator = self.left.pop(0)
+            operator = self.left.popleft()
             found = _applied(found, operator, self.value(level + 1))
         return found
 
     def _single(self) -> str:
         if not self.left:
             raise _Wrong("syntax error")
-        word = self.left.pop(0)
+        word = self.left.popleft()
         if word == "length" and self.left:
             return str(len(self._single()))
         if word == "substr" and len(self.left) >= 3:
-            text, start, size = self.left.pop(0), whole(self.left.pop(0)), whole(self.left.pop(0))
+            text, start, size = self.left.popleft(), whole(self.left.popleft()), whole(self.left.popleft())
             return text[start - 1 : start - 1 + size] if start > 0 and size > 0 else ""
         if word != "(":
             return word
@@ -212,7 +213,7 @@ class _Expression:
         if self._depth > 30:
             raise _Wrong("nested too deep")
         found = self.value()
-        if not self.left or self.left.pop(0) != ")":
+        if not self.left or self.left.popleft() != ")":
             raise _Wrong("syntax error")
         self._depth -= 1
         return found

@@ -11,6 +11,8 @@ from simkit.simulation.shell.machine import STDERR, Effect, Machine, Read, Run, 
 
 LONGEST_LINE: Final = 16 << 20
 """Bytes at which a line counts as one, though it has not ended."""
+LONGEST_COMMAND: Final = 4 << 20
+"""Letters of the words of a command."""
 _MOST_WORK: Final = 4 * MOST_BYTES
 
 
@@ -44,6 +46,21 @@ def within_memory(command: Callable[[Machine, list[str]], Run]) -> Callable[[Mac
             return 1
 
     return run
+
+
+def filled(command: Sequence[str], mark: str, texts: Sequence[str]) -> list[str]:
+    """The words of a command with texts, one after the other, in the place of a mark. Raises TooMuch.
+
+    Examples
+    --------
+    >>> filled(["cp", "{}", "/to/{}"], "{}", ["a"])
+    ['cp', 'a', '/to/a']
+    """
+    longer = sum(map(len, texts)) + len(texts) - 1
+    if sum(len(each) + 1 + each.count(mark) * longer for each in command) > LONGEST_COMMAND:
+        raise TooMuch
+    joined = " ".join(texts)
+    return [each.replace(mark, joined) for each in command]
 
 
 def whole(text: str) -> int:

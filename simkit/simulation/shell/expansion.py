@@ -11,12 +11,11 @@ from collections.abc import Callable, Generator
 from typing import Final
 
 from simkit.simulation.shell.arithmetic import ArithmeticFault, value_of
-from simkit.simulation.shell.machine import STDERR, Effect, Exit, Machine, Write
-from simkit.simulation.shell.patterns import TooLong, cut, escaped, is_magic, matching, replaced
+from simkit.simulation.shell.machine import STDERR, Effect, Exit, Machine, Write, tick
+from simkit.simulation.shell.patterns import LONGEST_WORD, TooLong, cut, escaped, is_magic, matching, replaced
 from simkit.simulation.shell.tree import Arithmetic, Node, Parameter, Piece, Substitution, Text, Word
 from simkit.simulation.shell.variables import value_of_variable
 
-_LONGEST_WORD: Final = 1 << 20
 _BLANKS: Final = " \t\n"
 Output = Callable[[Machine, Node], Generator[Effect, bytes, bytes]]
 """Runs commands; gives back what they write."""
@@ -37,7 +36,7 @@ class _Fields:
     def add(self, text: str, *, quoted: bool) -> None:
         """Add text as it is."""
         self._size += len(text)
-        if self._size > _LONGEST_WORD:
+        if self._size > LONGEST_WORD:
             raise TooLong
         if not text and not quoted:
             return
@@ -60,7 +59,7 @@ class _Fields:
     def add_split(self, text: str) -> None:
         """Add the value of something without quotes, which separators split."""
         self._size += len(text)
-        if self._size > _LONGEST_WORD:
+        if self._size > LONGEST_WORD:
             raise TooLong
         start = 0
         for place, letter in enumerate(text):
@@ -104,8 +103,10 @@ class Expander:
         found: list[str] = []
         for parts in fields.done:
             pattern = _as_pattern(parts)
-            magic = is_magic(pattern) and "f" not in machine.options
-            paths = matching(machine.files, machine.folder, pattern) if magic else []
+            paths: list[str] = []
+            if is_magic(pattern) and "f" not in machine.options:
+                yield from tick(machine)
+                paths = matching(machine.files, machine.folder, pattern)
             found += paths or ["".join(text for text, _ in parts)]
         return found
 

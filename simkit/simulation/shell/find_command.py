@@ -7,16 +7,19 @@ POSIX.1-2017, ``find``; conditions and actions of busybox 1.36.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from simkit.simulation.shell.effects import error, line, whole
+from simkit.simulation.shell.effects import LONGEST_COMMAND, TooMuch, error, filled, line, whole, within_memory
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.interpreter import run_words
-from simkit.simulation.shell.machine import Machine, Run, Write
+from simkit.simulation.shell.machine import Machine, Run, Write, tick
 from simkit.simulation.shell.patterns import matches
 
 _VALUED: Final = frozenset({"-name", "-iname", "-path", "-type", "-maxdepth", "-mindepth"})
+_MARK: Final = "{}"
+"""The word in whose place the paths are put."""
 _PLAIN: Final = frozenset({"-print", "-print0", "-delete", "-empty"})
 
 
@@ -31,22 +34,23 @@ class _Query:
         self.conditions: list[tuple[str, str, bool]] = []
         """Conditions with their values, and whether each is to hold."""
         self.action, self.command, self.together = "-print", list[str](), False
-        wanted, left = True, list(words)
+        wanted, left = True, deque(words)
         while left:
-            word = left.pop(0)
+            word = left.popleft()
             if word in ("!", "-not"):
                 wanted = False
                 continue
             if word in _VALUED and left:
-                self.conditions.append((word, left.pop(0), wanted))
+                self.conditions.append((word, left.popleft(), wanted))
             elif word == "-empty":
                 self.conditions.append((word, "", wanted))
             elif word in _PLAIN:
                 self.action = word
             elif word == "-exec" and any(each in (";", "+") for each in left):
-                end = next(place for place, each in enumerate(left) if each in (";", "+"))
-                self.action, self.command, self.together = word, left[:end], left[end] == "+"
-                left = left[end + 1 :]
+                self.action, self.command = word, []
+                while left[0] not in (";", "+"):
+                    self.command.append(left.popleft())
+                self.together = left.popleft() == "+"
             else:
                 raise _Unknown(f"unrecognized: {word}")
             wanted = True
@@ -103,9 +107,10 @@ def _find(machine: Machine, words: list[str]) -> Run:
             continue
         found += _chosen(machine, query, start, root)
     if query.together and found:
-        wanted = [
-            each for part in query.command for each in ([shown for _, shown in found] if part == "{}" else [part])
-        ]
+        paths = [shown for _, shown in found]
+        if len(query.command) + query.command.count(_MARK) * sum(len(each) + 1 for each in paths) > LONGEST_COMMAND:
+            raise TooMuch
+        wanted = [each for part in query.command for each in (paths if part == _MARK else [part])]
         return (yield from run_words(machine, wanted, functions=False)) or code
     for path, shown in reversed(found) if query.action == "-delete" else found:
         code = (yield from _act(machine, query, path, shown)) or code
@@ -123,7 +128,8 @@ def _chosen(machine: Machine, query: _Query, start: str, root: str) -> Iterator[
 
 def _act(machine: Machine, query: _Query, path: str, shown: str) -> Run:
     if query.action == "-exec":
-        yield from run_words(machine, [part.replace("{}", shown) for part in query.command], functions=False)
+        yield from tick(machine)
+        yield from run_words(machine, filled(query.command, _MARK, [shown]), functions=False)
     elif query.action == "-delete":
         try:
             if machine.files.is_folder(path) and machine.files.listed(path):
@@ -137,5 +143,5 @@ def _act(machine: Machine, query: _Query, path: str, shown: str) -> Run:
     return 0
 
 
-FIND_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {"find": _find}
+FIND_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {"find": within_memory(_find)}
 """The commands of this module, by name."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from simkit.simulation.shell.control_flow import LoopControl, Return, run_case, run_if, run_loop, run_tested
+from simkit.simulation.shell.effects import LONGEST_COMMAND
 from simkit.simulation.shell.expansion import Expander
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.machine import (
@@ -55,11 +56,12 @@ from simkit.simulation.shell.tree import (
 from simkit.simulation.shell.tree import Sequence as Commands
 
 _MOST_OUTPUT: Final = 4 * 1024 * 1024
-_LONGEST_COMMAND: Final = 4 << 20
 _PIPE: Final = 64 * 1024
 _DEEPEST: Final = 400
 """Commands in each other, which each effect passes through; the interpreter's own limit may come first."""
 NOT_FOUND: Final = 127
+FATAL: Final = (OutOfMemory, TooLong, RecursionError, ReadOnly, TooManyTasks, ScriptError)
+"""Faults that end a shell, or the line of an interactive one."""
 _SPECIAL: Final = frozenset({":", ".", "eval", "exec", "export", "readonly", "set", "shift", "trap", "unset"})
 """Commands whose own variables stay."""
 _WHOLE: Final = frozenset({"export", "readonly", "local", "[["})
@@ -103,7 +105,7 @@ def _guarded(machine: Machine, run: Run) -> Run:
         return end.code
     except LoopControl:
         return machine.code
-    except (OutOfMemory, RecursionError, ReadOnly, TooManyTasks, ScriptError) as problem:
+    except FATAL as problem:
         told = complaint(problem)
     yield told
     return 2
@@ -111,7 +113,7 @@ def _guarded(machine: Machine, run: Run) -> Run:
 
 def complaint(problem: Exception) -> Write:
     """The words in which a shell ends: a script that runs itself is nested too deep."""
-    if isinstance(problem, OutOfMemory):
+    if isinstance(problem, OutOfMemory | TooLong):
         text = "out of memory"
     elif isinstance(problem, ReadOnly):
         text = f"{problem}: is read only"
@@ -335,7 +337,7 @@ def _words(machine: Machine, given: Sequence[Word]) -> Generator[Effect, bytes, 
         else:
             further = yield from expander.fields(word)
         size += sum(map(len, further)) + len(further)
-        if size > _LONGEST_COMMAND:
+        if size > LONGEST_COMMAND:
             raise TooLong
         words += further
     return words

@@ -8,12 +8,14 @@ POSIX.1-2017, Shell Command Language, 2.11 and 2.14.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from itertools import takewhile
 from typing import Final
 
-from simkit.simulation.shell.effects import error, line, options, read_all, whole
+from simkit.simulation.shell.effects import error, filled, line, options, read_all, whole, within_memory
 from simkit.simulation.shell.interpreter import NOT_FOUND, run_words, shell_of
-from simkit.simulation.shell.machine import Job, Machine, Pause, Run
+from simkit.simulation.shell.machine import Job, Machine, Pause, Run, tick
 from simkit.simulation.shell.signals import BY_SIGNAL, EXIT, NUMBERS, Signals, signal_named
 from simkit.simulation.shell.tasks import Task, together
 
@@ -140,15 +142,15 @@ def _sent(machine: Machine, target: str, name: str) -> bool:
 
 def _timeout(machine: Machine, words: list[str]) -> Run:
     """``timeout SECONDS COMMAND``: the exit code is 143 where its time was over, as in busybox."""
-    given = list(words[1:])
-    name = "TERM"
-    while given and given[0].startswith("-"):
-        word = given.pop(0)
+    left, name = deque(words[1:]), "TERM"
+    while left and left[0].startswith("-"):
+        word = left.popleft()
         if word in ("-s", "-k", "-t"):
-            value = given.pop(0) if given else ""
+            value = left.popleft() if left else ""
             name = (signal_named(value) or name) if word == "-s" else name
             if word == "-t":
-                given.insert(0, value)
+                left.appendleft(value)
+    given = list(left)
     seconds = seconds_of(given[0]) if given else None
     if seconds is None or len(given) < 2:
         yield error("timeout", "a time and a command are needed")
@@ -169,30 +171,35 @@ def _after(seconds: float, signals: Signals, name: str) -> Run:
 
 
 def _xargs(machine: Machine, words: list[str]) -> Run:
-
-    given, rest = list(words[1:]), ""
+    left = deque(words[1:])
     flags: dict[str, str] = {}
-    while given and given[0].startswith("-"):
-        word = given.pop(0)
+    while left and left[0].startswith("-"):
+        word = left.popleft()
         letter = word[1:2]
         if letter in ("n", "I", "P", "L", "d"):
-            flags[letter] = word[2:] or (given.pop(0) if given else "")
+            flags[letter] = word[2:] or (left.popleft() if left else "")
         else:
             flags.update(dict.fromkeys(word[1:], ""))
     data = (yield from read_all()).decode("utf-8", "replace")
-    command, rest = given or ["echo"], flags.get("I", "")
-    items = _items(data, flags)
-    if rest:
-        runs = [[each.replace(rest, item) for each in command] for item in items]
-    else:
-        size = int(flags["n"]) if flags.get("n", "").isdigit() and int(flags["n"]) else max(1, len(items))
-        runs = [[*command, *items[start : start + size]] for start in range(0, len(items), size)]
-        runs = runs or ([] if "r" in flags else [command])
     code = 0
-    for each in runs:
+    for each in _commands(list(left) or ["echo"], _items(data, flags), flags):
+        yield from tick(machine)
         if (yield from run_words(machine, each, functions=False)):
             code = 123
     return code
+
+
+def _commands(command: list[str], items: list[str], flags: Mapping[str, str]) -> Iterator[list[str]]:
+    """The commands that ``xargs`` runs for some items. Raises TooMuch."""
+    mark, number = flags.get("I", ""), flags.get("n", "")
+    if mark:
+        yield from (filled(command, mark, [item]) for item in items)
+        return
+    size = (int(number) if number.isdigit() else 0) or max(1, len(items))
+    for start in range(0, len(items), size):
+        yield [*command, *items[start : start + size]]
+    if not items and "r" not in flags:
+        yield command
 
 
 def _items(data: str, flags: Mapping[str, str]) -> list[str]:
@@ -210,27 +217,26 @@ def _items(data: str, flags: Mapping[str, str]) -> list[str]:
 
 def _before(machine: Machine, words: list[str]) -> Run:
     """``nohup``, ``time``, ``nice``, ``stdbuf``, ``setsid`` and ``tini``: the command behind them."""
-    given = words[1:]
-    while given and (given[0].startswith("-") or (words[0] == "nice" and given[0].isdigit())):
-        given = given[1:]
+    own = takewhile(lambda word: word.startswith("-") or (words[0] == "nice" and word.isdigit()), words[1:])
+    given = words[1 + len(list(own)) :]
     return (yield from run_words(machine, given, functions=False)) if given else 0
 
 
 def _env(machine: Machine, words: list[str]) -> Run:
     """The exported variables; or a command with others."""
-    given, child = list(words[1:]), machine.child()
-    while given and (given[0].startswith("-") or "=" in given[0]):
-        word = given.pop(0)
+    left, child = deque(words[1:]), machine.child()
+    while left and (left[0].startswith("-") or "=" in left[0]):
+        word = left.popleft()
         if word in ("-i", "-"):
             child.environment = {}
         elif word == "-u":
-            child.unset(given.pop(0) if given else "")
+            child.unset(left.popleft() if left else "")
         elif "=" in word:
             name, _, value = word.partition("=")
             child.assign(name, value)
             child.local.discard(name)
-    if given:
-        return (yield from run_words(child, given, functions=False))
+    if left:
+        return (yield from run_words(child, list(left), functions=False))
     for name, value in sorted(child.environment.items()):
         if name not in child.local:
             yield line(f"{name}={value}")
@@ -257,7 +263,7 @@ JOB_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "jobs": _jobs,
     "kill": _kill,
     "timeout": _timeout,
-    "xargs": _xargs,
+    "xargs": within_memory(_xargs),
     "nohup": _before,
     "time": _before,
     "nice": _before,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 from simkit.language.cel.lib_regex import PatternError, pattern
@@ -20,6 +21,8 @@ _MAGIC: Final = frozenset("*?[")
 _SPECIAL: Final = re.compile(r"[*?\[\]\\!^-]")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _LONGEST_CLASS: Final = 16
+LONGEST_WORD: Final = 1 << 20
+"""Letters of a word, before it is split."""
 _MOST_PATHS: Final = 20_000
 """Paths that a pattern may lead to, at each of its parts: ``/*/../*/..`` leads to more with each."""
 
@@ -133,7 +136,7 @@ def cut(value: str, operator: str, given: str) -> str:
 
 
 def replaced(value: str, operator: str, given: str, into: str) -> str:
-    """A value with another text for the first part that a pattern means, or for each with ``//``.
+    """A value with another text for the first part that a pattern means, or for each with ``//``. Raises TooLong.
 
     Examples
     --------
@@ -144,7 +147,12 @@ def replaced(value: str, operator: str, given: str, into: str) -> str:
         matcher: Any = pattern(f"(?s){as_expression(given)}")
     except PatternError:
         return value
-    return str(matcher.sub(lambda _: into, value, 0 if operator == "//" else 1)) if given else value
+    if not given:
+        return value
+    most = None if operator == "//" else 1
+    if len(value) + len(into) * sum(1 for _ in islice(matcher.finditer(value), most)) > LONGEST_WORD:
+        raise TooLong
+    return str(matcher.sub(lambda _: into, value, most or 0))
 
 
 def matching(files: Files, folder: str, given: str) -> list[str]:

@@ -8,27 +8,28 @@ POSIX.1-2017, ``printf``; messages and options are those of busybox 1.36.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from itertools import takewhile
 from typing import Final
 
-from simkit.simulation.shell.effects import error, line, whole
+from simkit.simulation.shell.effects import Budget, error, line, whole, within_memory
 from simkit.simulation.shell.machine import STDERR, Machine, Run, Write
 from simkit.simulation.shell.words import with_escapes
 
 _MOST_NUMBERS: Final = 100_000
 _WIDEST: Final = 10_000
 _DIRECTIVE: Final = re.compile(r"%(?:%|([-+ 0#]*)(\*|\d{1,4})?(?:\.(\*|\d{1,4})?)?([sbcdiuxXofeEgG]))")
+_IS_ECHO_FLAG: Final = re.compile(r"-[neE]+")
 _INTEGER: Final = re.compile(r"\s*([-+]?)(0[xX][0-9a-fA-F]{1,16}|\d{1,19})")
 
 
 def _echo(machine: Machine, words: list[str]) -> Run:
-    given, newline, escapes = words[1:], True, False
-    while given and re.fullmatch(r"-[neE]+", given[0]):
-        newline, escapes = newline and "n" not in given[0], escapes or "e" in given[0]
-        given = given[1:]
-    text = " ".join(given)
+    flags = list(takewhile(_IS_ECHO_FLAG.fullmatch, words[1:]))
+    newline, escapes = all("n" not in each for each in flags), any("e" in each for each in flags)
+    text = " ".join(words[1 + len(flags) :])
     yield Write(((with_escapes(text) if escapes else text) + ("\n" if newline else "")).encode())
     return 0
 
@@ -37,26 +38,27 @@ def _printf(machine: Machine, words: list[str]) -> Run:
     if len(words) < 2:
         yield error("printf", "usage: printf FORMAT [ARG]...")
         return 2
-    form, given = with_escapes(words[1]), words[2:]
-    code, printed = 0, list[str]()
+    form, values = with_escapes(words[1]), deque(words[2:])
+    code, printed, budget = 0, list[str](), Budget()
     while True:
-        values = iter(given)
-        text, faults, used = _formatted(form, values)
+        text, faults, used = _formatted(form, values, budget)
         printed.append(text)
         for fault in faults:
             yield Write(f"sh: printf: {fault}\n".encode(), STDERR)
             code = 1
-        given = list(values)
-        if not given or not used:
+        if not values or not used:
             break
     yield Write("".join(printed).encode())
     return code
 
 
-def _formatted(form: str, values: Iterator[str]) -> tuple[str, list[str], bool]:
+def _formatted(form: str, values: deque[str], budget: Budget) -> tuple[str, list[str], bool]:
     """A text with values in the place of directives, what is wrong with them, and whether any was used."""
     faults: list[str] = []
     used = False
+
+    def following() -> str:
+        return values.popleft() if values else ""
 
     def filled(found: re.Match[str]) -> str:
         nonlocal used
@@ -64,11 +66,14 @@ def _formatted(form: str, values: Iterator[str]) -> tuple[str, list[str], bool]:
             return "%"
         flags, width, precision, kind = found[1], found[2] or "", found[3], found[4]
         used = True
-        width = str(_whole(next(values, ""), faults)) if width == "*" else width
-        precision = str(_whole(next(values, ""), faults)) if precision == "*" else precision
+        width = str(_whole(following(), faults)) if width == "*" else width
+        precision = str(_whole(following(), faults)) if precision == "*" else precision
         spelled = f"%{flags}{width if abs(int(width or 0)) < _WIDEST else ''}"
         spelled += f".{precision}" if precision is not None and int(precision or 0) < _WIDEST else ""
-        value = next(values, "")
+        value = following()
+        budget.spend(
+            len(found[0]) + len(value) + min(_WIDEST, abs(int(width or 0))) + min(_WIDEST, int(precision or 0))
+        )
         if kind in "sbc":
             text = with_escapes(value) if kind == "b" else value[:1] if kind == "c" else value
             return f"{spelled.replace('0', '', 1) if flags.startswith('0') else spelled}s" % text
@@ -131,7 +136,7 @@ def _yes(machine: Machine, words: list[str]) -> Run:
 
 PRINTING_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "echo": _echo,
-    "printf": _printf,
+    "printf": within_memory(_printf),
     "date": _date,
     "seq": _seq,
     "yes": _yes,

@@ -8,6 +8,7 @@ POSIX.1-2017, Shell Command Language, 2.14.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Mapping
 from shlex import quote
 from typing import Final
@@ -95,19 +96,19 @@ def _unset(machine: Machine, words: list[str]) -> Run:
 
 
 def _set(machine: Machine, words: list[str]) -> Run:
-    given = words[1:]
+    given = deque(words[1:])
     if not given:
         for name, value in sorted(machine.environment.items()):
             yield line(f"{name}={quote(value)}")
     while given and given[0][:1] in ("-", "+") and len(given[0]) > 1:
-        word = given.pop(0)
+        word = given.popleft()
         if word == "--":
             machine.arguments = tuple(given)
             return 0
         letters = set(word[1:])
         if "o" in letters:
             letters.discard("o")
-            name = given.pop(0) if given else ""
+            name = given.popleft() if given else ""
             if name and name not in _OPTIONS:
                 yield error("sh: set", f"illegal option -o {name}")
                 return 2
@@ -209,34 +210,42 @@ def _read(machine: Machine, words: list[str]) -> Run:
     """A line of the input, split into variables; the last one gets the rest."""
     given, names = options(words[1:], valued="tpnud")
     within = float(given["t"]) if re.fullmatch(r"\d{1,6}(\.\d{1,3})?", given.get("t", "")) else None
-    text, ended = "", False
+    parts, ended = list[str](), False
     while True:
         source = machine.inputs.get(whole(given.get("u", "0")))
         found = source.take(Read()) if "u" in given and source is not None else (yield Read(within=within))
         part = (found or b"").decode("utf-8", "replace")
         ended = not part.endswith("\n")
-        text += part.removesuffix("\n")
-        if "r" in given or ended or not re.search(r"(?<!\\)(\\\\)*\\$", text):
+        parts.append(part.removesuffix("\n"))
+        if "r" in given or ended or not _goes_on(parts[-1]):
             break
-        text = text[:-1]
-    for name, value in _shared_out(machine, text, names or ["REPLY"], raw="r" in given):
+        parts[-1] = parts[-1][:-1]
+    for name, value in shared_out(machine, "".join(parts), names or ["REPLY"], raw="r" in given):
         machine.assign(name, value)
     return int(ended)
 
 
-def _shared_out(machine: Machine, text: str, names: list[str], *, raw: bool) -> list[tuple[str, str]]:
+def _goes_on(text: str) -> bool:
+    """True for a line that ends with a backslash which no other one makes a letter."""
+    return (len(text) - len(text.rstrip("\\"))) % 2 == 1
+
+
+def shared_out(machine: Machine, text: str, names: list[str], *, raw: bool) -> list[tuple[str, str]]:
     """A line split at separators into as many parts as there are names; separators in the last one stay."""
     separators = machine.environment.get("IFS", " \t\n")
-    blanks = re.escape("".join(each for each in separators if each in " \t\n"))
+    around = "".join(each for each in separators if each in " \t\n")
+    blanks = re.escape(around)
     signs = re.escape("".join(each for each in separators if each not in " \t\n"))
     blank = f"[{blanks}]*" if blanks else ""
     gap = re.compile(f"{blank}[{signs}]{blank}" + (f"|[{blanks}]+" if blanks else "") if signs else f"[{blanks}]+")
-    left = re.sub(f"^{blank}|{blank}$", "", text) if blank else text
+    left, start = text.strip(around) if around else text, 0
     found = []
     for name in names[:-1]:
-        at = gap.search(left) if separators else None
-        value, left = (left[: at.start()], left[at.end() :]) if at is not None else (left, "")
-        found.append((name, value))
+        at = gap.search(left, start) if separators else None
+        end, following = at.span() if at is not None else (len(left), len(left))
+        found.append((name, left[start:end]))
+        start = following
+    left = left[start:]
     if signs and separators and (ends := gap.search(left)) is not None and ends.end() == len(left):
         left = left[: ends.start()]
     found.append((names[-1], left))
@@ -248,9 +257,10 @@ def _getopts(machine: Machine, words: list[str]) -> Run:
     yield from ()
     letters, name = [*words[1:3], "", ""][:2]
     given = words[3:] or list(machine.arguments)
-    place = whole(machine.environment.get("OPTIND", "1")) or 1
-    at = whole(machine.environment.get("_OPTPOS", "1")) or 1
+    place = max(1, whole(machine.environment.get("OPTIND", "1")))
+    at = max(1, whole(machine.environment.get("_OPTPOS", "1")))
     word = given[place - 1] if place <= len(given) else ""
+    at = at if at < len(word) else 1
     if word[:1] != "-" or word == "-" or word == "--":
         machine.assign("OPTIND", str(place + (word == "--")))
         machine.assign(name, "?")
@@ -275,15 +285,15 @@ def _getopts(machine: Machine, words: list[str]) -> Run:
 
 
 def _sh(machine: Machine, words: list[str]) -> Run:
-    given, letters = words[1:], set[str]()
-    while given and given[0][:1] in ("-", "+") and len(given[0]) > 1:
-        word = given.pop(0)
+    left, letters = deque(words[1:]), set[str]()
+    while left and left[0][:1] in ("-", "+") and len(left[0]) > 1:
+        word = left.popleft()
         if word.startswith("-o") or word == "-eo":
-            name = given.pop(0) if given else ""
+            name = left.popleft() if left else ""
             letters |= {_OPTIONS.get(name, "")} | set(word[1:]) - {"o"}
         elif not word.startswith("--"):
             letters |= set(word[1:])
-    child = machine.program("sh", ())
+    given, child = list(left), machine.program("sh", ())
     child.options = letters - {"c", "s", "i", "l", ""}
     if "c" in letters:
         script = given[0] if given else ""

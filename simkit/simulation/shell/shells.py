@@ -8,12 +8,12 @@ POSIX.1-2017, Shell Command Language, 2.11.
 from __future__ import annotations
 
 from simkit.simulation.shell.control_flow import LoopControl, Return
-from simkit.simulation.shell.interpreter import complaint, run_node, shell
+from simkit.simulation.shell.interpreter import FATAL, complaint, run_node, shell
 from simkit.simulation.shell.interruption import CODE, Interrupted
-from simkit.simulation.shell.machine import STDERR, Exit, Machine, OutOfMemory, Read, ReadOnly, Run, Write
+from simkit.simulation.shell.machine import STDERR, Exit, Machine, Read, Run, Write
 from simkit.simulation.shell.redirections import with_outputs
 from simkit.simulation.shell.syntax import parse
-from simkit.simulation.shell.tasks import Task, TooManyTasks, together
+from simkit.simulation.shell.tasks import Task, together
 from simkit.simulation.shell.tree import ScriptError
 
 
@@ -54,14 +54,11 @@ def _lines(machine: Machine, *, prompt: bool) -> Run:
                 continue
             script, given = given, ""
             yield from run_node(machine, parse(script))
-        except ScriptError as error:
-            yield Write(f"sh: {error}\n".encode(), STDERR)
-            machine.code = 2
         except Interrupted:
             machine.code, given = CODE, ""
         except (LoopControl, Return):
             machine.code = 0
-        except (OutOfMemory, RecursionError, ReadOnly, TooManyTasks) as problem:
+        except FATAL as problem:
             yield complaint(problem)
             machine.code = 2
         except Exit as end:

@@ -236,10 +236,10 @@ class _Reader:
         return self._simple()
 
     def _with_redirections(self, node: Node) -> Node:
-        found: Redirections = ()
+        found: list[Redirection] = []
         while self.token in _REDIRECTIONS:
             found += self._redirection()
-        return Redirected(node, found) if found else node
+        return Redirected(node, tuple(found)) if found else node
 
     def _subshell(self) -> Node:
         self._next()
@@ -320,7 +320,7 @@ class _Reader:
     def _simple(self) -> Node:
         words: list[Word] = []
         assignments: list[tuple[str, Word]] = []
-        redirections: Redirections = ()
+        redirections: list[Redirection] = []
         while True:
             if words and plain(words[0]) == "[[" and plain(words[-1]) != "]]" and self.token not in ("", "\n", ";"):
                 words.append(self._take_word() if self.token == "word" else self._operator_word())
@@ -341,7 +341,7 @@ class _Reader:
                 break
         if not words and not assignments and not redirections:
             raise ScriptError(f"syntax error: unexpected {self.shown}")
-        return Simple(tuple(words), tuple(assignments), redirections)
+        return Simple(tuple(words), tuple(assignments), tuple(redirections))
 
     def _operator_word(self) -> Word:
         """An operator that is a word, as between double brackets."""
