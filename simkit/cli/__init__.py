@@ -113,11 +113,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not hasattr(args, "run"):
         parser.print_help()
         return WRONG
-    try:
-        settle_source(args)
-    except SimkitError as wrong:
-        complain(str(wrong))
-        return WRONG
     tables.settings.heads = not getattr(args, "no_headers", False)
     terminal.settings = terminal.Settings(not args.no_color, not args.no_pager)
     set_quiet(args.quiet)
@@ -141,6 +136,7 @@ def _as_flags(arguments: list[str]) -> list[str]:
 
 def _run(args: argparse.Namespace, out: TerminalText) -> int:
     try:
+        settle_source(args)
         with warnings.catch_warnings(record=True) as told:
             try:
                 code = _answered(args)

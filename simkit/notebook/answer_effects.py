@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from simkit.analysis.access.compare import compare
 from simkit.analysis.rbac.subject import parse_subject
 from simkit.logic.rbac.binding import Subject
+from simkit.meta.domain import api_group
 from simkit.meta.names import GroupResource, Key
 from simkit.notebook.access_checks import AccessCheck
 from simkit.notebook.answer_grants import resource_text
@@ -21,7 +22,7 @@ SHOWN: Final = 8
 """Effects that are listed; a wide role gives hundreds of permissions."""
 _WRITTEN_BY_SERVER: Final = (*VOLATILE, "metadata.creationTimestamp", "status", "spec.taints")
 """Fields that controllers write. They taint a node that nobody hears of, when enough time has passed."""
-_WRITTEN_BY_TIME: Final = frozenset({GroupResource("coordination.k8s.io", "leases"), GroupResource("", "events")})
+_WRITTEN_BY_TIME: Final = frozenset({GroupResource(api_group("coordination"), "leases"), GroupResource("", "events")})
 """Objects that components of the cluster write when time passes, whatever the answer is."""
 
 

@@ -17,6 +17,11 @@ def _running(script: str, **spec: object) -> Cluster:
     return cluster
 
 
+def _delete(cluster: Cluster) -> None:
+    cluster.delete("pod", "p")
+    cluster.settle()
+
+
 def _exists(cluster: Cluster) -> bool:
     return any(each["metadata"]["name"] == "p" for each in cluster.list("pods", "default"))
 
@@ -24,8 +29,7 @@ def _exists(cluster: Cluster) -> bool:
 def test_a_trap_takes_its_time() -> None:
     """A script with a trap for TERM cleans up, and then it has ended; its pod goes at that moment."""
     cluster = _running(f"trap 'echo ending > /shared/log; sleep 4; exit 3' TERM; {_LOOP}", **_shared())
-    cluster.delete("pod", "p")
-    cluster.settle()
+    _delete(cluster)
     cluster.advance(3)
     assert _exists(cluster)
     cluster.advance(1.5)
@@ -40,8 +44,7 @@ def _shared() -> dict[str, object]:
 def test_who_does_not_end_is_killed() -> None:
     """At the end of the grace period, also where the trap does nothing."""
     cluster = _running(f"trap '' TERM; {_LOOP}", terminationGracePeriodSeconds=7)
-    cluster.delete("pod", "p")
-    cluster.settle()
+    _delete(cluster)
     cluster.advance(6)
     assert _exists(cluster)
     cluster.advance(1)
@@ -51,8 +54,7 @@ def test_who_does_not_end_is_killed() -> None:
 def test_scripts_without_a_trap_end_at_once() -> None:
     """So that tests need not wait for the grace period."""
     cluster = _running(_LOOP)
-    cluster.delete("pod", "p")
-    cluster.settle()
+    _delete(cluster)
     assert not _exists(cluster)
 
 
@@ -60,8 +62,7 @@ def test_a_command_in_the_foreground_comes_to_its_end_first() -> None:
     """The trap is run when the command is over, as in every shell."""
     cluster = _running("trap 'exit 0' TERM; sleep 10; sleep 100")
     cluster.advance(2)
-    cluster.delete("pod", "p")
-    cluster.settle()
+    _delete(cluster)
     cluster.advance(7)
     assert _exists(cluster)
     cluster.advance(1.5)

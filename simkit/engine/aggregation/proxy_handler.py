@@ -18,6 +18,7 @@ from simkit.engine.aggregation.proxied_stream import ProxiedStream
 from simkit.engine.egress.address import Peer, Unreachable
 from simkit.engine.egress.answer_json import parse_answer
 from simkit.engine.egress.policy import EgressPolicy, SkippedCall
+from simkit.engine.egress.proxy_headers import HOP_BY_HOP, UNQUOTED
 from simkit.engine.pipeline.api_services import APIService
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.behaviour import applies
@@ -37,24 +38,8 @@ _REMEMBERED: Final = 10.0
 """Seconds for which a backing server's discovery is cached."""
 _WHOLE: Final = 1024 * 1024
 """Bytes up to which a response of known length is read at once."""
-_OWN_HEADERS: Final = frozenset(
-    {
-        "authorization",
-        "connection",
-        "content-length",
-        "host",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "accept-encoding",
-    }
-)
+_OWN_HEADERS: Final = HOP_BY_HOP | {"accept-encoding", "authorization", "content-length", "host"}
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_UNQUOTED: Final = "/:@!$&'()*+,;=~"
 _FOLD: Final = re.compile(r"[\r\n][\x00-\x20]*+")
 _FIRST_FINAL: Final = 200
 _INTERIM: Final = "the backend answered with an interim status"
@@ -260,7 +245,7 @@ def _shown(registration: APIService) -> str:
 
 def _request_target(context: RequestContext) -> str:
     """The request target, built from what was authorized, so that no server reads another path from it."""
-    path = quote(context.info.path, safe=_UNQUOTED)
+    path = quote(context.info.path, safe=UNQUOTED)
     pairs = [(name, value) for name, values in context.request.query.items() for value in values]
     return f"{path}?{urlencode(pairs)}" if pairs else path
 

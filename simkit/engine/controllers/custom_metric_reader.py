@@ -21,6 +21,7 @@ from simkit.logic.workloads.replica_calculator import (
     Tolerances,
     by_value,
     milli,
+    milli_text,
     per_pod,
     proposed,
 )
@@ -29,10 +30,8 @@ from simkit.meta.domain import CUSTOM_METRICS_GROUP, EXTERNAL_METRICS_GROUP
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersionKind
 from simkit.meta.objects import Object, at
-from simkit.meta.quantity import Quantity
 from simkit.schema.catalogue import Catalogue
 
-_NANO_PER_MILLI: Final = 10**6
 _WINDOW: Final = 60.0
 """The seconds over which the value of a pod was measured, where nothing is said."""
 
@@ -94,7 +93,7 @@ class CustomMetrics:
             now=self._clock.now(),
             tolerances=self._tolerances,
         )
-        status = {"metric": dict(metric), "current": {"averageValue": _shown(found.average)}}
+        status = {"metric": dict(metric), "current": {"averageValue": milli_text(found.average)}}
         return found.replicas, {"type": "Pods", "pods": status}, f"pods metric {metric.get('name')}"
 
     def of_object(self, source: Mapping[str, Any]) -> tuple[int, Mapping[str, Any], str]:
@@ -133,11 +132,11 @@ class CustomMetrics:
         average, whole = at(source, "target", "averageValue"), at(source, "target", "value")
         if average is not None:
             found: Proposal = per_pod(value, milli(average), present=self._present, tolerances=self._tolerances)
-            return found.replicas, {"averageValue": _shown(found.average)}, True
+            return found.replicas, {"averageValue": milli_text(found.average)}, True
         if whole is None:
             raise NoReplicaCount("neither a value target nor an average value target was set")
         wanted = by_value(self._pods, value, milli(whole), current=self._current, tolerances=self._tolerances)
-        return wanted, {"value": _shown(value)}, False
+        return wanted, {"value": milli_text(value)}, False
 
     def _path(self, described: Mapping[str, Any]) -> str:
         """The resource and the name of an object. Raises NoReplicaCount for a kind that is not served."""
@@ -172,10 +171,6 @@ def _query(metric: Mapping[str, Any]) -> str:
     selector = metric.get("selector")
     text = selector_text(selector)
     return "" if text == NONE else text
-
-
-def _shown(value: int) -> str:
-    return str(Quantity(value * _NANO_PER_MILLI))
 
 
 def _external_name(metric: Mapping[str, Any]) -> str:

@@ -6,24 +6,30 @@ Upstream: pkg/controller/podautoscaler/horizontal.go and pkg/controller/podautos
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.custom_metric_reader import CustomMetrics
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resources import PODS
-from simkit.logic.workloads.replica_calculator import NoReplicaCount, Sample, Target, milli, proposed, tolerances_of
+from simkit.logic.workloads.replica_calculator import (
+    NoReplicaCount,
+    Sample,
+    Target,
+    milli,
+    milli_text,
+    proposed,
+    tolerances_of,
+)
 from simkit.meta.clock import Clock, moment
 from simkit.meta.domain import api_group
 from simkit.meta.duration import seconds
 from simkit.meta.labels import parse as parse_selector
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
-from simkit.meta.quantity import Quantity
 from simkit.schema.catalogue import Catalogue
-
-_NANO_PER_MILLI: Final = 10**6
 
 
 class FailedMetric(NamedTuple):
@@ -70,7 +76,7 @@ class MetricReader:
             clock,
             catalogue,
             namespace_of(scaler),
-            self._pods(),
+            self._pods,
             self._selector,
             current=at(scale, "spec", "replicas") or 0,
             present=at(scale, "status", "replicas") or 0,
@@ -103,7 +109,7 @@ class MetricReader:
         try:
             samples = self._samples(name, container)
             found = proposed(
-                self._pods(),
+                self._pods,
                 samples,
                 name,
                 target,
@@ -116,7 +122,7 @@ class MetricReader:
             told = f"failed to get {name} {'usage' if target.utilization is None else 'utilization'}: {error}"
             word = "resource" if kind == "Resource" else "container resource"
             return FailedMetric(f"FailedGet{kind}Metric", told, f"failed to get {name} {word} metric value: {told}")
-        now = {"averageValue": str(Quantity(found.average * _NANO_PER_MILLI))}
+        now = {"averageValue": milli_text(found.average)}
         value = now if found.utilization is None else {"averageUtilization": found.utilization, **now}
         status = {"name": name, **({"container": container} if container else {}), "current": value}
         shown = f"{name} {'resource' if kind == 'Resource' or target.utilization is None else 'container resource'}"
@@ -124,6 +130,7 @@ class MetricReader:
             shown += " utilization (percentage of request)"
         return MetricValue(shown, found.replicas, {"type": kind, field: status})
 
+    @cached_property
     def _pods(self) -> Sequence[Object]:
         chosen = parse_selector(self._selector)
         found = self._lister.scan(PODS, namespace_of(self._scaler))

@@ -30,8 +30,8 @@ LENGTH: Final = 512
 MOST_BYTES: Final = 128 * 1024 * 1024
 """JSON of replaced and removed objects that is kept: a client that writes large objects again and again would fill all
 memory within the time for which changes are kept. The objects take some times as much."""
-_SHARES: Final = 8
-"""The least number of segments over which so many bytes are spread, since whole segments are let go."""
+PORTION: Final = MOST_BYTES // 8
+"""Bytes of a segment, since whole segments are let go, and those after which buffers of watches let go too."""
 
 REMEMBERED: Final = 4
 """The number of restored states that are cached, since a paged list reads the same one repeatedly."""
@@ -95,7 +95,7 @@ class RevisionLog:
     def append(self, change: Change, now: float, before: State, cutoff: float) -> None:
         """Append a change, with its time and state; compact what was superseded before ``cutoff``."""
         segment = self._segments[-1]
-        full = len(segment.changes) >= LENGTH or segment.held > MOST_BYTES // _SHARES
+        full = len(segment.changes) >= LENGTH or segment.held > PORTION
         if full and segment.revisions[-1] < change.revision:
             segment = _Segment(before)
             self._segments = (*self._segments, segment)

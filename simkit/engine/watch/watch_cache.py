@@ -11,7 +11,7 @@ from typing import Final
 from weakref import WeakSet
 
 from simkit.engine.seams import Change, ChangeLog, Compacted
-from simkit.engine.storage.revision_log import MOST_BYTES, held_by
+from simkit.engine.storage.revision_log import PORTION, held_by
 from simkit.engine.watch.event_buffer import EventBuffer
 from simkit.engine.watch.notifier import Notifiers
 from simkit.engine.watch.watcher import Watcher, WatchReader
@@ -140,7 +140,7 @@ class WatchCache:
     def _sweep(self, count: int, held: int) -> None:
         self._since_sweep += count
         self._bytes_since += held
-        if self._since_sweep >= SWEEP or self._bytes_since > MOST_BYTES // 8:
+        if self._since_sweep >= SWEEP or self._bytes_since > PORTION:
             self._drop(at_once=self._since_sweep < SWEEP)
 
     def _drop(self, *, at_once: bool = False) -> None:

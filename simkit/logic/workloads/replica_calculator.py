@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from simkit.logic.workloads.pods import is_ready
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import moment
 from simkit.meta.objects import Object, at, metadata, name_of
-from simkit.meta.quantity import parse
+from simkit.meta.quantity import Quantity, parse
 
 TOLERANCE: Final = 0.1
 _MOST: Final = 2**31 - 1
@@ -94,6 +95,17 @@ def milli(text: object) -> int:
     (500, 1024000)
     """
     return -(-parse(str(text)).nano // _NANO_PER_MILLI)
+
+
+def milli_text(amount: int) -> str:
+    """An amount in thousandths as a quantity.
+
+    Examples
+    --------
+    >>> milli_text(1500)
+    '1500m'
+    """
+    return str(Quantity(amount * _NANO_PER_MILLI))
 
 
 def proposed(
@@ -183,7 +195,7 @@ def by_value(pods: Sequence[Object], value: int, target: int, *, current: int, t
         raise NoReplicaCount(
             "unable to calculate ready pods: no pods returned by selector while calculating replica count"
         )
-    return min(_MOST, math.ceil(ratio * sum(_is_ready(pod) for pod in pods)))
+    return min(_MOST, math.ceil(ratio * sum(_is_serving(pod) for pod in pods)))
 
 
 def per_pod(value: int, target: int, *, present: int, tolerances: Tolerances) -> Proposal:
@@ -206,9 +218,8 @@ def per_pod(value: int, target: int, *, present: int, tolerances: Tolerances) ->
     return Proposal(wanted, math.ceil(value / present) if present else 0)
 
 
-def _is_ready(pod: Object) -> bool:
-    ready = find(at(pod, "status", "conditions"), "Ready") or {}
-    return at(pod, "status", "phase") == "Running" and ready.get("status") == "True"
+def _is_serving(pod: Object) -> bool:
+    return at(pod, "status", "phase") == "Running" and is_ready(pod)
 
 
 class _Usage:

@@ -59,7 +59,7 @@ class MetricsServer:
         namespace = parts[1] if parts[0] == "namespaces" and len(parts) > 2 else ""
         kind, *name = parts[2:] if namespace else parts
         if not request.path.startswith(f"{_PATH}/") or kind not in ("nodes", "pods") or len(name) > 1:
-            raise StatusError(404, "NotFound", "the server could not find the requested resource")
+            raise unknown_path()
         if request.method != "GET" or request.option("watch") in ("1", "true"):
             raise method_not_allowed()
         found = list(self._pods(namespace) if kind == "pods" else self._nodes())
@@ -192,3 +192,8 @@ def reader_role() -> dict[str, Any]:
         "metadata": {"name": "system:aggregated-metrics-reader", "labels": labels},
         "rules": [{"apiGroups": [GROUP], "resources": ["pods", "nodes"], "verbs": ["get", "list", "watch"]}],
     }
+
+
+def unknown_path() -> StatusError:
+    """The 404 for a path that a server of metrics does not know."""
+    return StatusError(404, "NotFound", "the server could not find the requested resource")

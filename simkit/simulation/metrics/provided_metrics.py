@@ -23,6 +23,7 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, labels_of, name_of
 from simkit.meta.quantity import Quantity, parse
 from simkit.schema.catalogue import Catalogue
+from simkit.simulation.metrics.metrics_server import unknown_path
 from simkit.snapshot.protocol import Snapshot
 
 SERVICE: Final = (SYSTEM_NAMESPACE, "provided-metrics")
@@ -91,7 +92,7 @@ class ProvidedMetrics:
         _, *words = request.path.strip("/").split("/")
         group, version, *parts = words if len(words) > 1 else ("", "")
         if (group, version) not in VERSIONS:
-            raise _unknown()
+            raise unknown_path()
         if request.method != "GET":
             raise method_not_allowed()
         if not parts:
@@ -101,7 +102,7 @@ class ProvidedMetrics:
             return _answered(self._external(namespace, parts[0], request))
         if group == CUSTOM_METRICS_GROUP and len(parts) == 3:
             return _answered(self._custom(version, namespace, parts, request))
-        raise _unknown()
+        raise unknown_path()
 
     def _external(self, namespace: str, name: str, request: Request) -> dict[str, Any]:
         chosen, now = parse_labels(request.option("labelSelector")), self._clock.now()
@@ -182,10 +183,6 @@ class ProvidedMetrics:
         ]
         head = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{group}/{version}"}
         return {**head, "resources": rows}
-
-
-def _unknown() -> StatusError:
-    return StatusError(404, "NotFound", "the server could not find the requested resource")
 
 
 def _answered(document: Mapping[str, Any]) -> Response:

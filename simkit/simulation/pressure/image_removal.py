@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from simkit.logic.workloads.images import tagged
 from simkit.meta.objects import Object, at
 
 _FIELDS = ("initContainers", "containers", "ephemeralContainers")
@@ -34,24 +35,21 @@ def without_unused(node: Object, pods: Iterable[Object], wanted: int | None = No
     >>> without_unused({"status": {"images": images}}, [{"spec": {"containers": [{"image": "a:1"}]}}])
     Removal(kept=[{'names': ['a:1'], 'sizeBytes': 5}], freed=7)
     """
-    used = {
-        _tagged(each.get("image", "")) for pod in pods for field in _FIELDS for each in at(pod, "spec", field) or ()
-    }
+    used = {_full(each.get("image", "")) for pod in pods for field in _FIELDS for each in at(pod, "spec", field) or ()}
     kept: list[Mapping[str, Any]] = []
     freed = 0
     for image in at(node, "status", "images") or ():
         enough = wanted is not None and freed >= wanted
-        if enough or any(_tagged(name) in used for name in image.get("names") or ()):
+        if enough or any(_full(name) in used for name in image.get("names") or ()):
             kept.append(image)
         else:
             freed += int(image.get("sizeBytes") or 0)
     return Removal(kept, freed)
 
 
-def _tagged(image: str) -> str:
-    """The name of an image with its tag, which is ``latest`` where none is written."""
-    name = image.removeprefix("docker.io/").removeprefix("library/")
-    return name if "@" in name or ":" in name.rpartition("/")[2] else f"{name}:latest"
+def _full(image: str) -> str:
+    """The name of an image with its tag, and without the registry that is meant where none is written."""
+    return tagged(image.removeprefix("docker.io/").removeprefix("library/"))
 
 
 def bytes_to_free(capacity: int, used: int, thresholds: tuple[int, int]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.logic.workloads.images import tagged
 from simkit.logic.workloads.nodes import UNSCHEDULABLE, fits, term_fits, tolerated
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import at
@@ -254,7 +255,7 @@ def image_locality(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[
         return None
     spec, total = pod.pod.get("spec") or {}, len(view.cache.nodes())
     containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-    images = [_tagged(each.get("image") or "") for each in containers]
+    images = [tagged(each.get("image") or "") for each in containers]
     least, most = 23 * _MEGA, 1000 * _MEGA * len(containers)
 
     def score(info: NodeInfo) -> int:
@@ -262,10 +263,6 @@ def image_locality(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[
         return MOST * (min(max(there, least), most) - least) // (most - least)
 
     return [score(info) for info in nodes]
-
-
-def _tagged(image: str) -> str:
-    return f"{image}:latest" if image.rfind(":") <= image.rfind("/") else image
 
 
 def normalized(scores: Sequence[int], *, reverse: bool = False) -> list[int]:

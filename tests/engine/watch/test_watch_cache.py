@@ -379,8 +379,9 @@ def test_history_has_a_greatest_size(monkeypatch: pytest.MonkeyPatch, ends: bool
 
     Within the minutes for which changes are kept, it could hold hundreds of gigabytes.
     """
+    monkeypatch.setattr(revision_log, "MOST_BYTES", 100_000)
     for module in (revision_log, watch_cache):
-        monkeypatch.setattr(module, "MOST_BYTES", 100_000)
+        monkeypatch.setattr(module, "PORTION", 100_000 // 8)
     store = MemoryStore(SimulatedClock())
     hub, start = WatchCache(store), store.revision
     slow, quick = (hub.watch(MAPS, after=start) for _ in range(2))

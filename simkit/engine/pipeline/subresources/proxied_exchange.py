@@ -11,30 +11,17 @@ from http.client import BadStatusLine, HTTPException, HTTPResponse, RemoteDiscon
 from typing import Any, Final, cast
 from urllib.parse import quote, urlencode, urlsplit
 
+from simkit.engine.egress.proxy_headers import HOP_BY_HOP, UNQUOTED
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.seams import PortHandler
 from simkit.meta.errors import StatusError
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import DROPPED, Request, Response
 
-_HOP_BY_HOP: Final = frozenset(
-    {
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
-_NOT_SENT: Final = _HOP_BY_HOP | {"authorization", "content-length", "host", "x-forwarded-for", "x-forwarded-uri"}
+_NOT_SENT: Final = HOP_BY_HOP | {"authorization", "content-length", "host", "x-forwarded-for", "x-forwarded-uri"}
 _USER_PREFIXES: Final = ("impersonate-", "x-remote-")
 """Prefixes of headers that name the user: those of the server, not of the pod."""
-_NOT_PASSED_ON: Final = _HOP_BY_HOP | {"content-length", "content-type", "date"}
-_UNQUOTED: Final = "/:@!$&'()*+,;=~"
+_NOT_PASSED_ON: Final = HOP_BY_HOP | {"content-length", "content-type", "date"}
 _WITH_BODY: Final = ("POST", "PUT", "PATCH")
 
 
@@ -51,7 +38,7 @@ def exchange(handler: PortHandler, context: RequestContext, authority: str, *, s
     if not path and context.request.method in ("GET", "HEAD"):
         query = _query(context.request)
         return Response(
-            301, content_type="", headers=[("Location", f"{quote(context.info.path, safe=_UNQUOTED)}/{query}")]
+            301, content_type="", headers=[("Location", f"{quote(context.info.path, safe=UNQUOTED)}/{query}")]
         )
     if secure:
         raise unreachable("http: server gave HTTP response to HTTPS client")
@@ -95,7 +82,7 @@ def _query(request: Request) -> str:
 def _sent(context: RequestContext, path: str) -> bytes:
     """The bytes of the request that the pod receives."""
     request = context.request
-    lines = [f"{request.method} {quote(path, safe=_UNQUOTED)}{_query(request)} HTTP/1.1", *_headers(context)]
+    lines = [f"{request.method} {quote(path, safe=UNQUOTED)}{_query(request)} HTTP/1.1", *_headers(context)]
     return "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape") + request.body
 
 
@@ -110,7 +97,7 @@ def _headers(context: RequestContext) -> Iterator[str]:
         yield f"Content-Length: {len(request.body)}"
     if request.peer:
         yield f"X-Forwarded-For: {', '.join([*request.headers.get('x-forwarded-for', ()), request.peer])}"
-    yield f"X-Forwarded-Uri: {quote(context.info.path, safe=_UNQUOTED)}"
+    yield f"X-Forwarded-Uri: {quote(context.info.path, safe=UNQUOTED)}"
 
 
 class _Received:
