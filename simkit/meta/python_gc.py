@@ -25,8 +25,10 @@ _ALL: Final = 2
 """The number of the collection that examines all generations."""
 _EVERY: Final = 20.0
 """Seconds between two rounds of a server process."""
-_MANY: Final = 20_000
-"""Objects that survived a collection of all generations and wait for something that passes."""
+_MANY: Final = 80_000
+"""Objects that survived a collection of all generations and wait for something that passes: eight milliseconds."""
+_LEFT: Final = 8
+"""Objects that pass, in use or kept as garbage, from which on all that is kept is worth an examination."""
 _GROWN: Final = 0.08
 """The part by which memory must have grown before the kept objects are examined too, if the last time found garbage."""
 _GROWN_FIRST: Final = 0.25
@@ -105,10 +107,11 @@ class Rounds:
     """Collections of a server process: each examines what has come since the one before, and keeps the rest.
 
     What is kept is examined again when memory has grown by a twelfth, or by more after an examination that found hardly
-    anything, as in a server that only stores more and more. So garbage that was there for a while, as a fork that was
-    used for long, goes soon; and the price of a round is that of what was made since the last one. An examination holds
-    the interpreter, and all who are connected wait for it: the longer it took, the later is the next one, unless memory
-    has doubled. While the process has much to do one is put off, for some minutes at most.
+    anything, as in a server that only stores more and more; and when several objects of which it was said that they
+    pass are still there, since the collector looked while they were in use. So garbage that was there for a while, as a
+    fork that was used for long, goes soon; and the price of a round is that of what was made since the last one. An
+    examination holds the interpreter, and all who are connected wait for it: the longer it took, the later is the next
+    one, unless memory has doubled. While the process has much to do one is put off, for some minutes at most.
 
     Parameters
     ----------
@@ -133,6 +136,7 @@ class Rounds:
         self._seconds, self._spent, self._used, self._rested = seconds, spent, used, -math.inf
         self._looked, self._allowed = (seconds(), used()), allowed
         self._put_off: float | None = None
+        self._left = _LEFT
 
     def round(self) -> bool:
         """Collect, unless next to nothing has happened or collections are paused; True if all objects were examined."""
@@ -142,7 +146,8 @@ class Rounds:
         now = self._seconds()
         loaded, rests = self._is_loaded(now), now < self._rested
         before = sys.getallocatedblocks()  # to count the kept objects takes longer than many a request
-        thorough = before > (1 + (_MUCH if rests else self._grown)) * self._blocks
+        grown = before > (1 + self._grown) * self._blocks or len(_PASSING) >= self._left
+        thorough = before > (1 + _MUCH) * self._blocks if rests else grown
         if thorough and loaded:
             self._put_off = now if self._put_off is None else self._put_off
             urgent = before > (1 + _MUCH) * self._blocks and before > self._blocks + self._allowed
@@ -156,6 +161,7 @@ class Rounds:
         if thorough:
             self._rested = self._seconds() + _REST * (self._spent() - began)
             self._blocks = sys.getallocatedblocks()
+            self._left = max(_LEFT, 2 * len(_PASSING))
             in_vain = self._blocks > (1 - _HARDLY) * before
             self._grown = min(_MUCH, 2 * max(self._grown, _GROWN_FIRST)) if in_vain else _GROWN
         self._collections = gc.get_stats()[1]["collections"]

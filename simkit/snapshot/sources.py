@@ -13,10 +13,11 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from simkit.meta.errors import SimkitError
 from simkit.meta.escaping import readable_path
+from simkit.meta.tar_archives import DAMAGES, TarArchive
 from simkit.snapshot.etcd.backup import is_backup, read_backup
 from simkit.snapshot.layouts import layout_of
 from simkit.snapshot.report import Report
-from simkit.snapshot.unpacking import DAMAGES, DEFAULT_LIMITS, Limits, Unpacking
+from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits, Unpacking
 
 SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".jsonl", ".ndjson", ".gz", ".tgz", ".tar", ".list", ""))
 """Suffixes of the files that are read from folders and archives. A file that is named itself is always read."""
@@ -176,7 +177,7 @@ def _from_gzip(name: str, content: bytes, unpacking: Unpacking, depth: int) -> I
 def _from_tar(name: str, content: bytes, unpacking: Unpacking, depth: int) -> Iterator[Piece]:
     members: dict[PurePath, tarfile.TarInfo] = {}
     try:
-        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        with TarArchive.open(fileobj=io.BytesIO(content)) as archive:
             damage = _list_members(name, archive, members, unpacking.report)
             for path in _wanted(list(members), name, unpacking.report):
                 member = members[path]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
-import tarfile
 import zlib
 from dataclasses import dataclass
-from lzma import LZMAError
 from typing import Final
 
 from simkit.snapshot.report import Report
@@ -15,10 +13,6 @@ from simkit.snapshot.report import Report
 _AT_ONCE: Final = 1 << 20
 _GRACE: Final = 64 << 20
 """Bytes that any source may unpack to, however small it is."""
-
-
-DAMAGES: Final = (tarfile.TarError, EOFError, OSError, ValueError, OverflowError, RecursionError, zlib.error, LZMAError)
-"""The errors of reading a damaged archive: headers that announce headers are read one within the other."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,8 @@ def announced(times: int) -> bytes:
          b'"rules":[5,"text"]}', "rules[0] is a number"),
         ("cut.tar", archive(("a.json", b"{}" * 4000))[:700], "damaged"),
         ("sparse.tar", sparse(3 << 30), "unpacks to more than"),
-        ("announced.tar", announced(3000), "damaged"),
+        ("announced.tar", announced(20), "damaged"),
+        ("announced_often.tar", announced(3000), "damaged"),
         ("size.tar", archive(("a.json", b"{}")).replace(b"00000000002\0", b"77777777777\0"), "damaged"),
     ],
 )  # fmt: skip

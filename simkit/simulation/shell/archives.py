@@ -10,8 +10,8 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Protocol
 
+from simkit.meta.tar_archives import DAMAGES, TarArchive
 from simkit.simulation.shell.files import MOST_BYTES, FileError, Files, resolved
-from simkit.snapshot.unpacking import DAMAGES
 
 _MOST_UNPACKED: Final = 2 * MOST_BYTES
 """Bytes of an archive with its heads."""
@@ -66,7 +66,7 @@ def _entry(files: Files, path: str, name: str) -> Iterator[tuple[tarfile.TarInfo
 def unpack(files: Files, data: bytes, folder: str) -> None:
     """Write the content of a tar archive into a folder. Raises FileError for what is no archive."""
     try:
-        with tarfile.open(fileobj=io.BytesIO(_unpacked(data)), mode="r:") as archive:
+        with TarArchive.open(fileobj=io.BytesIO(_unpacked(data)), mode="r:") as archive:
             for entry in archive:
                 path = resolved(entry.name, folder)
                 if entry.isdir():

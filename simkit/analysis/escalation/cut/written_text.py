@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import tarfile
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+
+from simkit.meta.tar_archives import DAMAGES, TarArchive
 
 LARGEST_FILE = 4 * 1024 * 1024
 LARGEST_ARCHIVE = 128 * 1024 * 1024
@@ -54,7 +55,7 @@ def _members(archive: Path, changed: int) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     room = LARGEST_ARCHIVE
     try:
-        with tarfile.open(archive) as opened:
+        with TarArchive.open(archive) as opened:
             for member in opened:
                 room -= member.size
                 if room < 0:
@@ -63,6 +64,6 @@ def _members(archive: Path, changed: int) -> dict[str, bytes]:
                 stream = opened.extractfile(member) if member.isfile() else None
                 if stream is not None and name.suffix.lower() in SUFFIXES and member.size <= LARGEST_FILE:
                     found[str(name)] = stream.read()
-    except (tarfile.TarError, EOFError, OSError, ValueError):
+    except DAMAGES:
         return {}
     return found
