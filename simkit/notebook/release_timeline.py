@@ -89,9 +89,9 @@ class TimelinePanel(PanelBox):
         """Fill the table with the versions of the chosen release, and with those that it gave up."""
         release = self.lanes.release
         now = RELEASES.index(release)
-        rows = [
-            row for each in self._lanes.to_dict("records") if (row := _row({str(k): v for k, v in each.items()}, now))
-        ]
+        lanes = [{str(key): value for key, value in each.items()} for each in self._lanes.to_dict("records")]
+        goes_on = {each["lane"] for each in lanes if each["first"] == release}
+        rows = [row for each in lanes if (row := _row(each, now, ends=each["lane"] not in goes_on))]
         rows.sort(key=lambda row: _ORDER.index(row[0]))
         known = any(row[5] is not None for row in rows)
         made = table(rows, COLUMNS)
@@ -117,18 +117,18 @@ def _position(release: str, default: int) -> int:
     return min(max(minor - int(RELEASES[0].split(".")[1]), 0), len(RELEASES))
 
 
-def _row(lane: Mapping[str, Any], now: int) -> tuple[Any, ...] | None:
-    """The row of a phase at a release; None if it is another phase then."""
+def _row(lane: Mapping[str, Any], now: int, *, ends: bool) -> tuple[Any, ...] | None:
+    """The row of a phase at a release; None if it is another phase then. ``ends``: no phase of its lane begins there."""
     start, end = _position(lane["first"], 0), _position(lane["until"], len(RELEASES))
     came, here = RELEASES[now] == lane["first"], start <= now < end
-    gone = lane["phase"] == "deprecated" and lane["until"] == RELEASES[now]
+    gone = ends and lane["until"] == RELEASES[now]
     if not here and not gone:
         return None
     news = "no longer served" if gone else f"{'deprecated' if lane['phase'] == 'deprecated' else 'new'}" if came else ""
-    phase = "removed" if gone else lane["phase"]
+    phase, since, until = ("removed", lane["until"], "") if gone else (lane["phase"], lane["first"], lane["until"])
     count = lane["objects"]
     objects = None if count is None or count != count else int(count)
-    return phase, lane["api_version"], lane["kind"], lane["first"], lane["until"], objects, news
+    return phase, lane["api_version"], lane["kind"], since, until, objects, news
 
 
 def timeline_panel(

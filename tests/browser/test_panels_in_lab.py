@@ -186,6 +186,8 @@ def test_panels_fit_a_narrow_window(shown: Page) -> None:
         expect(objects.locator("tbody tr").first).to_be_visible()
         assert _left(objects) == first, "the objects stand below the kinds"
         assert objects.evaluate(WIDER_THAN_ITS_PLACE) <= 0, "all columns are in sight"
+        bindings = _panel(shown, "what if").get_by_role("grid", name="bindings")
+        assert bindings.evaluate(WIDER_THAN_ITS_PLACE) <= 0, "all columns are in sight, where names are long too"
         ends = _panel(shown, "timeline").locator(".sk-scale span").evaluate_all(TEXT_ENDS)
         assert len(ends) > 4
         assert all(end < start for (_, end), (start, _) in pairwise(ends)), "no label runs into the next"

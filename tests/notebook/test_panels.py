@@ -128,6 +128,9 @@ def test_a_release_shows_its_versions(cluster: simkit.Cluster) -> None:
     shown.lanes.release = "1.25"
     rows = shown.table.rows.query("kind == 'CronJob'")[["phase", "api_version", "news"]].values.tolist()
     assert ["removed", "batch/v1beta1", "no longer served"] in rows
+    shown.lanes.release = "1.21"
+    alpha = shown.table.rows.query("api_version == 'batch/v2alpha1'")[["phase", "since", "until", "news"]]
+    assert alpha.values.tolist() == [["removed", "1.21", "", "no longer served"]], "it goes without being deprecated first"
     counted = timeline_panel(cluster, api_groups=["rbac.authorization.k8s.io"])
     counted.wait()
     assert counted.table.rows.query("kind == 'ClusterRoleBinding'")["objects"].tolist() == [2]

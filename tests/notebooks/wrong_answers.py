@@ -64,7 +64,7 @@ WRONG: Final[dict[str, dict[str, tuple[str, list[str]]]]] = {
         ),
         "claims": (
             'answer = {"1": True, "2": False, "3": False, "4": True, "5": False}',
-            ["opaque", "410", "begins with ['ADDED'"],
+            ["counted apart", "410", "begins with ['ADDED'"],
         ),
     },
     "03-patches-and-server-side-apply": {

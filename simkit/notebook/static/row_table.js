@@ -1,7 +1,12 @@
 // A page of a table: rows are chosen with the mouse or the arrow keys, pages are turned, words filter, heads sort.
 // The kernel keeps all rows and sends one page; cells are set as text, never as markup.
 
-const SHORT = 20; // letters of a cell that stay on one line: a time, ClusterRoleBinding
+const SHORT = 20; // letters of a cell that stays on one line: a time, ClusterRoleBinding
+const WHOLE = /^\d|^\S{1,12}$/; // what stays on one line in narrow places too: a time, ClusterRole
+const LONG_WORD = /[^\s-]{25}/u; // a hash; the words of names are shorter
+const PIECES = /[^]{1,12}/gu;
+const JOINTS = /(?<=[./@=]|\w{4}:)(?=[^\s./@=:])|(?<=[a-z])(?=[A-Z])/;
+const LAST_WORD = /(?<=[./@=]|\w{4}:)(?=[^\s./@=:])|(?<=[a-z])(?=[A-Z][a-z]+$)/;
 
 function made(tag, attributes, ...children) {
   const element = document.createElement(tag);
@@ -10,10 +15,12 @@ function made(tag, attributes, ...children) {
   return element;
 }
 
-// Long names have no blanks: they may be broken behind the signs that join their parts.
+// Long names have no blanks: they may be broken behind the signs that join their parts, and a part that is long itself
+// anywhere. Short cells are broken in narrow places only, before their last word: ClusterRole Binding.
 function breakable(text) {
-  const parts = text.length > SHORT ? text.split(/(?<=[./@=])(?=[^\s./@=])|(?<=[a-z])(?=[A-Z])/) : [text];
-  return parts.flatMap((part, number) => (number ? [document.createElement("wbr"), part] : [part]));
+  const parts = text.split(text.length > SHORT ? JOINTS : LAST_WORD);
+  const pieces = parts.flatMap((part) => LONG_WORD.test(part) ? part.match(PIECES) : [part]);
+  return pieces.flatMap((piece, number) => (number ? [document.createElement("wbr"), piece] : [piece]));
 }
 
 function render({ model, el }) {
@@ -78,6 +85,7 @@ function render({ model, el }) {
           shown.append(...breakable(cell.text));
           if (cell.number) shown.classList.add("number");
           if (cell.text.length <= SHORT) shown.classList.add("short");
+          if (WHOLE.test(cell.text)) shown.classList.add("whole");
           return shown;
         });
         const line = made("tr", { class: marks[number] || "", "aria-rowindex": String(number + 1) }, ...cells);
