@@ -130,7 +130,9 @@ def test_a_release_shows_its_versions(cluster: simkit.Cluster) -> None:
     assert ["removed", "batch/v1beta1", "no longer served"] in rows
     shown.lanes.release = "1.21"
     alpha = shown.table.rows.query("api_version == 'batch/v2alpha1'")[["phase", "since", "until", "news"]]
-    assert alpha.values.tolist() == [["removed", "1.21", "", "no longer served"]], "it goes without being deprecated first"
+    assert alpha.values.tolist() == [["removed", "1.21", "", "no longer served"]], (
+        "it goes without being deprecated first"
+    )
     counted = timeline_panel(cluster, api_groups=["rbac.authorization.k8s.io"])
     counted.wait()
     assert counted.table.rows.query("kind == 'ClusterRoleBinding'")["objects"].tolist() == [2]
