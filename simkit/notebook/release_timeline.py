@@ -118,7 +118,7 @@ def _position(release: str, default: int) -> int:
 
 
 def _row(lane: Mapping[str, Any], now: int, *, ends: bool) -> tuple[Any, ...] | None:
-    """The row of a phase at a release; None if it is another phase then. ``ends``: no phase of its lane begins there."""
+    """The row of a phase at a release; None if it is another one then. ``ends``: no phase of its lane begins there."""
     start, end = _position(lane["first"], 0), _position(lane["until"], len(RELEASES))
     came, here = RELEASES[now] == lane["first"], start <= now < end
     gone = ends and lane["until"] == RELEASES[now]
