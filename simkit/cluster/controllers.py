@@ -35,6 +35,7 @@ from simkit.engine.controllers.pod_autoscaler import HorizontalController
 from simkit.engine.controllers.pod_gc import PodGCController
 from simkit.engine.controllers.reconciler import Reconciler, ReconcilingController
 from simkit.engine.controllers.replica_set import ReplicaSetController
+from simkit.engine.controllers.resource_claim import ResourceClaimController
 from simkit.engine.controllers.resource_quota import ResourceQuotaController
 from simkit.engine.controllers.root_ca_cert_publisher import RootCACertPublisher
 from simkit.engine.controllers.service_account import ServiceAccountsController
@@ -126,6 +127,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "ttl-controller": (True, lambda _: TTLController()),
     "persistentvolume-binder-controller": (True, lambda means: PersistentVolumeController(means.clock)),
     "ephemeral-volume-controller": (True, lambda means: EphemeralVolumeController(means.clock)),
+    "resourceclaim-controller": (True, lambda means: ResourceClaimController(means.clock, means.behaviour)),
     "disruption-controller": (True, lambda means: DisruptionController(means.clock, means.catalogue)),
     "persistentvolumeclaim-protection-controller": (True, lambda _: PVCProtectionController()),
     "persistentvolume-protection-controller": (True, lambda _: PVProtectionController()),
@@ -192,8 +194,6 @@ ALIASES: Final = {
 }
 """Older names of controllers."""
 
-_MORE: Final = ("resourceclaim-controller",)
-
 
 def controllers(means: ControllerContext, flags: Sequence[str]) -> list[Controller]:
     """The selected controllers in their order. Raises SimkitError for an unknown name.
@@ -202,7 +202,7 @@ def controllers(means: ControllerContext, flags: Sequence[str]) -> list[Controll
     """
     known = (*_WHOLE, *KEYED)
     default = [name for name in known if name in _WHOLE or KEYED[name][0]]
-    foreign = [name for name in (*ALIASES.values(), *_MORE) if name not in known]
+    foreign = [name for name in ALIASES.values() if name not in known]
     made: list[Controller] = []
     for name in select_controllers(flags, known, default, aliases=ALIASES, foreign=foreign):
         if name in _WHOLE:

@@ -42,6 +42,7 @@ class SimulationMethods(AnalysedCluster):
         taints: Sequence[Object] = (),
         zones: Sequence[str] = (),
         images: Mapping[str, int] | None = None,
+        devices: Sequence[Object] = (),
         stages: str | Path | Sequence[str | Path | Object] = (),
         eviction_hard: Mapping[str, str] | None = None,
         eviction: Mapping[str, EvictionSetting] | None = None,
@@ -63,6 +64,9 @@ class SimulationMethods(AnalysedCluster):
             Zones, given to the nodes in turn.
         images
             The images that are there, with their sizes in bytes, in the order in which kubelets remove them.
+        devices
+            Devices that drivers publish as resource slices:
+            ``[{"driver": "gpu.example.com", "devices": [{"name": "gpu-{}", "count": 4, "attributes": {}}]}]``.
         stages
             Stages of KWOK that drive the nodes and their pods in the place of kubelets, and objects of other kinds:
             files, documents, or names of stages that are part of simkit (``pod-fast``, ``pod-general``,
@@ -103,7 +107,7 @@ class SimulationMethods(AnalysedCluster):
         from simkit.simulation.kubelet.eviction_settings import field_named
         from simkit.simulation.stages.stage_files import read_stages, stage_of
 
-        optional = {"capacity": capacity, "eviction_hard": eviction_hard, "images": images}
+        optional = {"capacity": capacity, "eviction_hard": eviction_hard, "images": images, "devices": devices or None}
         given: dict[str, Any] = {name: value for name, value in optional.items() if value is not None}
         given |= {field_named(name): value for name, value in (eviction or {}).items()}
         config = node_config(

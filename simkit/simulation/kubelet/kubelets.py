@@ -36,6 +36,7 @@ from simkit.simulation.kubelet.node_config import (
     node_object,
     pod_range,
 )
+from simkit.simulation.kubelet.node_devices import publish_devices
 from simkit.simulation.kubelet.pod_admission import EVICTED, pressure_objection, rejected_status
 from simkit.simulation.kubelet.pod_status import PodNetwork, stopped_status, updated_status
 from simkit.simulation.kubelet.requests import remove_pod
@@ -145,6 +146,7 @@ class Kubelets:
         made: Object = response.object
         self._adopt_node(node, now)
         create_lease(client, node, made, now)
+        publish_devices(client, config.devices, made)
         return made
 
     def adopt(self, node: Object, ordinal: int, pods: Sequence[tuple[str, str]] = ()) -> None:

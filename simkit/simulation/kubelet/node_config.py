@@ -23,6 +23,7 @@ from simkit.simulation.kubelet.eviction_settings import (
     checked_periods,
     checked_thresholds,
 )
+from simkit.simulation.kubelet.node_devices import DriverConfig
 
 _LABELS: Final = ("os", "arch")
 KUBELET_PORT: Final = 10250
@@ -47,6 +48,8 @@ class NodeConfig(BaseModel):
         The zones, one after the other.
     images
         Names of images that are there, with their sizes in bytes.
+    devices
+        The devices of drivers, which are published as resource slices.
     eviction_hard
         Amounts, or percentages, that have to be free: ``memory.available``, ``nodefs.available``,
         ``imagefs.available``, ``nodefs.inodesFree``, ``imagefs.inodesFree`` and ``pid.available``; those that are not
@@ -76,6 +79,7 @@ class NodeConfig(BaseModel):
     taints: Sequence[Mapping[str, Any]] = ()
     zones: Sequence[str] = ()
     images: Mapping[str, int] = Field(default_factory=dict)
+    devices: Sequence[DriverConfig] = ()
     eviction_hard: Annotated[Mapping[str, str], AfterValidator(checked_thresholds)] = Field(
         default_factory=lambda: dict(HARD)
     )

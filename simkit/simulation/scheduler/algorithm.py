@@ -39,6 +39,8 @@ class Findings:
     rejections: dict[str, Rejection] = field(default_factory=dict)
     before: str = ""
     """The reason why no node was examined."""
+    plugin: str = ""
+    """The plugin that gave it, if it matters."""
 
 
 def nodes_to_find(total: int, percentage: int = 0) -> int:
@@ -101,7 +103,7 @@ class Algorithm:
         try:
             checks = Checks(pod, view, profile)
         except Unschedulable as error:
-            findings.before = str(error)
+            findings.before, findings.plugin = str(error), error.plugin
             rejection = Rejection((str(error),), resolvable=False)
             findings.rejections = {info.name: rejection for info in everything}
             return findings

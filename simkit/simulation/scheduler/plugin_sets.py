@@ -30,6 +30,7 @@ DEFAULT: Final[Sequence[Weighted]] = (
     ("VolumeZone", 0),
     ("PodTopologySpread", 2),
     ("InterPodAffinity", 2),
+    ("DynamicResources", 0),
     ("DefaultPreemption", 0),
     ("NodeResourcesBalancedAllocation", 1),
     ("ImageLocality", 1),
@@ -50,14 +51,15 @@ EXTENDS: Final[Mapping[str, Sequence[str]]] = {
     "VolumeZone": ("preFilter", "filter"),
     "PodTopologySpread": ("preFilter", "filter", "preScore", "score"),
     "InterPodAffinity": ("preFilter", "filter", "preScore", "score"),
+    "DynamicResources": ("preEnqueue", "preFilter", "filter", "postFilter", "reserve", "preBind"),
     "DefaultPreemption": ("postFilter",),
     "NodeResourcesBalancedAllocation": ("preScore", "score"),
     "ImageLocality": ("score",),
     "DefaultBinder": ("bind",),
 }
 """The extension points of each plugin."""
-WITHOUT_EFFECT: Final = frozenset({"AzureDiskLimits", "EBSLimits", "GCEPDLimits", "CinderLimits", "DynamicResources"})
-"""Plugins for volumes of in-tree plugins, and for claims of devices, which do nothing here."""
+WITHOUT_EFFECT: Final = frozenset({"AzureDiskLimits", "EBSLimits", "GCEPDLimits", "CinderLimits"})
+"""Plugins for volumes of in-tree plugins, which do nothing here."""
 _TYPES: Final = {point: f"{point[0].upper()}{point[1:]}Plugin" for point in POINTS}
 _NONE: Final[Mapping[str, Any]] = {}
 

@@ -14,6 +14,7 @@ from simkit.simulation.scheduler import inter_pod_affinity as pods
 from simkit.simulation.scheduler import node_filters as node
 from simkit.simulation.scheduler import topology_spread as spread
 from simkit.simulation.scheduler import volume_filters as volume
+from simkit.simulation.scheduler.devices.dynamic_resources import dynamic_resources
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
 from simkit.simulation.scheduler.plugin_arguments import STRATEGIES
 from simkit.simulation.scheduler.rejection import Filter
@@ -42,6 +43,7 @@ _CLUSTER_FILTERS: Final[Mapping[str, FilterPlugin]] = {
     "VolumeZone": volume_zone,
     "PodTopologySpread": spread.topology_spread,
     "InterPodAffinity": pods.inter_pod_affinity,
+    "DynamicResources": dynamic_resources,
 }
 _SCORES: Final[Mapping[str, ScorePlugin]] = {
     "TaintToleration": node.preferred_taints,

@@ -88,6 +88,11 @@ class SchedulingQueue:
         """Keep a pod that fits nowhere until something changes."""
         waiting.failed_at, waiting.due = now, None
 
+    def errored(self, waiting: Waiting, now: float) -> None:
+        """Keep a pod whose attempt failed for another reason than the nodes: it is tried again after its pause."""
+        pause = min(self.first_pause * 2.0 ** (waiting.attempts - 1), self.longest_pause)
+        waiting.failed_at, waiting.due = now, now + pause
+
     def postponed(self, waiting: Waiting, now: float) -> None:
         """Keep a pod that has a node and waits for its volumes: it is tried again without a pause."""
         waiting.attempts, waiting.failed_at, waiting.due = 0, now, None

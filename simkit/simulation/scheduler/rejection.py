@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from simkit.meta.behaviour import applies
 from simkit.simulation.scheduler.node_info import NodeInfo
@@ -21,12 +21,21 @@ class Rejection(NamedTuple):
     """True if the removal of pods could help."""
 
 
+NO_CLAIMS: Final = "no new claims to deallocate"
 Filter = Callable[[NodeInfo], Rejection | None]
 """A filter for one pod: None if a node fits, or the rejection."""
 
 
 class Unschedulable(Exception):
-    """A pod that no node is for, whatever the nodes are like. The text says why."""
+    """A pod that no node is for, whatever the nodes are like. The text says why, ``plugin`` may name who found it."""
+
+    def __init__(self, text: str, *, plugin: str = "") -> None:
+        super().__init__(text)
+        self.plugin = plugin
+
+
+class SchedulingError(Exception):
+    """An attempt that failed for another reason than the nodes: the pod is tried again after a pause."""
 
 
 def rejected(reason: str, *, resolvable: bool = True) -> Rejection:
@@ -52,8 +61,10 @@ def fit_message(nodes: int, rejections: Iterable[Rejection], *, before: str = ""
     return f"{text} {after}" if after else text
 
 
-def not_preempted(why: str, *, before: str = "") -> str:
+def not_preempted(why: str, *, before: str = "", claims: str = "") -> str:
     """The end of the sentence: why no pods have to go for the pod; empty where some have to.
+
+    ``claims`` says what came of taking devices back, ``before`` what kept nodes from being looked at.
 
     Examples
     --------
@@ -63,6 +74,6 @@ def not_preempted(why: str, *, before: str = "") -> str:
     told = f"preemption: {why}" if why else ""
     if not applies("scheduler-tells-of-claims"):
         return told
-    if before:
+    if before and not claims:
         return "not found"  # the plugin for claims of devices misses what it would have noted about the pod
-    return f"no new claims to deallocate, {told}" if told else ""
+    return f"{claims or NO_CLAIMS}, {told}" if told else ""

@@ -13,7 +13,7 @@ from simkit.engine.controllers.client_requests import delete, expect, path_of, p
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.event_series import EventSeriesRecorder, SeriesEvent
 from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.resources import NODES, PODS
+from simkit.engine.controllers.resources import NODES, PODS, RESOURCE_CLAIMS
 from simkit.engine.controllers.work_queue import RequeueError
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
@@ -23,11 +23,14 @@ from simkit.meta.clock import Clock, timestamp
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
 from simkit.simulation.scheduler.algorithm import Algorithm, Findings
+from simkit.simulation.scheduler.devices.claim_writes import release_claims, reserve_claims, take_back
+from simkit.simulation.scheduler.devices.dynamic_resources import dynamic_resources
+from simkit.simulation.scheduler.devices.pod_claims import Missing, claims_of_pod
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo, SchedulerCache
 from simkit.simulation.scheduler.preemption import Candidate, candidates, chosen, disrupted, ineligible
 from simkit.simulation.scheduler.profile import Profile, profile_of
 from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting
-from simkit.simulation.scheduler.rejection import fit_message, not_preempted
+from simkit.simulation.scheduler.rejection import SchedulingError, fit_message, not_preempted
 from simkit.simulation.scheduler.resource_amounts import running_statuses
 from simkit.simulation.scheduler.scheduler_config import NAME, SchedulerConfig
 from simkit.simulation.scheduler.view import WATCHED, View
@@ -63,6 +66,8 @@ class Scheduler:
         self._follow(self.config)
         self._known = self._reconfigured = False
         self._nominated: dict[tuple[str, str], tuple[str, PodInfo]] = {}
+        self._held: dict[tuple[str, str], Object] = {}
+        """Pods that are not tried until their resource claims are there."""
 
     def configure(self, config: SchedulerConfig) -> None:
         """Decide by a configuration from now on, also on pods that wait already."""
@@ -147,6 +152,14 @@ class Scheduler:
                 self.queue.something_changed()
         else:
             self.queue.something_changed()
+            if key.resource == RESOURCE_CLAIMS:
+                self._release_held()
+
+    def _release_held(self) -> None:
+        """Try the pods again that waited for resource claims."""
+        for pod in self._held.values():
+            self.queue.put(pod)
+        self._held.clear()
 
     def _take_pod(self, pod: Object) -> None:
         self.cache.set_pod(pod)
@@ -158,6 +171,7 @@ class Scheduler:
             self._forget(namespace, name)
             return
         self.queue.put(pod)
+        self._held.pop((namespace, name), None)
         node = at(pod, "status", "nominatedNodeName")
         if node:
             self._nominated[namespace, name] = (node, PodInfo(pod))
@@ -167,6 +181,7 @@ class Scheduler:
     def _forget(self, namespace: str, name: str) -> None:
         self.queue.remove(namespace, name)
         self._nominated.pop((namespace, name), None)
+        self._held.pop((namespace, name), None)
 
     def _promised(self) -> dict[str, list[PodInfo]]:
         found: dict[str, list[PodInfo]] = {}
@@ -176,6 +191,19 @@ class Scheduler:
 
     def _schedule(self, client: Client, view: View, waiting: Waiting) -> None:
         pod = PodInfo(waiting.pod)
+        try:
+            claims_of_pod(pod, view)
+        except Missing:
+            self.queue.remove(*pod.key)
+            self._held[pod.key] = waiting.pod
+            return
+        try:
+            self._attempt(client, view, waiting, pod)
+        except SchedulingError as error:
+            self._fail(client, waiting, str(error), None, reason="SchedulerError")
+            self.queue.errored(waiting, self._clock.now())
+
+    def _attempt(self, client: Client, view: View, waiting: Waiting, pod: PodInfo) -> None:
         if not self.cache.nodes():
             self._fail(client, waiting, _NO_NODES, None)
             return
@@ -192,7 +220,8 @@ class Scheduler:
             waiting.reserved = info.name
             self.queue.postponed(waiting, self._clock.now())
             return
-        self._bind(client, waiting, pod, info)
+        reserve_claims(client, view, pod, info)
+        self._bind(client, view, waiting, pod, info)
 
     def _profile(self, pod: PodInfo) -> Profile:
         return self._profiles[at(pod.pod, "spec", "schedulerName") or NAME]
@@ -200,7 +229,7 @@ class Scheduler:
     def _events_of(self, pod: Object) -> EventSeriesRecorder:
         return self._events[at(pod, "spec", "schedulerName") or NAME]
 
-    def _bind(self, client: Client, waiting: Waiting, pod: PodInfo, info: NodeInfo) -> None:
+    def _bind(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, info: NodeInfo) -> None:
         binding = {
             "apiVersion": "v1",
             "kind": "Binding",
@@ -209,6 +238,7 @@ class Scheduler:
         }
         response = client.perform(Request.of_object("POST", path_to(PODS, pod.pod, "binding"), binding))
         if not response.succeeded:
+            release_claims(client, view, pod)
             self.queue.failed(waiting, self._clock.now())
             if response.status not in (404, 409):
                 self.queue.something_changed()
@@ -220,7 +250,9 @@ class Scheduler:
 
     def _no_room(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, findings: Findings) -> None:
         rejections = findings.rejections
-        profile, node = self._profile(pod), None
+        profile, node, claims = self._profile(pod), None, ""
+        if dynamic_resources in profile.filters and (not findings.before or findings.plugin):
+            claims = take_back(client, view, pod, rejections)
         why = ineligible(pod, view, rejections) if profile.preempts else ""
         if profile.preempts and not why:
             start = self._random.randrange(max(1, len(rejections)))
@@ -229,7 +261,7 @@ class Scheduler:
                 best = chosen(found)
                 node, why = best.info.name, ""
                 self._preempt(client, best, pod)
-        after = not_preempted(why, before=findings.before)
+        after = not_preempted(why, before=findings.before, claims=claims)
         message = fit_message(len(view.cache.nodes()), rejections.values(), before=findings.before, after=after)
         self._fail(client, waiting, message, node)
 
@@ -250,13 +282,15 @@ class Scheduler:
     def _dated(self, condition: dict[str, Any]) -> dict[str, Any]:
         return {**condition, "lastProbeTime": None, "lastTransitionTime": timestamp(self._clock.now())}
 
-    def _fail(self, client: Client, waiting: Waiting, message: str, nominated: str | None) -> None:
+    def _fail(
+        self, client: Client, waiting: Waiting, message: str, nominated: str | None, *, reason: str = "Unschedulable"
+    ) -> None:
         """Tell why no node was found, as an Event and as a condition of the pod."""
         now, pod = self._clock.now(), waiting.pod
         self.queue.failed(waiting, now)
         short = message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 4] + " ..."
         self._events_of(pod).event(client, pod, _FAILED, short)
-        wanted = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+        wanted = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
         known = find(at(pod, "status", "conditions"), "PodScheduled") or {}
         status: dict[str, Any] = {}
         if any(known.get(field) != value for field, value in wanted.items()):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Final
 
 from simkit.engine.controllers.lister import Lister, controller_of
+from simkit.engine.controllers.resources import DEVICE_CLASSES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from simkit.meta.domain import api_group
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, labels_of, name_of
+from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
+from simkit.simulation.scheduler.device_id import DeviceId, devices_of
 from simkit.simulation.scheduler.node_info import PodInfo, SchedulerCache
 
 _NAMESPACES: Final = GroupResource("", "namespaces")
@@ -26,7 +29,8 @@ BUDGETS: Final = GroupResource("policy", "poddisruptionbudgets")
 _CSI_NODES: Final = GroupResource(api_group("storage"), "csinodes")
 _ATTACHMENTS: Final = GroupResource(api_group("storage"), "volumeattachments")
 _STORAGE: Final = frozenset({CLAIMS, VOLUMES, CLASSES, _CSI_NODES, _ATTACHMENTS})
-WATCHED: Final = frozenset({_NAMESPACES, _SERVICES, BUDGETS, *_STORAGE, *_OWNERS.values()})
+_DEVICES: Final = frozenset({RESOURCE_CLAIMS, DEVICE_CLASSES, RESOURCE_SLICES})
+WATCHED: Final = frozenset({_NAMESPACES, _SERVICES, BUDGETS, *_STORAGE, *_DEVICES, *_OWNERS.values()})
 
 
 class View:
@@ -35,6 +39,8 @@ class View:
     def __init__(self, cache: SchedulerCache, lister: Lister) -> None:
         self.cache, self.lister = cache, lister
         self._namespaces: dict[str, Mapping[str, str]] | None = None
+        self._assumed: dict[Key, Object] = {}
+        self._allocated: frozenset[DeviceId] | None = None
         self._selectors: dict[tuple[str, str, tuple[tuple[str, str], ...]], LabelSelector] = {}
 
     @property
@@ -68,6 +74,32 @@ class View:
         """The attachments of volumes to nodes."""
         return self.lister.scan(_ATTACHMENTS)
 
+    def resource_claim(self, namespace: str, name: str) -> Object | None:
+        """A resource claim, with what the scheduler itself has written to it."""
+        key = Key(RESOURCE_CLAIMS, namespace, name)
+        return self._assumed.get(key) or self.lister.get(key)
+
+    def assume_claim(self, claim: Object) -> None:
+        """Take a resource claim for what the scheduler has just made of it."""
+        self._assumed[Key(RESOURCE_CLAIMS, namespace_of(claim), name_of(claim))] = claim
+        self._allocated = None
+
+    def device_class(self, name: str) -> Object | None:
+        """A class of devices."""
+        return self.lister.get(Key(DEVICE_CLASSES, "", name))
+
+    @property
+    def allocated_devices(self) -> frozenset[DeviceId]:
+        """The devices that claims have, without those that administrators only look at.
+
+        O(claims) after each that the scheduler has written.
+        """
+        if self._allocated is None:
+            told = self.lister.once("allocated", lambda: _by_claim(self.lister.scan(RESOURCE_CLAIMS)))
+            own = _by_claim(self._assumed.values())
+            self._allocated = frozenset(chain.from_iterable((told | own).values()))
+        return self._allocated
+
     def budgets(self, namespace: str) -> Iterable[Object]:
         """The disruption budgets of a namespace."""
         return self.lister.scan(BUDGETS, namespace)
@@ -98,3 +130,7 @@ class View:
             return of_object(selector)
         own = of_object({"matchLabels": dict(sorted(labels.items()))}).requirements
         return LabelSelector((*own, *of_object(selector).requirements)) if selector else LabelSelector(own)
+
+
+def _by_claim(claims: Iterable[Object]) -> dict[tuple[str, str], list[DeviceId]]:
+    return {(namespace_of(each), name_of(each)): devices_of(each) for each in claims}

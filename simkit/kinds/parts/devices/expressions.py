@@ -10,14 +10,15 @@ from functools import lru_cache
 from typing import Final
 
 from simkit.language.cel.decl_types import DeclType
-from simkit.language.cel.environment import Environment, own_version, type_named, written_version
+from simkit.language.cel.environment import Environment, Program, own_version, type_named, written_version
 from simkit.language.cel.errors import CompileError, InstantiationError
 from simkit.language.cel.types import BOOL, STRING, Type, map_of, object_type
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.schema.structural import Schema
 
-_MOST_COST: Final = 1_000_000
+MOST_COST: Final = 1_000_000
+"""The cost of evaluating one expression for one device."""
 _MOST_ENTRIES: Final = 32
 _LONGEST_DRIVER, _LONGEST_VALUE = 63, 64
 _ANY: Final = Type("dyn", "google.protobuf.Any")
@@ -76,14 +77,24 @@ def _fault(source: str, version: str, shared: bool) -> str | None:
     """The fault of an expression; empty if it only costs too much, None if nothing is."""
     device = _device(shared)
     try:
-        program = Environment({"device": device}, version=version, bindings=True).compile(source)
+        program = _program(source, version, shared)
     except InstantiationError as error:
         return f"program instantiation failed: {error}"
     except CompileError as error:
         return f"compilation failed: {error}"
     if program.type not in (BOOL, _ANY):
         return f"must evaluate to bool or the unknown type, not {program.type}"
-    return "" if program.estimate(device)[1] > _MOST_COST else None
+    return "" if program.estimate(device)[1] > MOST_COST else None
+
+
+@lru_cache(maxsize=256)
+def _program(source: str, version: str, shared: bool) -> Program:
+    return Environment({"device": _device(shared)}, version=version, bindings=True).compile(source)
+
+
+def device_program(source: str) -> Program:
+    """The program of a stored expression, whose variable is ``device``. Raises CompileError."""
+    return _program(source, own_version(), applies("devices-of-several-claims"))
 
 
 def validate_expression(path: str, source: str, *, stored: bool) -> Iterator[FieldError]:

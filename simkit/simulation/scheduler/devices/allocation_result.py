@@ -1,0 +1,84 @@
+"""The allocation of a claim as its status tells it: devices, their configuration, and the nodes for which it is.
+
+Upstream: k8s.io/dynamic-resource-allocation/structured (``Allocate``, ``createNodeSelector``), release 1.34.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from simkit.meta.objects import Object, at, name_of
+from simkit.simulation.scheduler.devices.allocator import Chosen
+from simkit.simulation.scheduler.devices.requests import Request
+
+
+def allocation_result(claim: Object, chosen: Sequence[Chosen]) -> dict[str, Any]:
+    """``status.allocation`` of a claim."""
+    devices: dict[str, Any] = {"results": [_result(each) for each in chosen]}
+    config = [*_of_classes(chosen), *_of_claim(claim, chosen)]
+    if config:
+        every = len(at(claim, "spec", "devices", "requests") or ())
+        devices["config"] = [_for_all(each) if len(each.get("requests") or ()) == every else each for each in config]
+    selector = _node_selector(chosen)
+    return {"devices": devices, **({"nodeSelector": selector} if selector else {})}
+
+
+def _result(chosen: Chosen) -> dict[str, Any]:
+    request, device = chosen
+    driver, pool, name = device.id
+    found: dict[str, Any] = {"request": request.name, "driver": driver, "pool": pool, "device": name}
+    if request.watches:
+        found["adminAccess"] = True
+    if request.spec.get("tolerations"):
+        found["tolerations"] = request.spec["tolerations"]
+    return found
+
+
+def _requests(chosen: Sequence[Chosen]) -> list[Request]:
+    return list(dict.fromkeys(each.request for each in chosen))
+
+
+def _of_classes(chosen: Sequence[Chosen]) -> Iterator[dict[str, Any]]:
+    """The configuration of each class once, for the requests that name it."""
+    by_class: dict[str, list[Request]] = {}
+    for request in _requests(chosen):
+        by_class.setdefault(name_of(request.device_class), []).append(request)
+    for requests in by_class.values():
+        for each in at(requests[0].device_class, "spec", "config") or ():
+            yield {"source": "FromClass", "requests": [request.name for request in requests], **each}
+
+
+def _of_claim(claim: Object, chosen: Sequence[Chosen]) -> Iterator[dict[str, Any]]:
+    """The configurations of the claim, each once for every request that it names."""
+    for each in at(claim, "spec", "devices", "config") or ():
+        named = each.get("requests") or ()
+        if not named:
+            yield {"source": "FromClaim", **each}
+        for request in _requests(chosen) if named else ():
+            if request.name in named or request.name.partition("/")[0] in named:
+                yield {"source": "FromClaim", **each}
+
+
+def _for_all(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in config.items() if name != "requests"}
+
+
+def _node_selector(chosen: Sequence[Chosen]) -> dict[str, Any] | None:
+    """The nodes that reach all devices: one, those of all selectors, or None for all nodes."""
+    term: dict[str, list[Mapping[str, Any]]] = {"matchFields": [], "matchExpressions": []}
+    for _, device in chosen:
+        placed = device.placed
+        if placed.get("nodeName"):
+            named = {"key": "metadata.name", "operator": "In", "values": [placed["nodeName"]]}
+            return {"nodeSelectorTerms": [{"matchFields": [named]}]}
+        for each in at(placed, "nodeSelector", "nodeSelectorTerms") or ():
+            for field, known in term.items():
+                known += [one for one in each.get(field) or () if not any(_same(one, other) for other in known)]
+    filled = {field: known for field, known in term.items() if known}
+    return {"nodeSelectorTerms": [filled]} if filled else None
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    values = set(one.get("values") or ()) == set(other.get("values") or ())
+    return values and all(one.get(field) == other.get(field) for field in ("key", "operator"))

@@ -1,0 +1,91 @@
+"""The scheduler's writes to resource claims: the allocation and the reservation for a pod, and what it takes back.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources (``PreBind``, ``Unreserve``, ``PostFilter``), release 1.34.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from simkit.engine.controllers.client_requests import replace
+from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.lister import uid_of
+from simkit.engine.controllers.resources import RESOURCE_CLAIMS
+from simkit.logic.workloads.resource_claims import CLAIM_FINALIZER
+from simkit.meta.message import Response
+from simkit.meta.objects import Object, at, metadata
+from simkit.simulation.scheduler.devices.dynamic_resources import NAME, NOT_HERE, allocations_on, is_available
+from simkit.simulation.scheduler.devices.pod_claims import claims_of_pod, is_reserved_for, uses_devices
+from simkit.simulation.scheduler.devices.requests import shown
+from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
+from simkit.simulation.scheduler.rejection import NO_CLAIMS, Rejection, SchedulingError
+from simkit.simulation.scheduler.view import View
+
+_TAKEN_BACK: Final = "deallocation of ResourceClaim completed"
+_STILL: Final = "still not schedulable"
+
+
+def reserve_claims(client: Client, view: View, pod: PodInfo, info: NodeInfo) -> None:
+    """Write what is allocated to the claims of a pod, and that they are for it. Raises SchedulingError."""
+    claims = claims_of_pod(pod, view)
+    waiting = [each for each in claims if not at(each, "status", "allocation")]
+    allocations = allocations_on(waiting, view, info) if waiting else []
+    if allocations is None:
+        raise SchedulingError("claim allocation not found for node")
+    made = {uid_of(claim): allocation for claim, allocation in zip(waiting, allocations, strict=True)}
+    for claim in claims:
+        if not is_reserved_for(claim, pod.pod):
+            _reserve(client, view, claim, pod, made.get(uid_of(claim)))
+
+
+def _reserve(client: Client, view: View, claim: Object, pod: PodInfo, allocation: Mapping[str, Any] | None) -> None:
+    if allocation is not None and CLAIM_FINALIZER not in (metadata(claim).get("finalizers") or ()):
+        finalizers = [*(metadata(claim).get("finalizers") or ()), CLAIM_FINALIZER]
+        wanted = {**claim, "metadata": {**metadata(claim), "finalizers": finalizers}}
+        claim = _written(replace(client, RESOURCE_CLAIMS, wanted), f"add finalizer to claim {shown(claim)}")
+    status = claim.get("status") or {}
+    consumer = {"resource": "pods", "name": pod.name, "uid": uid_of(pod.pod)}
+    told = {**status, "reservedFor": [*(status.get("reservedFor") or ()), consumer]}
+    if allocation is not None:
+        told["allocation"] = allocation
+    what = "allocation and reservation" if allocation is not None else "reservation"
+    response = replace(client, RESOURCE_CLAIMS, {**claim, "status": told}, "status")
+    view.assume_claim(_written(response, f"add {what} to claim {shown(claim)}"))
+
+
+def _written(response: Response, what: str) -> Object:
+    if not response.succeeded:
+        raise SchedulingError(f'running PreBind plugin "{NAME}": {what}: {response.object["message"]}')
+    found: Object = response.object
+    return found
+
+
+def release_claims(client: Client, view: View, pod: PodInfo) -> None:
+    """Have the claims of a pod that could not be bound no longer reserved for it; they keep their devices."""
+    for claim in claims_of_pod(pod, view):
+        others = [each for each in at(claim, "status", "reservedFor") or () if each.get("uid") != uid_of(pod.pod)]
+        if is_reserved_for(claim, pod.pod):
+            _write_status(client, view, claim, {**claim["status"], "reservedFor": others})
+
+
+def take_back(client: Client, view: View, pod: PodInfo, rejections: Mapping[str, Rejection]) -> str:
+    """Take the devices from a claim of a pod that nobody uses, if they keep it from a node; what came of it."""
+    if not uses_devices(pod.pod):
+        return NO_CLAIMS
+    nodes = [view.cache.node(name) for name, each in rejections.items() if NOT_HERE in each.reasons]
+    for claim in claims_of_pod(pod, view):
+        users = [each for each in at(claim, "status", "reservedFor") or () if each.get("uid") != uid_of(pod.pod)]
+        if not users and any(info is not None and not is_available(claim, info.object) for info in nodes):
+            left = {name: value for name, value in claim["status"].items() if name not in ("allocation", "reservedFor")}
+            _write_status(client, view, claim, left)
+            return _TAKEN_BACK
+    return _STILL
+
+
+def _write_status(client: Client, view: View, claim: Object, status: Mapping[str, Any]) -> None:
+    response = replace(client, RESOURCE_CLAIMS, {**claim, "status": status}, "status")
+    if response.succeeded:
+        view.assume_claim(response.object)
+    elif response.status not in (404, 409):
+        raise SchedulingError(str(response.object["message"]))

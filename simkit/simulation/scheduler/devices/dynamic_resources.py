@@ -1,0 +1,104 @@
+"""The plugin DynamicResources: nodes on which the claims of a pod have, or can get, their devices.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources, release 1.34.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from simkit.logic.workloads.nodes import term_fits
+from simkit.meta.behaviour import applies
+from simkit.meta.objects import Object, at
+from simkit.simulation.scheduler.devices.allocation_result import allocation_result
+from simkit.simulation.scheduler.devices.allocator import Allocator, TimedOut
+from simkit.simulation.scheduler.devices.pod_claims import Missing, claims_of_pod
+from simkit.simulation.scheduler.devices.pools import pools_of
+from simkit.simulation.scheduler.devices.requests import AllocationError, shown
+from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
+from simkit.simulation.scheduler.rejection import Filter, Rejection, SchedulingError, Unschedulable, rejected
+from simkit.simulation.scheduler.view import View
+
+NAME: Final = "DynamicResources"
+NOT_HERE: Final = "resourceclaim not available on the node"
+_NOT_AVAILABLE: Final = rejected(NOT_HERE, resolvable=False)
+_NOT_ALLOCATED: Final = rejected("cannot allocate all claims", resolvable=False)
+_TIMED_OUT: Final = rejected("timed out trying to allocate devices", resolvable=False)
+_INVALID_POOLS: Final = rejected("invalid resource pools were encountered", resolvable=False)
+
+
+def dynamic_resources(pod: PodInfo, view: View) -> Filter | None:
+    """Nodes that reach the allocated devices, and have devices for claims that need some.
+
+    Raises Unschedulable for a claim or a class that is missing, and the filter SchedulingError for one that is wrong.
+    """
+    try:
+        claims = claims_of_pod(pod, view)
+    except Missing as error:
+        raise Unschedulable(str(error), plugin=NAME) from error
+    if not claims:
+        return None
+    waiting = [each for each in claims if not _allocation(each)]
+    for claim in waiting:
+        _check_classes(claim, view)
+    held = [each for each in claims if _allocation(each)]
+
+    def check(info: NodeInfo) -> Rejection | None:
+        if waiting:
+            found = _search(waiting, view, info)
+            if isinstance(found, Rejection):
+                return found
+        return None if all(is_available(each, info.object) for each in held) else _NOT_AVAILABLE
+
+    return check
+
+
+def _allocation(claim: Object) -> Mapping[str, Any] | None:
+    found: Mapping[str, Any] | None = at(claim, "status", "allocation")
+    return found
+
+
+def is_available(claim: Object, node: Object) -> bool:
+    """True if the devices that a claim has can be used on a node."""
+    selector = at(claim, "status", "allocation", "nodeSelector")
+    return not selector or any(term_fits(term, node) for term in selector.get("nodeSelectorTerms") or ())
+
+
+def _check_classes(claim: Object, view: View) -> None:
+    for request in at(claim, "spec", "devices", "requests") or ():
+        name, choices = request.get("name", ""), request.get("firstAvailable") or ()
+        if choices and not applies("scheduler-tries-first-available"):
+            text = "has subrequests, but the DRAPrioritizedList feature is disabled"
+            raise Unschedulable(f"resource claim {shown(claim)}, request {name}: {text}", plugin=NAME)
+        named = [(f"{name}/{each.get('name', '')}", each) for each in choices]
+        for where, each in named or [(name, request.get("exactly") or {})]:
+            wanted = each.get("deviceClassName") or ""
+            if not wanted:
+                raise SchedulingError(f"running PreFilter plugin {NAME!r}: request {where}: unsupported request type")
+            if view.device_class(wanted) is None:
+                raise Unschedulable(f"request {where}: device class {wanted} does not exist", plugin=NAME)
+
+
+def _search(claims: Sequence[Object], view: View, info: NodeInfo) -> Allocator | Rejection:
+    pools = pools_of(info.object, view.lister)
+    try:
+        found = Allocator(claims, pools, view.allocated_devices, view.device_class)
+        if found.search():
+            return found
+    except TimedOut:
+        return _TIMED_OUT
+    except AllocationError as error:
+        raise SchedulingError(f'running "{NAME}" filter plugin: {error}') from error
+    return _INVALID_POOLS if any(each.invalid for each in pools) else _NOT_ALLOCATED
+
+
+def allocations_on(claims: Sequence[Object], view: View, info: NodeInfo) -> list[dict[str, Any]] | None:
+    """The allocation of each claim on a node, the first that is found; None if there is none.
+
+    Raises SchedulingError.
+    """
+    found = _search(claims, view, info)
+    if isinstance(found, Rejection):
+        return None
+    return [allocation_result(claim, chosen) for claim, chosen in zip(claims, found.results, strict=True)]
