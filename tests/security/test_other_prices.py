@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -17,6 +18,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
+from simkit.engine.authn.claim_expressions import Expression
+from simkit.engine.authn.claim_mapping import ClaimMapping, ClaimSource
+from simkit.engine.authn.jwk import read_key_set
 from simkit.engine.authn.x509 import ChainVerifier
 from simkit.engine.authn.x509_chain import load_authorities
 from simkit.engine.egress.call import CallFailed, review_status
@@ -53,12 +57,32 @@ def _answer(response: bytes) -> bytes:
     return b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":' + response + b"}"
 
 
+def _keys(count: int) -> bytes:
+    entry = b'{"kty":"EC","crv":"P-256","x":"' + b"A" * 43 + b'","y":"' + b"A" * 43 + b'"}'
+    return b'{"keys":[' + b",".join([entry] * count) + b"]}"
+
+
+def _jwk(**fields: Any) -> bytes:
+    return orjson.dumps({"keys": [{"kty": "RSA", "e": "AQAB", **fields}]})
+
+
+def _identity(claims: Any) -> Identity:
+    """Who a token with these claims is taken for."""
+    expressions = [("a/b", Expression("claims.groups.map(x, x + 'y')"))] if len(claims["groups"]) < 1000 else []
+    return ClaimMapping(ClaimSource("sub"), ClaimSource("groups", "oidc:"), extra=expressions).identity(claims)
+
+
 READERS: dict[str, tuple[Callable[[Any], Any], Callable[[int], Any], int]] = {
     "bundle of certificates": (load_authorities, lambda n: _CHAIN * n, 100),
     "answer, one text": (review, lambda n: _answer(b'{"patch":"' + b"a" * n + b'"}'), 1_000_000),
     "answer, depth": (review, lambda n: _answer(b"[" * n), 100_000),
     "answer, digits": (review, lambda n: _answer(b"1" * n), 100_000),
     "answer, warnings": (review, lambda n: _answer(b'{"warnings":[' + b'"a",' * n + b'"a"]}'), 50_000),
+    "published keys": (read_key_set, _keys, 500),
+    "published key, letters of a number": (read_key_set, lambda n: _jwk(n="A" * n), 1_000_000),
+    "published key, its certificates": (read_key_set, lambda n: _jwk(n="AAAA", x5c=["AAAA"] * n), 100_000),
+    "claims, groups": (_identity, lambda n: {"sub": "ann", "groups": ["g"] * n}, 100_000),
+    "claims, groups in an expression": (_identity, lambda n: {"sub": "ann", "groups": ["g"] * n}, 400),
     "archive": (load, _archive, 300),
     "annotation with a revision": (
         revision_of,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -61,6 +62,11 @@ def _sent(method: str, path: str, body: Any, media: str = "application/json", **
 def _asked(path: str, **headers: str) -> Request:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Request.of("GET", path, headers={"authorization": "Bearer root", **named})
+
+
+def _impersonating(**headers: list[str]) -> Request:
+    sent = {"authorization": ("Bearer root",), "impersonate-user": ("a",)}
+    return replace(_asked(MAPS), headers={**sent, **{name: tuple(values) for name, values in headers.items()}})
 
 
 def _map(**parts: Any) -> dict[str, Any]:
@@ -300,6 +306,20 @@ REQUESTS: dict[str, tuple[Make, int]] = {
     "bearer token": (lambda n: _asked(MAPS, authorization="Bearer " + "a." * n), 100_000),
     "JSON web token": (lambda n: _asked(MAPS, authorization="Bearer eyJhbGciOiJSUzI1NiJ9." + "e30" * n + ".c2ln"), 60_000),
     "forwarded for": (lambda n: _asked(MAPS, x_forwarded_for="1.1.1.1," * n), 20_000),
+    "impersonated groups": (lambda n: _impersonating(**{"impersonate-group": [f"g{k}" for k in range(n)]}), 2000),
+    "impersonated extra, values of one key": (
+        lambda n: _impersonating(**{"impersonate-extra-k": [f"v{k}" for k in range(n)]}),
+        2000,
+    ),
+    "impersonated extra, letters of a key": (
+        lambda n: _impersonating(**{"impersonate-extra-" + "%41" * n: ["v"]}),
+        20_000,
+    ),
+    "impersonated user, letters": (lambda n: _asked(MAPS, impersonate_user="a:" * n), 50_000),
+    "impersonated account, letters": (
+        lambda n: _asked(MAPS, impersonate_user="system:serviceaccount:a:" + "b" * n),
+        100_000,
+    ),
     "impersonated extra": (
         lambda n: _asked(MAPS, impersonate_user="a", **{f"impersonate_extra_k{k}": "v" for k in range(n)}),
         300,

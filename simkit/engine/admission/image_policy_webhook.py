@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, Final
 
 import orjson
 
 from simkit.engine.admission.plugin_attributes import PODS, WRITES, admission_forbidden, written
-from simkit.engine.egress.call import CallFailed, Poster, review_status, with_exponential_backoff
+from simkit.engine.egress.call import CallFailed, Poster, review_status, status_fields, with_exponential_backoff
+from simkit.engine.egress.remembered_answers import RememberedAnswers
 from simkit.engine.seams import Operation, Review
 from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group
@@ -28,6 +27,7 @@ _GROUP: Final = api_group("imagepolicy")
 _NOTES: Final = f".{api_group('image-policy')}/"
 """The part of annotation names that is sent to the service."""
 _AUDITED: Final = f"imagepolicywebhook{_NOTES}"
+_KIND: Final = "ImageReview"
 _REMEMBERED: Final = 1024
 _EPHEMERAL: Final = "ephemeralcontainers"
 
@@ -58,9 +58,8 @@ class ImagePolicyWebhook:
         *,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._poster, self._policy, self._clock, self._sleep = poster, policy, clock, sleep
-        self._kept: OrderedDict[bytes, tuple[float, Mapping[str, Any]]] = OrderedDict()
-        self._lock = Lock()
+        self._poster, self._policy, self._sleep = poster, policy, sleep
+        self._answers = RememberedAnswers[Mapping[str, Any]](clock, _REMEMBERED)
 
     def handles(self, operation: Operation) -> bool:
         return operation in WRITES
@@ -78,7 +77,7 @@ class ImagePolicyWebhook:
             review.annotations[f"{_AUDITED}failed-open"] = "true"
             return
         for name, value in (status.get("auditAnnotations") or {}).items():
-            review.annotations[f"{_AUDITED}{name}"] = str(value)
+            review.annotations[f"{_AUDITED}{name}"] = value
         if not status.get("allowed"):
             reason = status.get("reason") or ""
             if reason:
@@ -86,21 +85,25 @@ class ImagePolicyWebhook:
             raise admission_forbidden(review, "one or more images rejected by webhook backend")
 
     def _status(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
-        key, now = compact(orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)), self._clock.now()
-        known = self._kept.get(key)
-        if known is not None and now < known[0]:
-            return known[1]
-        head = {"kind": "ImageReview", "apiVersion": f"{_GROUP}/v1alpha1", "metadata": null_creation()}
+        question = compact(orjson.dumps(spec, option=orjson.OPT_SORT_KEYS))
+        known = self._answers.get(question)
+        if known is not None:
+            return known[0]
+        head = {"kind": _KIND, "apiVersion": f"{_GROUP}/v1alpha1", "metadata": null_creation()}
         body = orjson.dumps({**head, "spec": spec, "status": {"allowed": False}})
-        status = review_status(
-            with_exponential_backoff(self._poster, body, backoff=self._policy.backoff, sleep=self._sleep), "ImageReview"
-        )
+        answer = with_exponential_backoff(self._poster, body, backoff=self._policy.backoff, sleep=self._sleep)
+        status = _status_in(answer)
         ttl = self._policy.allow_ttl if status.get("allowed") else self._policy.deny_ttl
-        with self._lock:
-            self._kept[key] = (now + ttl, status)
-            while len(self._kept) > _REMEMBERED:
-                self._kept.popitem(last=False)
+        self._answers.keep(question, status, seconds=ttl, size=len(question) + len(answer))
         return status
+
+
+def _status_in(answer: bytes) -> Mapping[str, Any]:
+    """The status of an answered review. Raises CallFailed for anything else."""
+    status = status_fields(review_status(answer, _KIND), _KIND, allowed=bool, reason=str, auditAnnotations=dict)
+    if not all(isinstance(value, str) for value in status.get("auditAnnotations", {}).values()):
+        raise CallFailed(f"the answer is an {_KIND} whose audit annotations cannot be read")
+    return status
 
 
 def _spec(pod: Object, review: Review) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from jwt.utils import base64url_encode
 from simkit.engine.authn.compact import looks_signed
 from simkit.meta.certificate_errors import unreadable
 from simkit.meta.errors import SimkitError
+from simkit.meta.go_json import nested
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
@@ -109,6 +110,10 @@ def parse(token: str) -> Parsed:
         raise Malformed(str(error)) from error
     if not isinstance(claims, dict):
         raise Malformed("header and claims are objects")
+    try:
+        orjson.dumps(nested(claims))
+    except orjson.JSONEncodeError as error:
+        raise Malformed("the claims nest too deeply") from error
     return Parsed(found["header"], claims, found["signature"], token.rpartition(".")[0].encode())
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from threading import Lock
+from concurrent.futures import Future
+from threading import TIMEOUT_MAX, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.authn.claim_mapping import ClaimMapping, TokenRefused
@@ -19,6 +20,7 @@ from simkit.engine.egress.answer_json import parse_answer
 from simkit.engine.egress.call import Caller, CallFailed
 from simkit.engine.egress.kubeconfig import ClientConfig
 from simkit.meta.clock import Clock
+from simkit.meta.deadline import check_deadline, current_deadline
 from simkit.meta.errors import unauthorized
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
@@ -56,7 +58,7 @@ class Provider:
     Notes
     -----
     Nothing is fetched before the first token of the issuer. Keys are fetched again when a token fits none of them, at
-    most every ten seconds.
+    most every ten seconds, once for all who wait.
     """
 
     def __init__(self, issuer: str, fetch: Fetch, clock: Clock, *, discovery_url: str = "") -> None:
@@ -66,6 +68,8 @@ class Provider:
         self._keys: Sequence[PublishedKey] = ()
         self._jwks_uri = ""
         self._tried: float | None = None
+        self._fetching: Future[bool] | None = None
+        """Done, with whether there are new keys, when they were fetched; None if nobody fetches."""
         self._lock = Lock()
 
     def verifies(self, token: Parsed, algorithms: Sequence[str]) -> bool:
@@ -78,22 +82,42 @@ class Provider:
         return self._refreshed() and self._verified(token, algorithm, identifier)
 
     def _verified(self, token: Parsed, algorithm: str, identifier: str) -> bool:
-        fitting = [key for key in self._keys if key.fits(algorithm, identifier)]
-        return any(key.verifies(algorithm, token.signature, token.signed) for key in fitting)
+        from simkit.engine.authn.jwk import fitting
+
+        tried = fitting(self._keys, algorithm, identifier)
+        return any(key.verifies(algorithm, token.signature, token.signed) for key in tried)
 
     def _refreshed(self) -> bool:
-        """Fetch the keys, unless that was tried a moment ago; True if they are new."""
+        """Have the keys fetched, unless that was tried a moment ago; True if they are new.
+
+        Whoever comes meanwhile waits for the same fetch. It does not end with the request that began it, since a
+        client could keep everybody from the keys by requests that end early.
+        """
         with self._lock:
-            now = self._clock.now()
-            if self._tried is not None and now - self._tried < WAIT:
-                return False
-            self._tried = now
-            try:
-                self._fetch_keys()
-            except (CallFailed, ValueError) as error:
-                _LOG.warning("the keys of %s cannot be had: %s", self.issuer, error)
-                return False
-            return True
+            fetching = self._fetching
+            if fetching is None:
+                if self._tried is not None and self._clock.now() - self._tried < WAIT:
+                    return False
+                fetching = self._fetching = Future()
+                Thread(target=self._refresh, args=(fetching,), name="simkit-keys", daemon=True).start()
+        deadline = current_deadline()
+        try:
+            return fetching.result(None if deadline is None else min(deadline.left, TIMEOUT_MAX))
+        except TimeoutError:
+            check_deadline()
+            return False
+
+    def _refresh(self, fetching: Future[bool]) -> None:
+        found = False
+        try:
+            self._fetch_keys()
+            found = True
+        except (CallFailed, ValueError) as error:
+            _LOG.warning("the keys of %s cannot be had: %s", self.issuer, error)
+        finally:
+            with self._lock:
+                self._tried, self._fetching = self._clock.now(), None
+            fetching.set_result(found)
 
     def _fetch_keys(self) -> None:
         from simkit.engine.authn.jwk import read_key_set

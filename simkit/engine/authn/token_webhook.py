@@ -10,15 +10,14 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from threading import Lock
 from typing import Any, Final, Literal
 
 import orjson
 
 from simkit.engine.authn.token_authenticator import TokenResponse
 from simkit.engine.egress.call import CallFailed, Poster, review_status, with_exponential_backoff
+from simkit.engine.egress.remembered_answers import RememberedAnswers
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHENTICATION_GROUP
 from simkit.meta.errors import unauthorized
@@ -63,10 +62,9 @@ class WebhookTokens:
         backoff: float = 0.5,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._poster, self._clock, self._version = poster, clock, version
+        self._poster, self._version = poster, version
         self._audiences, self._ttl, self._backoff, self._sleep = tuple(audiences), ttl, backoff, sleep
-        self._kept: OrderedDict[bytes, tuple[float, TokenResponse | None]] = OrderedDict()
-        self._lock = Lock()
+        self._answers = RememberedAnswers[TokenResponse | None](clock, REMEMBERED)
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
         """The identity from the service; None for a token that it does not know. Raises 401 if the call fails."""
@@ -76,23 +74,21 @@ class WebhookTokens:
     def verify(self, token: str, audiences: Sequence[str] = ()) -> TokenResponse | None:
         """The identity and audiences of a token; None if the service does not know it. Raises 401."""
         wanted = tuple(audiences) or self._audiences
-        key, now = hashlib.sha256(orjson.dumps([token, *wanted])).digest(), self._clock.now()
-        known = self._kept.get(key)
-        if known is not None and now < known[0]:
-            return known[1]
+        question = hashlib.sha256(orjson.dumps([token, *wanted])).digest()
+        known = self._answers.get(question)
+        if known is not None:
+            return known[0]
         try:
-            verified = self._verified(self._asked(token, wanted), wanted)
+            answer = self._asked(token, wanted)
+            verified = self._verified(review_status(answer, "TokenReview"), wanted)
         except CallFailed as error:
             _LOG.warning("the token webhook failed: %s", error)
             raise unauthorized() from error
-        with self._lock:
-            self._kept.pop(key, None)
-            self._kept[key] = (now + self._ttl, verified)
-            while len(self._kept) > REMEMBERED:
-                self._kept.popitem(last=False)
+        self._answers.keep(question, verified, seconds=self._ttl, size=len(answer) if verified else 0)
         return verified
 
-    def _asked(self, token: str, audiences: Sequence[str]) -> Mapping[str, Any]:
+    def _asked(self, token: str, audiences: Sequence[str]) -> bytes:
+        """The answer of the service. Raises CallFailed."""
         spec: dict[str, Any] = {"token": token}
         if audiences:
             spec["audiences"] = list(audiences)
@@ -100,9 +96,7 @@ class WebhookTokens:
         body = orjson.dumps(
             {**head, "metadata": null_creation(), "spec": spec, "status": {"user": {}}},
         )
-        return review_status(
-            with_exponential_backoff(self._poster, body, backoff=self._backoff, sleep=self._sleep), "TokenReview"
-        )
+        return with_exponential_backoff(self._poster, body, backoff=self._backoff, sleep=self._sleep)
 
     def _verified(self, status: Mapping[str, Any], wanted: Sequence[str]) -> TokenResponse | None:
         if status.get("authenticated") is not True:

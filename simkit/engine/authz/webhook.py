@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, Final, Literal, Protocol
 
 import orjson
 
 from simkit.engine.authz.match_conditions import ConditionsError
-from simkit.engine.egress.call import CallFailed, Poster, review_status, with_exponential_backoff
+from simkit.engine.egress.call import CallFailed, Poster, review_status, status_fields, with_exponential_backoff
+from simkit.engine.egress.remembered_answers import RememberedAnswers
 from simkit.engine.seams import RuleList
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Decision
 from simkit.meta.clock import Clock
@@ -28,6 +27,7 @@ from simkit.meta.selector_requirements import selectors_to_review
 from simkit.meta.user_info import user_fields
 
 _LOG: Final = logging.getLogger("simkit.authz")
+_KIND: Final = "SubjectAccessReview"
 REMEMBERED: Final = 8192
 """The number of cached answers."""
 _LONGEST_KEPT: Final = 10_000
@@ -93,10 +93,9 @@ class WebhookAuthorizer:
         counters: Counters | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._poster, self.settings, self._clock, self._sleep = poster, settings, clock, sleep
+        self._poster, self.settings, self._sleep = poster, settings, sleep
         self._conditions, self._counters = conditions, counters
-        self._kept: OrderedDict[bytes, tuple[float, Mapping[str, Any]]] = OrderedDict()
-        self._lock = Lock()
+        self._answers = RememberedAnswers[Mapping[str, Any]](clock, REMEMBERED)
 
     def authorize(self, ask: Attributes) -> Decision:
         """The service's decision; the failure policy's where the call fails or the answer is unusable."""
@@ -122,29 +121,23 @@ class WebhookAuthorizer:
         return Decision(DENY if denies else NO_OPINION, "", error=why)
 
     def _status(self, spec: Mapping[str, Any], ask: Attributes) -> Mapping[str, Any]:
-        key, now = compact(orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)), self._clock.now()
-        known = self._kept.get(key)
-        if known is not None and now < known[0]:
-            return known[1]
+        question = compact(orjson.dumps(spec, option=orjson.OPT_SORT_KEYS))
+        known = self._answers.get(question)
+        if known is not None:
+            return known[0]
         status = self._asked(spec)
         self._count_call("success")
         if _size(ask) < _LONGEST_KEPT:
             ttl = self.settings.authorized_ttl if status.get("allowed") else self.settings.unauthorized_ttl
-            self._keep(key, now + ttl, status)
+            size = len(question) + len(status.get("reason", ""))
+            self._answers.keep(question, status, seconds=ttl, size=size)
         return status
-
-    def _keep(self, key: bytes, until: float, status: Mapping[str, Any]) -> None:
-        with self._lock:
-            self._kept.pop(key, None)
-            self._kept[key] = (until, status)
-            while len(self._kept) > REMEMBERED:
-                self._kept.popitem(last=False)
 
     def _asked(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         body = orjson.dumps(review_of(spec, self.settings.version))
-        return _status_in(
-            with_exponential_backoff(self._poster, body, backoff=self.settings.backoff, sleep=self._sleep)
-        )
+        answer = with_exponential_backoff(self._poster, body, backoff=self.settings.backoff, sleep=self._sleep)
+        status = review_status(answer, _KIND)
+        return status_fields(status, _KIND, allowed=bool, denied=bool, reason=str)
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
         """No rules: a service cannot list them."""
@@ -187,18 +180,8 @@ def review_of(spec: Mapping[str, Any], version: ReviewVersion) -> dict[str, Any]
     """The encoded review. Version v1beta1 calls the groups ``group``."""
     if version == "v1beta1":
         spec = {("group" if name == "groups" else name): value for name, value in spec.items()}
-    head = {"kind": "SubjectAccessReview", "apiVersion": f"{AUTHORIZATION_GROUP}/{version}"}
+    head = {"kind": _KIND, "apiVersion": f"{AUTHORIZATION_GROUP}/{version}"}
     return {**head, "metadata": null_creation(), "spec": spec, "status": {"allowed": False}}
-
-
-def _status_in(answer: bytes) -> Mapping[str, Any]:
-    """The status of an answered review. Raises CallFailed for anything else."""
-    status = review_status(answer, "SubjectAccessReview")
-    if not isinstance(status.get("allowed", False), bool):
-        raise CallFailed("the answer is a SubjectAccessReview whose status cannot be read")
-    if not isinstance(status.get("denied", False), bool) or not isinstance(status.get("reason", ""), str):
-        raise CallFailed("the answer is a SubjectAccessReview whose status cannot be read")
-    return {name: status[name] for name in ("allowed", "denied", "reason") if name in status}  # it may be kept for long
 
 
 def _decision(status: Mapping[str, Any]) -> Decision:

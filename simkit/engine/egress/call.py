@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from simkit.engine.egress.address import Peer, Unreachable
 from simkit.engine.egress.answer_json import parse_answer
@@ -74,6 +74,20 @@ def review_status(answer: bytes, kind: str) -> Mapping[str, Any]:
     return status
 
 
+def status_fields(status: Mapping[str, Any], kind: str, **types: type) -> dict[str, Any]:
+    """The fields of a review's status that are named and given. Raises CallFailed for one of another type.
+
+    Examples
+    --------
+    >>> status_fields({"allowed": True, "other": "x" * 1000}, "SubjectAccessReview", allowed=bool, reason=str)
+    {'allowed': True}
+    """
+    found = {name: status[name] for name in types if status.get(name) is not None}
+    if not all(isinstance(value, types[name]) for name, value in found.items()):
+        raise CallFailed(f"the answer is a {kind} whose status cannot be read")
+    return found
+
+
 class Caller:
     """Calls one endpoint, each time over a new connection.
 
@@ -87,7 +101,6 @@ class Caller:
 
     def __init__(self, endpoint: ClientConfig, timeout: float = 30.0) -> None:
         self.endpoint, self.timeout = endpoint, timeout
-        self._parts = urlsplit(endpoint.url)
 
     def __repr__(self) -> str:
         return f"<Caller of {self.endpoint.url}>"
@@ -103,18 +116,26 @@ class Caller:
     def _request(self, method: str, body: bytes, headers: Mapping[str, str]) -> bytes:
         from simkit.engine.egress.peer import fetch
 
-        path = self._parts.path or "/"
-        target = f"{path}?{self._parts.query}" if self._parts.query else path
-        sent = {"Host": self._parts.netloc.rpartition("@")[2], **headers, **self._credentials}
+        try:
+            parts, peer = self._parts, self._peer
+        except ValueError as error:
+            raise CallFailed(f'parse "{self.endpoint.url}": {error}') from error
+        path = parts.path or "/"
+        target = f"{path}?{parts.query}" if parts.query else path
+        sent = {"Host": parts.netloc.rpartition("@")[2], **headers, **self._credentials}
         if method == "POST":
             sent["Content-Length"] = str(len(body))
         try:
-            status, content, _ = fetch(self._peer, method, target, sent, body, timeout=self.timeout, most=MOST)
+            status, content, _ = fetch(peer, method, target, sent, body, timeout=self.timeout, most=MOST)
         except Unreachable as error:
             raise CallFailed(f'{method} "{self.endpoint.url}": {error}') from error
         if not 200 <= status < 300:
             raise CallFailed(f'{method} "{self.endpoint.url}": the answer has status {status}', status)
         return content
+
+    @cached_property
+    def _parts(self) -> SplitResult:
+        return urlsplit(self.endpoint.url)
 
     @cached_property
     def _peer(self) -> Peer:

@@ -89,7 +89,10 @@ def send(
     Unreachable
     """
     timeout = _until_deadline(timeout)
-    connection = _Connection(peer, timeout)
+    try:
+        connection = _Connection(peer, timeout)
+    except http.client.InvalidURL as error:
+        raise Unreachable(str(error)) from error
     watch = _Watch(connection, timeout)
     try:
         connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
@@ -100,7 +103,7 @@ def send(
         peer_response = PeerResponse(connection, response)
         peer_response.sock.settimeout(None)
         return peer_response
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: for what cannot be sent
         connection.close()
         text = "context deadline exceeded" if watch.expired else _worded(error, peer.host, peer.port)
         raise Unreachable(text) from error
@@ -306,6 +309,8 @@ def _worded(error: Exception, host: str, port: int) -> str:
         return str(error)
     if isinstance(error, http.client.HTTPException):
         return f"{_BROKEN}: malformed HTTP response ({type(error).__name__})"
+    if isinstance(error, ValueError):  # its text may hold a credential
+        return "net/http: invalid header field value, host or path"
     reason = os.strerror(error.errno).lower() if isinstance(error, OSError) and error.errno else str(error)
     return f"{where}connect: {reason}"
 

@@ -54,7 +54,11 @@ def address(client: Mapping[str, Any]) -> str:
     """
     service = client.get("service")
     if service is None:
-        parts = urlsplit(str(client.get("url") or ""))
+        url = str(client.get("url") or "")
+        try:
+            parts = urlsplit(url)
+        except ValueError:  # of a dump
+            return url
         return parts._replace(path=_clean(parts.path)).geturl()
     where = f"{service.get('name')}.{service.get('namespace')}.svc:{service.get('port') or 443}"
     return f"https://{where}{_clean(service.get('path') or '').rstrip('/')}"
@@ -82,11 +86,16 @@ def post(egress: EgressPolicy, client: Mapping[str, Any], body: bytes, seconds: 
     from simkit.engine.egress.peer import fetch
 
     url = f"{address(client)}?timeout={seconds}s"
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        peer = _peer(egress, client, is_service)
+    except ValueError as error:
+        raise Unreachable(f'parse "{url}": {error}') from None
+    except Unreachable as error:
+        raise Unreachable(f'Post "{url}": {error}') from None
     headers = {**_HEADERS, "Host": parts.netloc, "Content-Length": str(len(body))}
     target = f"{parts.path or '/'}?{parts.query}"
     try:
-        peer = _peer(egress, client, is_service)
         status, content, media = fetch(peer, "POST", target, headers, body, timeout=float(seconds))
     except Unreachable as error:
         raise Unreachable(f'Post "{url}": {error}') from None

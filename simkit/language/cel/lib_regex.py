@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from simkit.language.cel.declarations import Library, declared
 from simkit.language.cel.errors import EvaluationError
+from simkit.meta.deadline import checked
 from simkit.meta.linear_patterns import re2_module
 
 _WORDING: Final = {
@@ -92,7 +93,7 @@ def find(text: str, expression: str) -> str:
 def find_all(text: str, expression: str, limit: int = -1) -> list[str]:
     """All matches, or the given number of them; a negative limit means all."""
     found: list[str] = []
-    for match in _compiled(expression).finditer(text):
+    for match in checked(_compiled(expression).finditer(text)):
         if 0 <= limit <= len(found):
             break
         found.append(match.group(0))

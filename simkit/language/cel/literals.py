@@ -13,6 +13,7 @@ from simkit.language.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 _ESCAPE = re.compile(
     r"\\(?:([abfnrtv\\'\"`?])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2}))"
 )
+_MOST_DIGITS: Final = len(str(UINT_MAX))
 _LETTERS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
@@ -22,19 +23,26 @@ class LiteralError(Exception):
 
 def integer(text: str) -> int:
     """The value of an int constant; LiteralError outside 64 bits."""
-    value = int(text, 16 if "x" in text else 10)
-    if not INT_MIN <= value <= INT_MAX:
+    value = _whole(text)
+    if value is None or not INT_MIN <= value <= INT_MAX:
         raise LiteralError("invalid int literal")
     return value
 
 
 def unsigned(text: str) -> UInt:
     """The value of an uint constant; LiteralError outside 64 bits."""
-    digits = text[:-1]
-    value = int(digits, 16 if "x" in digits else 10)
-    if not 0 <= value <= UINT_MAX:
+    value = _whole(text[:-1])
+    if value is None or not 0 <= value <= UINT_MAX:
         raise LiteralError("invalid uint literal")
     return UInt(value)
+
+
+def _whole(text: str) -> int | None:
+    """The value of digits, hexadecimal ones behind ``0x``; None for more than any type holds."""
+    if "x" in text:
+        return int(text, 16)
+    sign, digits = ("-", text[1:].lstrip("0")) if text.startswith("-") else ("", text.lstrip("0"))
+    return int(f"{sign}{digits or 0}") if len(digits) <= _MOST_DIGITS else None
 
 
 def double(text: str) -> float:

@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.integers import saturating_int
 
 Level = Literal["privileged", "baseline", "restricted"]
 LEVELS: Final[tuple[Level, ...]] = ("privileged", "baseline", "restricted")
@@ -110,7 +111,7 @@ def _level(mode: str, text: str, errors: list[FieldError]) -> Level:
 def _minor(mode: str, text: str, errors: list[FieldError]) -> int | None:
     found = _VERSION.fullmatch(text)
     if found is not None:
-        return int(found[1])
+        return saturating_int(found[1])
     if text != "latest":
         field = f"metadata.labels[{PREFIX}{mode}-version]"
         errors.append(invalid_value(field, text, 'must be "latest" or "v1.x"'))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.domain import label
+from simkit.meta.integers import parse_int
 from simkit.meta.objects import Object, at
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.description.pods import template_lines
@@ -104,12 +105,12 @@ def _revisions(client: Client, live: Object) -> dict[int, _Revision]:
     is_deployment = live["kind"] == "Deployment"
     keepers = client.resource("replicasets.apps" if is_deployment else "controllerrevisions.apps")
     items = client.ask("GET", client.path(keepers, client.namespace)).object["items"]
-    uid, found = live["metadata"]["uid"], {}
+    uid, found = at(live, "metadata", "uid"), {}
     for each in items:
-        if all(owner["uid"] != uid for owner in each["metadata"].get("ownerReferences") or ()):
+        if all(owner.get("uid") != uid for owner in each["metadata"].get("ownerReferences") or ()):
             continue
         if is_deployment:
-            number = int(at(each, "metadata", "annotations", _REVISION) or 0)
+            number = parse_int(at(each, "metadata", "annotations", _REVISION) or "") or 0
             found[number] = _Revision(each["spec"]["template"], each)
         else:
             template = {key: value for key, value in each["data"]["spec"]["template"].items() if key != "$patch"}

@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from simkit.meta.errors import SimkitError
+from simkit.meta.integers import saturating_int
 from simkit.schema.releases import minor_of
 
 _KUBECTL: Final = re.compile(r"^kubectl(?:\.exe)?/v?1\.(\d+)\.")
@@ -51,4 +52,4 @@ def kubectl_minor(agent: str) -> int | None:
     (27, None)
     """
     match = _KUBECTL.match(agent)
-    return int(match.group(1)) if match else None
+    return saturating_int(match.group(1), bits=32) if match else None

@@ -20,6 +20,8 @@ from simkit.engine.pipeline.audit.event_format import LINES, Event, fitted
 from simkit.engine.pipeline.audit.policy import AUDIT_GROUP
 from simkit.engine.pipeline.audit.rotating_file import RotatingFile
 from simkit.engine.pipeline.audit.settings import Batching, Form, Truncation
+from simkit.meta.deadline import current_deadline
+from simkit.meta.go_json import compact
 
 _LOG: Final = logging.getLogger("simkit.audit")
 
@@ -140,9 +142,11 @@ class WebhookWriter:
                 self._caller.post(body)
                 return
             except CallFailed as error:
-                if attempt + 1 == self._ATTEMPTS or not error.worth_repeating or self._closing.is_set():
+                wait, deadline = self._backoff * 1.5**attempt, current_deadline()
+                over = attempt + 1 == self._ATTEMPTS or self._closing.is_set()
+                if over or not error.worth_repeating or (deadline is not None and deadline.left < wait):
                     raise BackendError(str(error)) from error
-                self._closing.wait(self._backoff * 1.5**attempt)
+                self._closing.wait(wait)
 
     def close(self) -> None:
         """Stop retrying."""
@@ -181,6 +185,11 @@ class BlockingBackend:
         self._backend.close()
 
 
+MOST_BUFFERED: Final = 64 * 1024 * 1024
+"""Bytes of the events, as JSON, that may wait for a backend."""
+_MOST_IN_BATCH: Final = 10 * 1024 * 1024
+
+
 class BatchingBackend:
     """Sends events to a backend in batches, from a thread of its own, so that no request waits for it.
 
@@ -188,6 +197,11 @@ class BatchingBackend:
     ----------
     failed
         Called with the number of events that were lost, because the backend did not take them or too many waited.
+
+    Notes
+    -----
+    Waiting events are kept as JSON, and those that would take more than 64 MiB together are lost, which kube-apiserver
+    counts by number alone.
     """
 
     strict = False
@@ -195,18 +209,21 @@ class BatchingBackend:
 
     def __init__(self, name: str, backend: EventWriter, batching: Batching, failed: Callable[[int], None]) -> None:
         self.name, self._backend, self._batching, self._failed = name, backend, batching, failed
-        self._queue: deque[Event] = deque()
+        self._queue: deque[bytes] = deque()
+        self._bytes = 0
         self._news = threading.Condition()
         self._closing = False
         self._thread: threading.Thread | None = None
         self._allowance, self._filled = float(batching.burst), time.monotonic()
 
     def take(self, event: Event) -> None:
+        packed = compact(orjson.dumps(event))
         with self._news:
-            if len(self._queue) >= self._batching.buffer_size:
+            if len(self._queue) >= self._batching.buffer_size or self._bytes + len(packed) > MOST_BUFFERED:
                 self._failed(1)
                 return
-            self._queue.append(event)
+            self._queue.append(packed)
+            self._bytes += len(packed)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="simkit-audit", daemon=True)
                 self._thread.start()
@@ -218,12 +235,21 @@ class BatchingBackend:
         while True:
             with self._news:
                 self._news.wait_for(lambda: self._closing or len(self._queue) >= (size if wait else 1), timeout=wait)
-                events = [self._queue.popleft() for _ in range(min(size, len(self._queue)))]
-                if self._closing and not events:
+                batch = self._batch()
+                if self._closing and not batch:
                     return
-            if events:
+            if batch:
                 self._throttle()
-                self._send(events)
+                self._send([orjson.loads(packed) for packed in batch])
+
+    def _batch(self) -> list[bytes]:
+        """Remove the oldest events, as many as are sent together."""
+        found, length = list[bytes](), 0
+        while self._queue and len(found) < self._batching.max_size and length < _MOST_IN_BATCH:
+            found.append(self._queue.popleft())
+            length += len(found[-1])
+        self._bytes -= length
+        return found
 
     def _throttle(self) -> None:
         """Wait until the rate limit allows another batch."""

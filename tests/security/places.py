@@ -1,0 +1,25 @@
+"""Every place in a document, and the document with another value there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Place = tuple[str | int, ...]
+
+
+def places(value: Any, path: Place = ()) -> Iterator[Place]:
+    """The paths of all values in a document, its own among them."""
+    yield path
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, child in children:
+        yield from places(child, (*path, step))
+
+
+def put(value: Any, path: Place, new: Any) -> Any:
+    """A copy of a document with another value at a path."""
+    if not path:
+        return new
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed[path[0]] = put(value[path[0]], path[1:], new)
+    return changed
