@@ -85,7 +85,7 @@ def _write(args: argparse.Namespace, wanted: Sequence[str]) -> int:
     live = LiveCluster(args.context or "", args.kubeconfig)
     release = release_of(live)
     dump = load(live.pieces(wanted), release=release, secrets=args.secrets)
-    save(dump, args.to)
+    save(dump, args.to, server_release=release)
     absent = _absent(args.resource, wanted, {str(each) for each in dump.captured})
     for told in (*dump.lost, *(f"{live.server} gave no list of {word}" for word in absent)):
         complain(str(told))

@@ -26,12 +26,13 @@ from simkit.cli.free_ports import check_ports
 from simkit.cli.notes import complain_of, note
 from simkit.cli.source import add_unpack, standard_input
 from simkit.meta.errors import SimkitError
+from simkit.schema.releases import BASE
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
     from simkit.cluster.options import Options
     from simkit.engine.http.server import Server, ServingOptions
-    from simkit.snapshot.unpacking import Limits
+    from simkit.snapshot.dump import Dump
 
 EXAMPLES: Final = """\
 examples:
@@ -98,7 +99,8 @@ def _add_serving(group: Any) -> None:
 
 
 def _add_behaviour(group: Any) -> None:
-    group.add_argument("--release", default="1.30", metavar="X.Y", help="behave as this release (default 1.30)")
+    told = "behave as this release (default: that of a dump that tells it, else 1.30)"
+    group.add_argument("--release", metavar="X.Y", help=told)
     etcd_flags.add_arguments(group)
     group.add_argument("--load", type=Path, metavar="PATH", help="start with the objects of a dump (file or folder)")
     add_unpack(group)
@@ -185,8 +187,10 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     inert_flags.tell(args)
     clock = SystemClock()
     serving = _serving(args)
+    dump = _dump(args)
+    args.release = dump.release if dump is not None else args.release or BASE
     _tell_limits(args.release)
-    made = _assembled(replace(_options(args), **_signing(args, serving)), args.load, args.unpack)
+    made = _assembled(replace(_options(args), **_signing(args, serving)), dump)
     settings = access_flags.settings(args, serving, anonymous_auth=made.options.anonymous_auth)
     authentication = build(settings, object_getter(made.store), clock, made.engine.metrics)
     made.engine.authenticate_with(authentication)
@@ -287,16 +291,24 @@ def _signing(args: argparse.Namespace, serving: ServingOptions) -> dict[str, Any
     }
 
 
-def _assembled(options: Options, dump: Path | None, limits: Limits) -> ControlPlane:
+def _dump(args: argparse.Namespace) -> Dump | None:
+    """The dump to start with; what could not be read is reported on standard error."""
+    if args.load is None:
+        return None
+    from simkit.snapshot.load import load
+
+    source = standard_input() if str(args.load) == "-" else args.load
+    dump = load(source, release=args.release, limits=args.unpack)
+    complain_of(dump.lost)
+    return dump
+
+
+def _assembled(options: Options, dump: Dump | None) -> ControlPlane:
     from simkit.cluster import assembly
 
     if dump is None:
         return assembly.fresh(options)
-    from simkit.snapshot.load import load
-
-    read = load(standard_input() if str(dump) == "-" else dump, release=options.release, limits=limits)
-    complain_of(read.lost)
-    return assembly.loaded(options, read, whole=True, calls=bool(options.services))
+    return assembly.loaded(options, dump, whole=True, calls=bool(options.services))
 
 
 __all__: Sequence[str] = ("add_parser", "run")

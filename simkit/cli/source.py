@@ -15,6 +15,7 @@ from simkit.meta import datasets, progress
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError, UnknownNamespace
 from simkit.meta.names import GroupResource
+from simkit.schema.releases import BASE
 from simkit.snapshot.unpacking import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from simkit.snapshot.protocol import Snapshot
     from simkit.snapshot.sources import Source
 
-RELEASE: Final = "1.30"
 _WHAT: Final = "a dump (simkit dump prints how to make one): files, folders, archives; - is standard input"
 _NAMESPACES: Final = GroupResource("", "namespaces")
 
@@ -47,7 +47,7 @@ def add_source(parser: argparse.ArgumentParser, *, paths: bool = False, release_
 
 def add_reading(group: Any, *, release_flag: str = "--release") -> None:
     """Add the options for reading objects to a parser or a group of its options."""
-    told = f"read the objects as this release's ({RELEASE}, or that of the running cluster)"
+    told = "read the objects as this release's (default: that of the cluster where it shows, else 1.30)"
     group.add_argument(release_flag, dest="reading_release", metavar="RELEASE", help=told)
     group.add_argument(
         "--complete",
@@ -179,13 +179,14 @@ def dump_of(paths: Sequence[str], args: argparse.Namespace) -> Dump:
     """The dump or the manifests of some paths; what could not be read is reported on standard error."""
     from simkit.snapshot.load import load  # servers start without it
 
-    release = args.reading_release or RELEASE
+    release = args.reading_release
     source: list[Source] = [standard_input() if path == "-" else path for path in paths]
     captured = args.complete
     placed: Source = source
     if args.manifests:
         from simkit.cluster.loading import onto_defaults
 
+        release = release or BASE
         placed, captured = onto_defaults(source, release), ["*"]
     secrets, positions = getattr(args, "secrets", False), getattr(args, "output", "") == "sarif"
     return _told(

@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read(args: argparse.Namespace) -> tuple[Items, str]:
-    """The chosen objects, and the release of a running cluster."""
+    """The chosen objects, and the release of the cluster where it or its dump tells it."""
     from simkit.analysis.upgrade.items import read_items
 
     live = args.context is not None or args.kubeconfig is not None
@@ -124,7 +124,8 @@ def _read(args: argparse.Namespace) -> tuple[Items, str]:
     paths = [*args.path, *args.manifests, *([str(demo_path())] if args.demo else [])]
     source: list[Any] = [_source(path, args) for path in paths]
     if not live:
-        return read_items(source), ""
+        items = read_items(source)
+        return items, items.server_release
     from simkit.cluster.loading import release_of as release_of_server
     from simkit.snapshot.live import LiveCluster
 

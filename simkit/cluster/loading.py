@@ -11,9 +11,9 @@ from simkit.logic.rbac.defaults import default_objects
 from simkit.meta import datasets
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
-from simkit.meta.integers import saturating_int
 from simkit.meta.names import GroupResource
-from simkit.schema.releases import RELEASES
+from simkit.meta.python_gc import collection_paused
+from simkit.schema.releases import BASE, RELEASES, nearest_release
 from simkit.snapshot.live import LiveCluster
 from simkit.snapshot.sources import Piece, Source
 from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
@@ -22,7 +22,7 @@ from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 def load(
     source: Source,
     *,
-    release: str = "1.30",
+    release: str | None = None,
     captured: Iterable[str | GroupResource] = (),
     secrets: bool = False,
     seed: int | None = None,
@@ -40,7 +40,8 @@ def load(
     source
         A dump (``simkit dump`` prints the commands that make one): files, folders, archives, text, decoded objects.
     release
-        The release by which the objects are read and served.
+        The release by which the objects are read and served; by default that of the server, where the dump tells it (as
+        those of ``simkit dump`` do), else 1.30.
     captured
         Resources that are complete in the dump although nothing in it shows that.
     secrets
@@ -71,15 +72,16 @@ def load(
     >>> cluster.get("sa", "robot", "shop")["metadata"]["name"]
     'robot'
     """
-    options = Options(release=release, seed=seed)
+    from simkit.snapshot.load import load as read
+
     if manifests:
+        release = release or BASE
         source, captured = onto_defaults(source, release), ("*",)
-    cluster = Cluster.load(
-        source, options=options, captured=captured, secrets=secrets, namespace=namespace, limits=limits
-    )
-    if cluster.dump is not None and cluster.dump.lost and not cluster.dump.objects:
-        raise SimkitError("; ".join(map(str, cluster.dump.lost)))
-    return cluster
+    with collection_paused():
+        dump = read(source, release=release, captured=captured, secrets=secrets, namespace=namespace, limits=limits)
+        if dump.lost and not dump.objects:
+            raise SimkitError("; ".join(map(str, dump.lost)))
+        return Cluster.of(dump, Options(release=dump.release, seed=seed))
 
 
 def demo(*, release: str = "1.30", seed: int | None = None) -> Cluster:
@@ -149,12 +151,7 @@ def fetch(
 
 def release_of(live: LiveCluster) -> str:
     """The release of a running server, or the nearest one that simkit serves."""
-    told = live.release()
-    if told in RELEASES:
-        return told
-    minor = told.partition(".")[2]
-    newer = (saturating_int(minor) or 0) > int(RELEASES[-1].partition(".")[2])
-    return RELEASES[-1] if newer else RELEASES[0]
+    return nearest_release(live.release()) or RELEASES[0]
 
 
 def onto_defaults(source: Source, release: str) -> list[Source]:

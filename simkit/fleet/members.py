@@ -32,7 +32,7 @@ class Member:
 
             live = LiveCluster(self.place.removeprefix(CONTEXT))
             return load(live.pieces(), release=release or release_of(live)).snapshot()
-        dump = load(self.place, release=release or "1.30")
+        dump = load(self.place, release=release)
         if not dump.objects:
             raise SimkitError("; ".join(map(str, dump.lost)) or f"{self.place} holds no objects")
         return dump.snapshot()

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
+from simkit.meta.integers import saturating_int
 
 FIRST: Final = 16
 LAST: Final = 37
@@ -85,6 +86,21 @@ def release(name: str) -> Release:
         raise SimkitError(f"no date is known of release {key!r}; known: {known[0]} to {known[-1]}")
     end, start = date.fromisoformat(row["endOfLife"]), date.fromisoformat(row["released"])
     return Release(key, start, end, row["lastPatch"])
+
+
+def nearest_release(text: str) -> str:
+    """The release in a text, or the nearest one that can be served; empty where the text names none.
+
+    Examples
+    --------
+    >>> nearest_release("v1.31.2"), nearest_release("1.99"), nearest_release("1.9"), nearest_release("?")
+    ('1.31', '1.37', '1.16', '')
+    """
+    match = _RELEASE.fullmatch(text.strip())
+    if match is None:
+        return ""
+    minor = saturating_int(match.group(1))
+    return f"1.{LAST if minor is None else min(max(minor, FIRST), LAST)}"
 
 
 def git_version(name: str) -> str:

@@ -34,6 +34,8 @@ class Dump:
     origins: Mapping[Key, tuple[str, int | None]]
     withheld: int = 0
     """The number of secrets without their values."""
+    server_release: str = ""
+    """The release of the server, where the dump tells it: ``1.33``."""
 
     @property
     def release(self) -> str:

@@ -1,7 +1,8 @@
 """kubectl commands that write a complete dump.
 
-One file per resource, because kubectl writes every list as a ``List``: an empty one says only by the name of its file
-what it is a list of. A file whose list was refused is removed, because kubectl writes an empty list there too.
+The first tells the release of the server. Then there is one file per resource, because kubectl writes every list as a
+``List``: an empty one says only by the name of its file what it is a list of. A file whose list was refused is removed,
+because kubectl writes an empty list there too.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ def kubectl_commands(
     --------
     >>> print(kubectl_commands(["roles.rbac.authorization.k8s.io"]), end="")
     mkdir -p dump
+    kubectl version -o json > dump/version.json || rm dump/version.json
     for type in roles.rbac.authorization.k8s.io; do
       kubectl get "$type" -A -o json > "dump/$type.json" || rm "dump/$type.json"
     done
@@ -97,7 +99,8 @@ def kubectl_commands(
     named = list(dict.fromkeys(resources))
     apart = not secrets and (not named or SECRETS in named)
     types = " ".join(each for each in named if not (apart and each == SECRETS))
-    lines = [f"mkdir -p {folder}"]
+    version = f"{folder}/version.json"
+    lines = [f"mkdir -p {folder}", f"{kubectl} version -o json > {version} || rm {version}"]
     if types or not named:
         lines += [
             f"for type in {types or _every_type(kubectl, secrets=secrets)}; do",

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.names import GroupVersion
+from simkit.schema.releases import nearest_release
 from simkit.snapshot.document import Document
 from simkit.snapshot.field_types import described
 from simkit.snapshot.report import HOW_TO_DUMP, Report
@@ -15,6 +16,8 @@ from simkit.snapshot.sources import SUFFIXES
 
 ApiKind = tuple[str, str]
 """An apiVersion and a kind."""
+SERVER_VERSION: Final = "serverVersion"
+"""The field in which ``kubectl version -o json`` tells the version of the server, and dumps too."""
 _LIST: Final = "List"
 _PAGED: Final = "say captured=[...] when all pages of it are in the dump"
 _NOT_OBJECTS: Final[Mapping[str, str]] = {
@@ -45,10 +48,16 @@ class ListFlattener:
     """Kinds of incomplete lists, with the file."""
     named: dict[str, str] = field(default_factory=dict)
     """Names of files with an empty list without a kind."""
+    server_release: str = ""
+    """The release that the server told, as ``kubectl version -o json`` and ``simkit dump`` write it."""
 
     def objects(self, document: Document, file: str) -> Iterator[Found]:
         """The objects of a document, with nested lists split too."""
         found = Found(document.value, file, document.line)
+        told = told_release(document.value)
+        self.server_release = self.server_release or told
+        if told and "kind" not in document.value:
+            return  # the answer of kubectl version, which is no object
         if isinstance(document.value, list):
             yield from self._items(document.value, found, document, {})
         elif _is_list(document.value):
@@ -117,6 +126,20 @@ class ListFlattener:
             self.report.add(found.file, found.line, place + _NOT_OBJECTS[kind], HOW_TO_DUMP)
             return False
         return True
+
+
+def told_release(value: Any) -> str:
+    """The release of the server, or the nearest that can be served, where a document tells it; else an empty text.
+
+    Examples
+    --------
+    >>> told_release({"serverVersion": {"major": "1", "minor": "33+"}})
+    '1.33'
+    """
+    told = value.get(SERVER_VERSION) if isinstance(value, Mapping) else None
+    if not isinstance(told, Mapping):
+        return ""
+    return nearest_release(f"{told.get('major')}.{''.join(filter(str.isdecimal, str(told.get('minor'))))}")
 
 
 def _is_list(value: Any) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.names import GroupResource
 from simkit.meta.progress import task
 from simkit.meta.python_gc import collection_paused
+from simkit.schema.releases import BASE
 from simkit.snapshot.completeness import captured_resources
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.filenames import typed
@@ -24,7 +26,7 @@ from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 def load(
     source: Source,
     *,
-    release: str = "1.30",
+    release: str | None = None,
     captured: Iterable[str | GroupResource] = (),
     secrets: bool = False,
     namespace: str = DEFAULT_NAMESPACE,
@@ -42,7 +44,8 @@ def load(
         lists of one kind, compressed or not: the content decides, not the name. Of what must-gather, Velero, Sonobuoy
         and Troubleshoot write, the files that hold objects.
     release
-        The release by which kinds and scopes are read.
+        The release by which kinds and scopes are read; by default that of the server, where the source tells it, else
+        1.30.
     captured
         What is complete in the dump although nothing in it shows that, as words: ``["roles", "secrets"]``, ``["*"]``.
         Without it, a resource counts as captured when there is an object of it, a list of its kind (even an empty
@@ -80,17 +83,28 @@ def load(
     with collection_paused():
         report = Report()
         flattener = ListFlattener(report)
-        found = _found(source, flattener, report, limits, release, positions=positions)
-        index = ResourceIndex.of((each.value for each in found if isinstance(each.value, dict)), release)
+        found = _found(source, flattener, report, limits, release or BASE, positions=positions)
+        read_as = release or flattener.server_release or BASE
+        index = ResourceIndex.of((each.value for each in found if isinstance(each.value, dict)), read_as)
         collector = ObjectCollector(index, report, secrets=secrets, namespace=namespace)
         for each in found:
             collector.take(typed(each, index))
-        collector.finish()
+        collector.finish(release_is_told=bool(flattener.server_release))
         complete = captured_resources(index, flattener, collector.keyed, list(captured), report)
-        return Dump(collector.keyed, complete, tuple(report), index, collector.origins, collector.withheld)
+        told, withheld = flattener.server_release, collector.withheld
+        return Dump(collector.keyed, complete, tuple(report), index, collector.origins, withheld, told)
 
 
-def read_documents(source: Source, limits: Limits = DEFAULT_LIMITS) -> tuple[list[Found], list[Template], Report]:
+class Documents(NamedTuple):
+    """What stands in a source: objects and other mappings, templates of charts, problems, the release of the server."""
+
+    found: list[Found]
+    templates: list[Template]
+    report: Report
+    server_release: str
+
+
+def read_documents(source: Source, limits: Limits = DEFAULT_LIMITS) -> Documents:
     """Every document of a source as it stands there, templates of charts apart, and what could not be read.
 
     Unlike ``load`` it keeps documents of the same name and documents without a name.
@@ -111,7 +125,7 @@ def read_documents(source: Source, limits: Limits = DEFAULT_LIMITS) -> tuple[lis
                 continue
             for document in documents(piece, report, _ignore):
                 found += flattener.objects(document, piece.file)
-        return found, templates, report
+        return Documents(found, templates, report, flattener.server_release)
 
 
 def _ignore(_: int) -> None:

@@ -108,8 +108,8 @@ class ObjectCollector:
         what = f"{key} is there twice and differs (before: {where})"
         self._report.add(found.file, found.line, what, "the later one counts", weight="changed")
 
-    def finish(self) -> None:
-        """Report problems that concern many objects."""
+    def finish(self, *, release_is_told: bool = False) -> None:
+        """Report problems that concern many objects; what nodes run is one only where no server tells its release."""
         for (api_version, kind), found in self._unknown.items():
             what = (
                 f"{kind} ({api_version}) is no kind of release {self._index.release}, and no definition of it is here"
@@ -125,7 +125,8 @@ class ObjectCollector:
             self._report.add(_EVERYWHERE, None, what, "they were left out", weight="note")
         for file, count in self._repeated.items():
             self._report.add(file, None, f"{count:,} objects were there before, just the same", weight="note")
-        self._note_release()
+        if not release_is_told:
+            self._note_release()
 
     def _note_release(self) -> None:
         """Note the release that nodes report."""

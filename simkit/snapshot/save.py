@@ -16,6 +16,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object
 from simkit.meta.whole_file import PRIVATE, write_whole
 from simkit.snapshot.dump import Dump
+from simkit.snapshot.flatten import SERVER_VERSION
 from simkit.snapshot.protocol import Snapshot
 from simkit.snapshot.resources import ResourceIndex, index_of
 
@@ -25,12 +26,13 @@ Saveable = Dump | Snapshot | Iterable[Object]
 _FORMS: Final[dict[str, Form]] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 
 
-def save(source: Saveable, path: str | Path) -> Path:
+def save(source: Saveable, path: str | Path, *, server_release: str = "") -> Path:
     """The path of the written objects: JSON or YAML by the suffix, compressed if it ends in ``.gz``.
 
     One ``List``, ordered by resource, namespace and name, its keys sorted: as ``kubectl get`` would write it. Resources
     of which it is known that there are none are in it as empty lists of their kind, so that loading tells them from
-    those which nobody looked at. Only its owner can read the file, since it may hold secrets.
+    those which nobody looked at. The release of the server, where it is given or a dump tells it, is in
+    ``serverVersion``, as in ``kubectl version -o json``. Only its owner can read the file, since it may hold secrets.
 
     Raises
     ------
@@ -42,11 +44,11 @@ def save(source: Saveable, path: str | Path) -> Path:
     form = _FORMS.get(Path(target.stem).suffix if packed else target.suffix)
     if form is None:
         raise SimkitError(f"cannot tell how to write {target}; end it in .json, .yaml or .json.gz")
-    content = rendered(source, form)
+    content = rendered(source, form, server_release=server_release)
     return write_whole(target, _packed(content) if packed else content, mode=PRIVATE)
 
 
-def rendered(source: Saveable, form: Form = "json") -> bytes:
+def rendered(source: Saveable, form: Form = "json", *, server_release: str = "") -> bytes:
     """The bytes that ``save`` writes, uncompressed.
 
     Examples
@@ -64,8 +66,12 @@ def rendered(source: Saveable, form: Form = "json") -> bytes:
     metadata:
       resourceVersion: ''
     """
-    items = _items(source)
-    whole = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items}
+    whole: dict[str, Any] = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}}
+    whole["items"] = _items(source)
+    told = server_release or (source.server_release if isinstance(source, Dump) else "")
+    if told:
+        major, minor = told.split(".")
+        whole[SERVER_VERSION] = {"major": major, "minor": minor}
     if form == "yaml":
         return encode(whole).encode()
     return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)

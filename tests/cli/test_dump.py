@@ -25,7 +25,7 @@ TOKEN = "kubernetes.io/service-account"
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[simkit.Cluster, Path]]:
     """A served cluster with two secrets and the kubeconfig of its administrator."""
-    cluster = simkit.Cluster(seed=1)
+    cluster = simkit.Cluster("1.33", seed=1)
     cluster.apply([namespace("shop"), account("shop", "robot")])
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db", "namespace": "shop"}}
     cluster.apply({**secret, "stringData": {"password": "hunter2"}})
@@ -54,7 +54,7 @@ def run(commands: str, folder: Path) -> str:
 def test_the_printed_commands_make_a_complete_dump(
     served: tuple[simkit.Cluster, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Empty lists count as captured, secrets have their keys and types alone, and the answers are the cluster's."""
+    """Empty lists count as captured, secrets have their keys and types alone, release and answers are the cluster's."""
     cluster, kubeconfig = served
     names = ("roles", "rolebindings", "clusterroles", "clusterrolebindings", "secrets", "networkpolicies", "ns")
     run(printed(capsys, "--kubeconfig", str(kubeconfig), *names), tmp_path)
@@ -62,6 +62,7 @@ def test_the_printed_commands_make_a_complete_dump(
     assert copy.dump is not None
     assert list(copy.dump.problems) == []
     assert "networkpolicies.networking.k8s.io" in map(str, copy.dump.captured)
+    assert copy.release == "1.33"
     assert copy.get("secret", "db", "shop")["data"] == {"password": ""}
     assert copy.get("secret", "robot-token", "shop")["metadata"]["annotations"] == {f"{TOKEN}.name": "robot"}
     assert copy.get("secret", "robot-token", "shop")["type"] == f"{TOKEN}-token"
@@ -92,7 +93,7 @@ def test_a_refused_list_is_not_an_empty_list(
     as_robot = commands.replace("kubectl ", "kubectl --as system:serviceaccount:shop:robot ")
     told = run(as_robot, tmp_path)
     assert told.count("forbidden") == 2
-    assert list((tmp_path / "dump").iterdir()) == []
+    assert [file.name for file in (tmp_path / "dump").iterdir()] == ["version.json"]
 
 
 def test_a_dump_is_written(
@@ -103,8 +104,11 @@ def test_a_dump_is_written(
     cluster, kubeconfig = served
     path = tmp_path / "dump.json.gz"
     assert main(["dump", "--kubeconfig", str(kubeconfig), "--to", str(path)]) == 0
-    assert f"objects of release 1.30 are in {path}" in capsys.readouterr().err
+    assert f"objects of release 1.33 are in {path}" in capsys.readouterr().err
     copy = simkit.load(path)
+    assert copy.release == "1.33", "the dump tells it"
+    assert main(["upgrade", str(path), "--to", "1.34"]) in (0, 1)
+    assert "the release of the cluster is not known" not in capsys.readouterr().err
     assert copy.findings().equals(cluster.findings())
     assert copy.get("secret", "db", "shop")["data"] == {"password": ""}
     assert main(["dump", "secrets", "--secrets", "--kubeconfig", str(kubeconfig), "--to", str(path)]) == 0

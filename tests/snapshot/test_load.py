@@ -14,7 +14,9 @@ import yaml
 
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key
+from simkit.schema.releases import RELEASES
 from simkit.snapshot.load import load
+from simkit.snapshot.save import save
 from simkit.snapshot.withhold import LAST_APPLIED
 from tests.shared import SHARED, needs_shared
 from tests.snapshot.dumps import PODS, RBAC, ROLES, TWO, names, pod, told
@@ -317,3 +319,21 @@ def test_text_may_be_indented_as_a_whole() -> None:
     assert [obj["kind"] for obj in dump.objects] == ["Namespace", "ConfigMap"]
     assert dump.objects[1]["data"] == {"text": "indented\n  more\n"}
     assert not dump.problems or all(problem.weight == "note" for problem in dump.problems)
+
+
+def test_a_dump_that_tells_the_release_of_its_server_is_read_as_of_it(tmp_path: Path) -> None:
+    """The answer of kubectl version, and what a dump keeps of it, say more than the kubelets of nodes."""
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "n"},
+        "status": {"nodeInfo": {"kubeletVersion": "v1.32.3"}},
+    }
+    version = {"clientVersion": {"minor": "30"}, "serverVersion": {"major": "1", "minor": "33+"}}
+    dump = load([version, node])
+    assert (dump.release, dump.server_release, len(dump), list(dump.problems)) == ("1.33", "1.33", 1, [])
+    assert load([version, node], release="1.31").release == "1.31"
+    for name in ("again.json", "again.yaml.gz"):
+        assert load(save(dump, tmp_path / name)).release == "1.33"
+    assert load([{"serverVersion": {"major": "1", "minor": "99"}}, node]).release == RELEASES[-1]
+    assert load([{"serverVersion": {"major": "one", "minor": ""}}, node]).release == "1.30"

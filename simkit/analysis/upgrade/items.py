@@ -80,6 +80,8 @@ class Items:
     problems: tuple[Problem, ...] = ()
     values: tuple[Item, ...] = ()
     """Mappings that are no objects, such as the values of a chart."""
+    server_release: str = ""
+    """The release of the server, where the source tells it."""
 
 
 def stored_items(snapshot: Snapshot) -> Iterator[Item]:
@@ -97,7 +99,7 @@ def stored_items(snapshot: Snapshot) -> Iterator[Item]:
 
 def read_items(source: Source) -> Items:
     """The items of files, folders, texts or objects. What has a uid was listed by a server, and counts as stored."""
-    found, templates, report = read_documents(source)
+    found, templates, report, server_release = read_documents(source)
     items: list[Item] = []
     values: list[Item] = []
     lost = [problem for problem in report if problem.weight == "lost"]
@@ -110,7 +112,7 @@ def read_items(source: Source) -> Items:
         elif item is not None:
             items.append(item)
             items += release_items(item.obj)
-    return Items(tuple(items), tuple(templates), tuple(lost), tuple(values))
+    return Items(tuple(items), tuple(templates), tuple(lost), tuple(values), server_release)
 
 
 def _item(found: Found) -> Item | Problem | None:
@@ -134,8 +136,7 @@ def release_items(obj: Object) -> Iterator[Item]:
     release = chart_release(obj)
     if release is None or not release.manifest.strip():
         return
-    found, _, _ = read_documents([Piece(f"release {release.name}", release.manifest)])
-    for each in found:
+    for each in read_documents([Piece(f"release {release.name}", release.manifest)]).found:
         item = _item(each)
         if isinstance(item, Item):
             yield Item(item.obj, "chart release", "", None, release.name)
