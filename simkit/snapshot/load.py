@@ -96,7 +96,7 @@ def load(
 
 
 class Documents(NamedTuple):
-    """What stands in a source: objects and other mappings, templates of charts, problems, the release of the server."""
+    """The documents of a source: objects and other mappings, templates of charts, problems, the release of the server."""
 
     found: list[Found]
     templates: list[Template]
