@@ -96,7 +96,7 @@ def load(
 
 
 class Documents(NamedTuple):
-    """The documents of a source: objects and other mappings, templates of charts, problems, the release of the server."""
+    """The documents of a source: objects and other mappings, templates of charts, problems, the server's release."""
 
     found: list[Found]
     templates: list[Template]
