@@ -20,6 +20,6 @@ def put(value: Any, path: Place, new: Any) -> Any:
     """A copy of a document with another value at a path."""
     if not path:
         return new
-    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed: Any = dict(value) if isinstance(value, dict) else list(value)
     changed[path[0]] = put(value[path[0]], path[1:], new)
     return changed
