@@ -135,7 +135,13 @@ def simulation_of(made: ControlPlane, *, events: bool = True, metrics: bool = Tr
         perform = performing(made.engine)
         engine, seed = made.engine, made.options.seed
         made.simulation = Simulation(
-            made.clock, perform, lambda: engine.catalogue, seed=seed, events=events, behaviour=engine.behaviour
+            made.clock,
+            perform,
+            lambda: engine.catalogue,
+            seed=seed,
+            events=events,
+            behaviour=engine.behaviour,
+            egress=made.extensions.egress,
         )
         made.engine.connections = made.simulation.connections
         made.simulation.kubelets.woken = made.runner.wake

@@ -303,7 +303,11 @@ def _simulated(server: ControlPlane, origin: ControlPlane) -> Simulation | None:
     if origin.simulation is None:
         return None
     made = origin.simulation.fork(
-        server.clock, performing(server.engine), lambda: server.engine.catalogue, server.engine.behaviour
+        server.clock,
+        performing(server.engine),
+        lambda: server.engine.catalogue,
+        server.engine.behaviour,
+        server.extensions.egress,
     )
     server.engine.connections = made.connections
     from simkit.cluster.nodes import serve_metrics  # a cluster without nodes does not load it

@@ -221,7 +221,7 @@ class SimulationMethods(AnalysedCluster):
         Raises
         ------
         SimkitError
-            For what kube-scheduler refuses, in its words, and for extenders, which are not simulated.
+            For what kube-scheduler refuses, in its words.
 
         Examples
         --------

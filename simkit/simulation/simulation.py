@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from simkit.engine.controllers.controller_manager import Controller, Perform
 from simkit.engine.controllers.lister import uid_of
 from simkit.engine.controllers.reconciler import ReconcilingController
+from simkit.engine.egress.policy import EgressPolicy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock
 from simkit.meta.objects import Object, at, name_of
@@ -19,6 +20,8 @@ from simkit.simulation.kubelet.node_config import NodeConfig
 from simkit.simulation.metrics.provided_metrics import ProvidedMetric
 from simkit.simulation.pressure.eviction_manager import EvictionManager
 from simkit.simulation.provisioner import VolumeProvisioner
+from simkit.simulation.scheduler.extender_client import ExtenderClient
+from simkit.simulation.scheduler.extenders import no_calls
 from simkit.simulation.scheduler.scheduler import Scheduler
 from simkit.simulation.stages.stage import Stage
 from simkit.simulation.stages.stage_controller import StageController, drives
@@ -39,6 +42,8 @@ class Simulation:
         Whether kubelets record events.
     behaviour
         What differs between releases; None: what holds by default at that of the catalogue.
+    egress
+        Whether extenders of the scheduler may be called; None: they are not.
     """
 
     def __init__(
@@ -50,11 +55,13 @@ class Simulation:
         seed: int | None = None,
         events: bool = True,
         behaviour: ServedBehaviour | None = None,
+        egress: EgressPolicy | None = None,
     ) -> None:
         self._clock, self._seed, self._events = clock, seed, events
         release = catalogue().release
         self.behaviours = Behaviours()
-        self.scheduler = Scheduler(clock, seed, behaviour or default_behaviour(release))
+        post = no_calls if egress is None else ExtenderClient(egress)
+        self.scheduler = Scheduler(clock, seed, behaviour or default_behaviour(release), post)
         self.kubelets = Kubelets(clock, perform, self.behaviours, release=release, events=events)
         self.stages = StageController(clock, perform, catalogue, self.kubelets, seed)
         minor = int(release.partition(".")[2])
@@ -73,10 +80,17 @@ class Simulation:
         self._registered = 0
 
     def fork(
-        self, clock: Clock, perform: Perform, catalogue: Callable[[], Catalogue], behaviour: ServedBehaviour
+        self,
+        clock: Clock,
+        perform: Perform,
+        catalogue: Callable[[], Catalogue],
+        behaviour: ServedBehaviour,
+        egress: EgressPolicy | None = None,
     ) -> Simulation:
         """The same for a fork; its kubelets take over from those of its origin."""
-        copy = Simulation(clock, perform, catalogue, seed=self._seed, events=self._events, behaviour=behaviour)
+        copy = Simulation(
+            clock, perform, catalogue, seed=self._seed, events=self._events, behaviour=behaviour, egress=egress
+        )
         copy.behaviours.given = list(self.behaviours.given)
         copy.provided, copy._registered = list(self.provided), self._registered
         return copy

@@ -165,7 +165,22 @@ def test_plugins_are_merged_as_in_the_sources() -> None:
         ),
         (configuration({"name": "x"}), 'strict decoding error: unknown field "profiles[0].name"'),
         (configuration(parallelism="many"), "parallelism: must be a whole number"),
-        (configuration(extenders=[{}]), "extenders: extenders are not simulated; leave them out, or use profiles"),
+        (
+            configuration(extenders=[{"urlPrefix": "http://x", "prioritizeVerb": "p"}]),
+            "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it",
+        ),
+        (
+            configuration(extenders=[{"bindVerb": "b"}, {"bindVerb": "b"}]),
+            'extenders: Invalid value: "found 2 extenders implementing bind": only one extender can implement bind',
+        ),
+        (
+            configuration(extenders=[{"managedResources": [{"name": "cpu"}]}]),
+            'extenders[0].managedResources[0].name: Invalid value: "cpu": is an invalid extended resource name',
+        ),
+        (
+            configuration(extenders=[{"httpTimeout": "soon"}]),
+            'extenders[0].httpTimeout: time: invalid duration "soon"',
+        ),
         (
             configuration({"schedulerName": "a"}, {"schedulerName": "a"}, {}),
             '[profiles[1].schedulerName: Duplicate value: "profiles[0].schedulerName", '

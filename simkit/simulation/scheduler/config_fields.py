@@ -43,6 +43,19 @@ _PROFILE: Final = {
     "plugins": dict.fromkeys(POINTS, _SET),
     "pluginConfig": Each({"name": str, "args": ANY}),
 }
+_TLS: Final = {
+    "insecure": bool,
+    **dict.fromkeys(("serverName", "certFile", "keyFile", "caFile", "certData", "keyData", "caData"), str),
+}
+_EXTENDER: Final = {
+    **dict.fromkeys(("urlPrefix", "filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb", "httpTimeout"), str),
+    "weight": int,
+    "enableHTTPS": bool,
+    "tlsConfig": _TLS,
+    "nodeCacheCapable": bool,
+    "managedResources": Each({"name": str, "ignoredByScheduler": bool}),
+    "ignorable": bool,
+}
 CONFIGURATION: Final = {
     "apiVersion": str,
     "kind": str,
@@ -55,7 +68,7 @@ CONFIGURATION: Final = {
     "podInitialBackoffSeconds": int,
     "podMaxBackoffSeconds": int,
     "profiles": Each(_PROFILE),
-    "extenders": Each(ANY),
+    "extenders": Each(_EXTENDER),
     "delayCacheUntilActive": bool,
 }
 """The fields of the document. Those of elections, connections and profiling have no effect on what is decided."""

@@ -23,11 +23,13 @@ from simkit.meta.clock import Clock, timestamp
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
 from simkit.simulation.scheduler.algorithm import Algorithm, Findings
+from simkit.simulation.scheduler.candidate import Candidate
 from simkit.simulation.scheduler.devices.claim_writes import release_claims, reserve_claims, take_back
 from simkit.simulation.scheduler.devices.dynamic_resources import dynamic_resources
 from simkit.simulation.scheduler.devices.pod_claims import Missing, claims_of_pod
+from simkit.simulation.scheduler.extenders import Extenders, Post, no_calls
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo, SchedulerCache
-from simkit.simulation.scheduler.preemption import Candidate, candidates, chosen, disrupted, ineligible
+from simkit.simulation.scheduler.preemption import candidates, chosen, disrupted, ineligible
 from simkit.simulation.scheduler.profile import Profile, profile_of
 from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting
 from simkit.simulation.scheduler.rejection import SchedulingError, fit_message, not_preempted
@@ -39,6 +41,7 @@ from simkit.snapshot.protocol import Snapshot
 
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _NO_NODES: Final = "no nodes available to schedule pods"
+_NO_CANDIDATE: Final = "no candidate node for preemption"
 _HOST: Final = "simkit"
 _SCHEDULED: Final = SeriesEvent("Scheduled", "Binding")
 _FAILED: Final = SeriesEvent("FailedScheduling", "Scheduling", warning=True)
@@ -54,12 +57,14 @@ class Scheduler:
     name = NAME
     account = "system:kube-scheduler"
 
-    def __init__(self, clock: Clock, seed: int | None = None, behaviour: ServedBehaviour | None = None) -> None:
+    def __init__(
+        self, clock: Clock, seed: int | None = None, behaviour: ServedBehaviour | None = None, post: Post = no_calls
+    ) -> None:
         self._clock = clock
         self._behaviour = behaviour or ServedBehaviour(BASE_MINOR)
         self.cache, self.queue = SchedulerCache(), SchedulingQueue()
         self._random = Random(seed)
-        self._algorithm = Algorithm(self._random)
+        self._algorithm, self._post = Algorithm(self._random), post
         self._profiles: dict[str, Profile] = {}
         self._events: dict[str, EventSeriesRecorder] = {}
         self.config = SchedulerConfig()
@@ -76,6 +81,7 @@ class Scheduler:
 
     def _follow(self, config: SchedulerConfig) -> None:
         self.config = config
+        self._algorithm.extenders = Extenders(config.extenders, self._post)
         self._profiles = {each.name: profile_of(each, config.percentage) for each in config.profiles}
         self._events = {name: EventSeriesRecorder(self._clock, name, _HOST) for name in self._profiles}
         self.queue.first_pause, self.queue.longest_pause = config.first_pause, config.longest_pause
@@ -236,17 +242,25 @@ class Scheduler:
             "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": metadata(pod.pod).get("uid")},
             "target": {"kind": "Node", "name": info.name},
         }
-        response = client.perform(Request.of_object("POST", path_to(PODS, pod.pod, "binding"), binding))
-        if not response.succeeded:
-            release_claims(client, view, pod)
-            self.queue.failed(waiting, self._clock.now())
-            if response.status not in (404, 409):
-                self.queue.something_changed()
-            return
+        if not self._by_extender(client, view, pod, info):
+            response = client.perform(Request.of_object("POST", path_to(PODS, pod.pod, "binding"), binding))
+            if not response.succeeded:
+                release_claims(client, view, pod)
+                self.queue.failed(waiting, self._clock.now())
+                if response.status not in (404, 409):
+                    self.queue.something_changed()
+                return
         self._forget(*pod.key)
         self.cache.set_pod({**pod.pod, "spec": {**pod.pod["spec"], "nodeName": info.name}})
         note = f"Successfully assigned {pod.namespace}/{pod.name} to {info.name}"
         self._events_of(pod.pod).event(client, pod.pod, _SCHEDULED, note)
+
+    def _by_extender(self, client: Client, view: View, pod: PodInfo, info: NodeInfo) -> bool:
+        try:
+            return self._algorithm.extenders.bind(pod, info.name)
+        except SchedulingError:
+            release_claims(client, view, pod)
+            raise
 
     def _no_room(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, findings: Findings) -> None:
         rejections = findings.rejections
@@ -257,6 +271,12 @@ class Scheduler:
         if profile.preempts and not why:
             start = self._random.randrange(max(1, len(rejections)))
             found, why = candidates(pod, view, rejections, self._promised(), start, profile)
+            try:
+                kept = self._algorithm.extenders.preempt(pod, found)
+                why = _NO_CANDIDATE if found and not kept else why
+                found = kept
+            except SchedulingError as error:
+                found, why = [], str(error)
             if any(each.victims for each in found):
                 best = chosen(found)
                 node, why = best.info.name, ""

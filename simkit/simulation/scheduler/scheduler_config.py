@@ -11,6 +11,12 @@ from typing import Any, Final, NamedTuple
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, aggregate_errors, duplicate, invalid_value
 from simkit.simulation.scheduler.config_fields import ARGUMENTS, CONFIGURATION, Misfit, misfits
+from simkit.simulation.scheduler.extender_config import (
+    Extender,
+    extenders_of,
+    ignored_resources,
+    validate_extenders,
+)
 from simkit.simulation.scheduler.plugin_arguments import Arguments, validate_arguments, with_defaults
 from simkit.simulation.scheduler.plugin_sets import PluginError, Weighted, plugins_of
 
@@ -51,12 +57,13 @@ class ProfileConfig(NamedTuple):
 
 
 class SchedulerConfig(NamedTuple):
-    """The configuration of a scheduler: its profiles, and the seconds for which pods wait after a failure."""
+    """The configuration of a scheduler: profiles, extenders, and the seconds for which pods wait after a failure."""
 
     profiles: tuple[ProfileConfig, ...] = (ProfileConfig(NAME, plugins_of(None, NAME), {}),)
     percentage: int = 0
     first_pause: float = 1.0
     longest_pause: float = 10.0
+    extenders: tuple[Extender, ...] = ()
 
 
 def scheduler_config(document: Any, *, minor: int = 30) -> SchedulerConfig:
@@ -65,29 +72,33 @@ def scheduler_config(document: Any, *, minor: int = 30) -> SchedulerConfig:
     Raises
     ------
     SimkitError
-        For an invalid document in kube-scheduler's words, and for extenders, which are not simulated.
+        For an invalid document in kube-scheduler's words.
     """
     _check_kind(document, minor)
     _refuse(list(misfits(document, CONFIGURATION)), "")
-    if document.get("extenders"):
-        raise SimkitError("extenders: extenders are not simulated; leave them out, or use profiles")
     profiles = document.get("profiles") or [{}]
     names = [str(each.get("schedulerName") or (NAME if len(profiles) == 1 else "")) for each in profiles]
     arguments = [dict(_arguments(each, index)) for index, each in enumerate(profiles)]
     errors = [*_validate(document, profiles, names, arguments)]
     if errors:
         raise SimkitError(aggregate_errors(map(str, errors)))
+    extenders = document.get("extenders") or []
+    ignored = ignored_resources(extenders)
     made = []
     for name, profile, args in zip(names, profiles, arguments, strict=True):
         try:
             plugins = plugins_of(profile.get("plugins"), name)
         except PluginError as error:
             raise SimkitError(f"creating profile for scheduler name {name}: {error}") from error
+        if ignored:
+            args["NodeResourcesFit"] = with_defaults(
+                "NodeResourcesFit", {**args.get("NodeResourcesFit", {}), "ignoredResources": ignored}
+            )
         made.append(ProfileConfig(name, plugins, args, profile.get("percentageOfNodesToScore")))
     if len({tuple(each.plugins["queueSort"]) for each in made}) > 1:
         raise SimkitError("profiles: plugins.queueSort must be the same for all profiles")
     pauses = [float(_number(document, field, default)) for field, default in _PAUSES.items()]
-    return SchedulerConfig(tuple(made), document.get("percentageOfNodesToScore") or 0, *pauses)
+    return SchedulerConfig(tuple(made), document.get("percentageOfNodesToScore") or 0, *pauses, extenders_of(extenders))
 
 
 _PAUSES: Final = {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 10}
@@ -143,6 +154,7 @@ def _validate(
         if name in names[:index]:
             yield duplicate(f"{path}.schedulerName", f"profiles[{names.index(name)}].schedulerName")
     yield from _percentage("percentageOfNodesToScore", document)
+    yield from validate_extenders(document.get("extenders") or ())
     first, longest = (_number(document, field, default) for field, default in _PAUSES.items())
     if first <= 0:
         yield invalid_value("podInitialBackoffSeconds", first, "must be greater than 0")
