@@ -20,7 +20,6 @@ from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import qualified_name
 
 _TIMEOUT: Final = 5.0
-_TLS: Final = {"certificate": "cert", "key": "key", "authorities": "ca"}
 
 
 class Extender(NamedTuple):
@@ -70,11 +69,16 @@ def ignored_resources(given: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _extender(path: str, given: Mapping[str, Any]) -> Extender:
-    verbs = [str(given.get(f"{verb}Verb") or "") for verb in ("filter", "preempt", "prioritize", "bind")]
+    filters, preempts, scores, binds = (
+        str(given.get(f"{verb}Verb") or "") for verb in ("filter", "preempt", "prioritize", "bind")
+    )
     managed = frozenset(str(each.get("name")) for each in given.get("managedResources") or ())
     return Extender(
         str(given.get("urlPrefix") or ""),
-        *verbs,
+        filters,
+        preempts,
+        scores,
+        binds,
         given.get("weight") or 0,
         _timeout(f"{path}.httpTimeout", given.get("httpTimeout")),
         bool(given.get("nodeCacheCapable")),
@@ -93,13 +97,15 @@ def _timeout(path: str, text: str | None) -> float:
 
 def _endpoint(path: str, given: Mapping[str, Any]) -> ClientConfig:
     settings = given.get("tlsConfig") or {}
-    texts = {name: _pem(path, settings, word) for name, word in _TLS.items()}
-    unchecked = bool(given.get("enableHTTPS")) and not texts["authorities"]
+    certificate, key, authorities = (_pem(path, settings, word) for word in ("cert", "key", "ca"))
+    unchecked = bool(given.get("enableHTTPS")) and not authorities
     return ClientConfig(
         str(given.get("urlPrefix") or ""),
+        authorities,
+        certificate,
+        key,
         server_name=str(settings.get("serverName") or ""),
         insecure=bool(settings.get("insecure")) or unchecked,
-        **texts,
     )
 
 

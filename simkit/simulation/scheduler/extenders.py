@@ -69,7 +69,7 @@ class Extenders:
         return left, rejections
 
     def scores(self, pod: PodInfo, feasible: Sequence[NodeInfo]) -> dict[str, int]:
-        """What extenders add to the scores of nodes. An extender that fails adds nothing."""
+        """The amounts that extenders add to the scores of nodes. An extender that fails adds nothing."""
         totals: dict[str, int] = {}
         for each in self._concerned(pod, "prioritize_verb"):
             try:
@@ -144,9 +144,8 @@ def _preemption(extender: Extender, pod: PodInfo, candidates: Sequence[Candidate
         listed = [{"UID": uid_of(each.pod)} if extender.knows_nodes else _sent(each.pod) for each in candidate.victims]
         return {"Pods": listed, "NumPDBViolations": candidate.violations}
 
-    whole, named = {each.info.name: victims(each) for each in candidates}, None
-    if extender.knows_nodes:
-        whole, named = named, whole
+    by_node = {each.info.name: victims(each) for each in candidates}
+    whole, named = (None, by_node) if extender.knows_nodes else (by_node, None)
     return {"Pod": _sent(pod.pod), "NodeNameToVictims": whole, "NodeNameToMetaVictims": named}
 
 

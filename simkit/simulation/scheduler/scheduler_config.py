@@ -97,8 +97,9 @@ def scheduler_config(document: Any, *, minor: int = 30) -> SchedulerConfig:
         made.append(ProfileConfig(name, plugins, args, profile.get("percentageOfNodesToScore")))
     if len({tuple(each.plugins["queueSort"]) for each in made}) > 1:
         raise SimkitError("profiles: plugins.queueSort must be the same for all profiles")
-    pauses = [float(_number(document, field, default)) for field, default in _PAUSES.items()]
-    return SchedulerConfig(tuple(made), document.get("percentageOfNodesToScore") or 0, *pauses, extenders_of(extenders))
+    first, longest = (float(_number(document, field, default)) for field, default in _PAUSES.items())
+    percentage = document.get("percentageOfNodesToScore") or 0
+    return SchedulerConfig(tuple(made), percentage, first, longest, extenders_of(extenders))
 
 
 _PAUSES: Final = {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 10}
