@@ -148,7 +148,7 @@ def too_long(field: str, limit: int) -> FieldError:
 
 
 def too_long_text(field: str, limit: int) -> FieldError:
-    """A text of a custom resource that is too long, which older releases told in other words."""
+    """A text that is too long where older releases told it in other words: custom resources, managers of jobs."""
     told = _too_long(limit) if applies("too-long-in-one-form") else f"may not be longer than {limit}"
     return FieldError("FieldValueTooLong", field, None, told)
 

@@ -16,6 +16,7 @@ from simkit.meta.objects import Draft, Object
 
 _SINGLE, _REQUIRE, _PREFER = "SingleStack", "RequireDualStack", "PreferDualStack"
 _OTHER: Final = {"IPv4": "IPv6", "IPv6": "IPv4"}
+_SEVERAL: Final = {"clusterIPs": "cluster IPs", "ipFamilies": "IP families"}
 
 
 def settle_families(draft: Draft, live: Object | None, configured: Sequence[str]) -> Sequence[FieldError]:
@@ -33,12 +34,13 @@ def settle_families(draft: Draft, live: Object | None, configured: Sequence[str]
         if not spec.get("ipFamilyPolicy") and live["spec"].get("ipFamilyPolicy"):
             spec["ipFamilyPolicy"] = live["spec"]["ipFamilyPolicy"]
         _downgrade(spec, live["spec"])
-    if not spec.get("ipFamilyPolicy") and 2 in (len(spec.get("clusterIPs") or ()), len(spec.get("ipFamilies") or ())):
-        spec["ipFamilyPolicy"] = _REQUIRE
+    free = spec.get("clusterIP") == HEADLESS and not spec.get("selector")
+    if not spec.get("ipFamilyPolicy") and not free:
+        spec["ipFamilyPolicy"] = _SINGLE
     errors = [*_single_errors(spec), *_infer_families(spec, configured)]
     if errors:
         return errors
-    if spec.get("clusterIP") == HEADLESS and not spec.get("selector"):
+    if free:
         _settle_headless(spec, configured)
         return ()
     errors = _cluster_errors(spec, configured)
@@ -69,9 +71,9 @@ def _downgrade(spec: Draft, old: Object) -> None:
 def _single_errors(spec: Object) -> list[FieldError]:
     if spec.get("ipFamilyPolicy") != _SINGLE:
         return []
-    text = "must be 'PreferDualStack' or 'RequireDualStack' when multiple '{}' are specified"
-    two = [name for name in ("clusterIPs", "ipFamilies") if len(spec.get(name) or ()) == 2]
-    return [invalid_value("spec.ipFamilyPolicy", _SINGLE, text.format(name)) for name in two]
+    text = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
+    two = [words for name, words in _SEVERAL.items() if len(spec.get(name) or ()) == 2]
+    return [invalid_value("spec.ipFamilyPolicy", _SINGLE, text.format(words)) for words in two]
 
 
 def _infer_families(spec: Draft, configured: Sequence[str]) -> list[FieldError]:
@@ -118,7 +120,6 @@ def _cluster_errors(spec: Object, configured: Sequence[str]) -> list[FieldError]
 
 
 def _settle_plain(spec: Draft, configured: Sequence[str]) -> None:
-    spec["ipFamilyPolicy"] = spec.get("ipFamilyPolicy") or _SINGLE
     families = list(spec.get("ipFamilies") or configured[:1])
     if spec["ipFamilyPolicy"] != _SINGLE and len(families) == 1 and len(configured) == 2:
         families.append(_OTHER[families[0]])

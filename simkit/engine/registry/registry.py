@@ -215,9 +215,13 @@ class Registry:
         meta.keep_owned(draft, seen)
         if special is not None and special.owns_all:
             special.merge(draft, seen)
+        asked = draft.get("spec")
         write.scope.drop_disabled_fields(draft, seen, write.subresource)
+        counted = scope.strategy.counts_dropped_fields and draft.get("spec") != asked
         with self._allocated(write, draft, seen):
             late = self._finish(write, draft, seen)
+            if counted:
+                draft["metadata"]["generation"] = (seen["metadata"].get("generation") or 0) + 1
             self._check(write, draft, seen)
             scope.strategy.canonicalize(draft)
             draft["metadata"]["resourceVersion"] = seen["metadata"].get("resourceVersion", "")

@@ -64,6 +64,8 @@ def _default(draft: Draft) -> None:
     strategy["type"] = strategy.get("type") or "RollingUpdate"
     if strategy["type"] == "RollingUpdate":
         default_missing(own_copy(strategy, "rollingUpdate"), {"maxUnavailable": 1, "maxSurge": 0})
+    elif strategy.get("rollingUpdate"):  # amounts that are no pointers inside of kube-apiserver
+        default_missing(own_copy(strategy, "rollingUpdate"), {"maxUnavailable": 0, "maxSurge": 0})
     spec.setdefault("template", {})
     default_template(spec)
 

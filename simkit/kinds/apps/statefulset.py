@@ -229,6 +229,8 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
         path = f"spec.volumeClaimTemplates[{index}]" + (".Spec" if old is not None else "")
         amount = at(claim, "spec", "resources", "requests", "storage")
         found += fraction_warnings(f"{path}.resources.requests[storage]", amount)
+    if (at(obj, "spec", "revisionHistoryLimit") or 0) < 0 and applies("negative-history-of-sets-warned"):
+        found.append(f"spec.revisionHistoryLimit: {_ALL_REVISIONS}")
     return found
 
 
@@ -237,6 +239,8 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
     return [name_of(obj), ready, created(obj, now), *names_and_images(spec.get("template"))]
 
+
+_ALL_REVISIONS: Final = "a negative value retains all historical revisions; a value >= 0 is recommended"
 
 _STABLE: Final = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),

@@ -15,6 +15,7 @@ from simkit.kinds.parts.pod.defaults.spec import default_pod_only, defaulted_spe
 from simkit.kinds.parts.pod.image_volumes import without_image_volumes
 from simkit.kinds.parts.pod.label_keys import with_label_keys
 from simkit.kinds.parts.pod.printer import pod_row, pod_row_conditions
+from simkit.kinds.parts.pod.restart_policies import without_restart_policies
 from simkit.kinds.parts.pod.seccomp import bring_seccomp_together
 from simkit.kinds.parts.pod.status import (
     first_status,
@@ -54,7 +55,8 @@ def _default(draft: Draft) -> None:
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     without_init_annotations(draft)
-    draft[_SPEC] = without_image_volumes(draft[_SPEC], (old or {}).get(_SPEC) or {})
+    before = (old or {}).get(_SPEC) or {}
+    draft[_SPEC] = without_restart_policies(without_image_volumes(draft[_SPEC], before), before)
     if old is None:
         draft["status"] = first_status(draft[_SPEC])
         draft[_SPEC] = with_label_keys(draft[_SPEC], labels_of(draft))

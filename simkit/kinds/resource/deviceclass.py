@@ -12,7 +12,7 @@ from simkit.kinds.parts.devices.names import validate_each, validate_opaque
 from simkit.kinds.parts.devices.requests import MOST_CONFIGURATIONS, validate_selectors
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.resource_quantities import is_extended
-from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, spec_differs
+from simkit.kinds.strategy import MetadataCheck, MetadataChecks, Strategy, again, spec_differs
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import dns_subdomain
@@ -22,7 +22,7 @@ from simkit.meta.objects import Object, at, name_of
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
     selectors = spec.get("selectors") or ()
-    stored = old is not None and selectors == (at(old, "spec", "selectors") or ())
+    stored = old is not None and _whole() and selectors == (at(old, "spec", "selectors") or ())
     errors = [*validate_selectors("spec.selectors", selectors, stored=stored)]
     errors += validate_each("spec.config", spec.get("config") or (), MOST_CONFIGURATIONS, validate_opaque)
     extended = spec.get("extendedResourceName")
@@ -39,13 +39,22 @@ def _whole() -> bool:
     return applies("prefixes-of-device-classes-unchecked")
 
 
+def _twice() -> bool:
+    return not _whole()
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), created(obj, now)]
 
 
-_CHECKS: Final = (MetadataCheck(whole=True, until=lambda: not _whole(), prefix=False), CHANGES)
+_CHECKS: Final = (
+    MetadataCheck(whole=True, until=_whole),
+    MetadataCheck(whole=True, until=_twice, prefix=False),
+    MetadataCheck(whole=False, until=_twice),
+)
+_LATE: Final = (MetadataCheck(whole=False, until=_whole), again(_whole))
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(_CHECKS),
+    metadata_checks=MetadataChecks(_CHECKS, after=_LATE),
     validate_name=_validate_name,
     validate=_validate,
     raises_generation=spec_differs,

@@ -22,7 +22,7 @@ from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devi
 from simkit.kinds.parts.devices.status import validate_claim_status
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
+from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
@@ -67,11 +67,28 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     if not applies("claims-of-devices"):
         return ()
     spec = obj.get("spec") or {}
-    if old is None:
+    if old is None or _twice():
         return [*validate_devices("spec.devices", spec.get("devices") or {})]
-    if without_empty_requests(spec) == old.get("spec"):
+    return ()
+
+
+def _twice() -> bool:
+    """True if an update validates the claim like a new one, and then once more as a change."""
+    return not applies("changed-claims-of-devices-unread")
+
+
+def _once() -> bool:
+    return not _twice()
+
+
+def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
+    spec = obj.get("spec") or {}
+    if not applies("claims-of-devices"):
         return ()
-    return [invalid_value("spec", structure("resource.ResourceClaimSpec", spec), "field is immutable")]
+    changed = without_empty_requests(spec) != old.get("spec")
+    shown = structure("resource.ResourceClaimSpec", spec)
+    errors = [invalid_value("spec", shown, "field is immutable")] if changed else []
+    return [*errors, *(_validate(obj, old) if _twice() else ())]
 
 
 def _canonicalize(draft: Draft) -> None:
@@ -140,10 +157,13 @@ def _states(obj: Object) -> str:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks((WHOLE, CHANGES)),
+    metadata_checks=MetadataChecks(
+        (WHOLE, MetadataCheck(whole=False, until=_twice)), after=(MetadataCheck(whole=False, until=_once),)
+    ),
     default=_default,
     prepare=_prepare,
     validate=_validate,
+    validate_last=_validate_change,
     canonicalize=_canonicalize,
     validate_in_namespace=admin_errors,
     print_row=_row,

@@ -78,6 +78,7 @@ STRATEGY = Strategy(
     validate=_validate,
     warnings=_warnings,
     raises_generation=_generation,
+    counts_dropped_fields=True,
     print_row=_row,
     return_deleted_object=True,
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.volume.class_parameters import validate_parameters, validate_provisioner
-from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataCheck, MetadataChecks, Strategy
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, required
@@ -23,8 +23,12 @@ _DEFAULT = label("is-default-class", "volumeattributesclass.alpha")
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     if old is None:
         return list(_validate_fields(obj))
-    before = _validate_fields(obj) if applies("changed-attribute-classes-checked-twice") else ()
+    before = () if _once() else _validate_fields(obj)
     return [*before, *_changes(obj, old)]
+
+
+def _once() -> bool:
+    return not applies("changed-attribute-classes-checked-twice")
 
 
 def _validate_again(obj: Object, old: Object) -> Sequence[FieldError]:
@@ -53,7 +57,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
+    metadata_checks=MetadataChecks((MetadataCheck(whole=True, until=_once), CHANGES), after=(WHOLE,)),
     validate=_validate,
     validate_last=_validate_again,
     print_row=_row,

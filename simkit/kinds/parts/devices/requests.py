@@ -89,15 +89,17 @@ def _name(item: Any) -> str:
 def _validate_request(path: str, request: Object) -> Iterator[FieldError]:
     yield from validate_text(f"{path}.name", _name(request), dns_label)
     exactly, alternatives = request.get("exactly"), request.get("firstAvailable") or ()
-    if exactly is None and not alternatives:
-        yield required(path, _ONE)
-    elif exactly is not None and alternatives:
+    several = exactly is not None and bool(alternatives)
+    if not several or not applies("one-kind-of-request-read"):
+        if alternatives:
+            where = f"{path}.firstAvailable"
+            yield from validate_set(where, alternatives, _MOST_ALTERNATIVES, _validate_alternative, _name, "name")
+        if exactly is not None:
+            yield from _validate_exact(f"{path}.exactly", exactly)
+    if several:
         yield invalid_value(path, None, f"{_ONE}, but multiple fields are set")
-    elif exactly is not None:
-        yield from _validate_exact(f"{path}.exactly", exactly)
-    else:
-        where = f"{path}.firstAvailable"
-        yield from validate_set(where, alternatives, _MOST_ALTERNATIVES, _validate_alternative, _name, "name")
+    elif exactly is None and not alternatives:
+        yield required(path, _ONE)
 
 
 def _validate_alternative(path: str, request: Object) -> Iterator[FieldError]:

@@ -39,6 +39,8 @@ def _text(kind: str, value: Any) -> str:
     if kind.startswith("*"):
         return pointer(kind[1:], value)
     if kind.startswith("[]"):
+        if not is_structure(kind[2:]):
+            return texts(value, kind[2:]).text
         listed = ", ".join(structure(kind[2:], one).text for one in value or ())
         return f"{kind}(nil)" if value is None else f"{kind}{{{listed}}}"
     if is_structure(kind):

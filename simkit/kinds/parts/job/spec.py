@@ -13,7 +13,7 @@ from simkit.kinds.parts.job.success_policy import validate_success_policy
 from simkit.kinds.parts.pod.template import validate_template
 from simkit.kinds.parts.validation.fields import validate_domain_path, validate_nonnegative
 from simkit.kinds.parts.workload.template_owner import validate_nonnegative_fields
-from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
+from simkit.meta.fielderror import FieldError, invalid_value, required, too_long_text, unsupported
 from simkit.meta.objects import Object, at
 
 _COUNTS: Final = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
@@ -46,7 +46,7 @@ def validate_job_spec(path: str, spec: Object) -> Iterator[FieldError]:
 def _validate_manager(path: str, name: str) -> Iterator[FieldError]:
     yield from validate_domain_path(path, name)
     if len(name.encode()) > _LONGEST_MANAGER:
-        yield FieldError("FieldValueTooLong", path, None, f"may not be longer than {_LONGEST_MANAGER}")
+        yield too_long_text(path, _LONGEST_MANAGER)
 
 
 def _validate_mode(path: str, spec: Object) -> Iterator[FieldError]:

@@ -21,6 +21,7 @@ _COUNTS: Final = ("active", "succeeded", "failed", "ready", "terminating")
 _CONDITIONS: Final = "status.conditions"
 _MET: Final = "SuccessCriteriaMet"
 _INCOMPLETE: Final = "cannot set completionTime when there is no Complete=True condition"
+_END: Final = "completionTime"
 _TERMINAL: Final = ("Failed", "Complete", "FailureTarget")
 
 
@@ -98,7 +99,8 @@ def _validate_completion(job: _Changed) -> Iterator[FieldError]:
         if end is None and complete:
             yield required(path, "completionTime is required for Complete jobs")
     if job.field("startTime", "completionTime") and start and end and moment(end) < moment(start):
-        yield invalid_value(path, shown_time(end), "must be equal to or after `startTime`")
+        told = "must be equal to or after `startTime`"
+        yield invalid_value(path, shown_time(end), told if _in_plain_words() else f"{_END} cannot be set before startTime")
     untargeted = "Failed" in job.true and "FailureTarget" not in job.true
     if untargeted and (job.condition("Failed") or job.field("failedIndexes")):
         yield _refused("cannot set Failed=True condition without the FailureTarget=true condition")
@@ -119,7 +121,8 @@ def _validate_finish(job: _Changed) -> Iterator[FieldError]:
     left = any(at(job.status, "uncountedTerminatedPods", name) for name in ("failed", "succeeded"))
     if left and (job.ends or job.field("uncountedTerminatedPods")):
         shown = structure("batch.UncountedTerminatedPods", job.status["uncountedTerminatedPods"])
-        yield invalid_value("status.uncountedTerminatedPods", shown, "must be empty for finished job")
+        told = "must be" if _in_plain_words() else "uncountedTerminatedPods needs to be"
+        yield invalid_value("status.uncountedTerminatedPods", shown, f"{told} empty for finished job")
 
 
 def _validate_indexes(job: _Changed) -> Iterator[FieldError]:
@@ -181,11 +184,19 @@ def _validate_transition(job: _Changed) -> Iterator[FieldError]:
             yield invalid_value(f"status.{name}", count, f"cannot decrease the {name} counter")
     end, before = job.status.get("completionTime"), job.before.get("completionTime")
     if None not in (end, before) and end != before:
-        yield invalid_value("status.completionTime", shown_time(end or ""), "field is immutable")
+        told = "field is immutable" if _in_plain_words() else f"{_END} cannot be mutated"
+        yield invalid_value(f"status.{_END}", shown_time(end or ""), told)
     start, began = job.status.get("startTime"), job.before.get("startTime")
     if began is not None and start != began and not job.spec.get("suspend") and not _resuming(job):
-        shown = shown_time(start) if start is not None else None
-        yield invalid_value("status.startTime", shown, "field is immutable for unsuspended job once set")
+        if applies("start-of-jobs-is-immutable"):
+            shown = shown_time(start) if start is not None else None
+            yield invalid_value("status.startTime", shown, "field is immutable for unsuspended job once set")
+        else:
+            yield required("status.startTime", "startTime cannot be removed for unsuspended job")
+
+
+def _in_plain_words() -> bool:
+    return applies("job-times-in-plain-words")
 
 
 def _resuming(job: _Changed) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from simkit.kinds.parts.pod.image_volumes import without_image_volumes
+from simkit.kinds.parts.pod.restart_policies import without_restart_policies
 from simkit.kinds.parts.pod.validation.annotations import (
     validate_annotation_value,
     validate_app_armor_agreement,
@@ -58,7 +59,7 @@ def prepare_template(holder: Draft, old: Object | None = None, name: str = "temp
         return
     made: Draft = dict(holder[name])
     without_init_annotations(made)
-    spec = without_image_volumes(made.get("spec") or {}, old or {})
+    spec = without_restart_policies(without_image_volumes(made.get("spec") or {}, old or {}), old or {})
     if spec is not made.get("spec"):
         made["spec"] = spec
         holder[name] = made

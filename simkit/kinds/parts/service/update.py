@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simkit.kinds.parts.copy_on_write import own_items
+from simkit.kinds.parts.copy_on_write import own_copy, own_items
 from simkit.kinds.parts.service.types import (
     EXTERNAL_NAME,
     LOAD_BALANCER,
@@ -98,6 +98,8 @@ def drop_type_dependent_fields(draft: Draft, live: Object) -> None:
         drop("externalTrafficPolicy")
     if type_of(draft) == EXTERNAL_NAME and type_of(live) != EXTERNAL_NAME and same("internalTrafficPolicy"):
         drop("internalTrafficPolicy")
+    if type_of(draft) != LOAD_BALANCER and draft.get("status") == live.get("status"):  # else its status is written
+        own_copy(draft, "status")["loadBalancer"] = {}
 
 
 def _node_ports(spec: Object) -> set[int]:

@@ -21,6 +21,7 @@ from simkit.meta.fielderror import (
     forbidden_field,
     invalid_value,
     required,
+    too_long_text,
     unsupported,
 )
 from simkit.meta.name_validation import dns_subdomain
@@ -187,7 +188,7 @@ def _validate_local(path: str, profile: str | None) -> Iterator[FieldError]:
     elif not profile:
         yield required(path, "must be set when AppArmor type is Localhost")
     if profile is not None and len(profile.encode()) > _LONGEST_PROFILE:
-        yield FieldError("FieldValueTooLong", path, None, f"may not be longer than {_LONGEST_PROFILE}")
+        yield too_long_text(path, _LONGEST_PROFILE)
 
 
 _LONGEST_CREDENTIAL: Final = 64 * 1024
