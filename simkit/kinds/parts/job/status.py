@@ -100,7 +100,9 @@ def _validate_completion(job: _Changed) -> Iterator[FieldError]:
             yield required(path, "completionTime is required for Complete jobs")
     if job.field("startTime", "completionTime") and start and end and moment(end) < moment(start):
         told = "must be equal to or after `startTime`"
-        yield invalid_value(path, shown_time(end), told if _in_plain_words() else f"{_END} cannot be set before startTime")
+        yield invalid_value(
+            path, shown_time(end), told if _in_plain_words() else f"{_END} cannot be set before startTime"
+        )
     untargeted = "Failed" in job.true and "FailureTarget" not in job.true
     if untargeted and (job.condition("Failed") or job.field("failedIndexes")):
         yield _refused("cannot set Failed=True condition without the FailureTarget=true condition")
