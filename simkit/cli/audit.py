@@ -291,12 +291,13 @@ def _write_causes(found: Audit, dump: Dump, args: argparse.Namespace) -> None:
 def _write_tables(found: Audit, args: argparse.Namespace) -> None:
     """Write two tables: the number of findings of each check, and the findings above the severity threshold."""
     summary = found.summary()[["severity", "check", "findings", "title"]].to_dict("records")
-    write_rows(("severity", "check", "findings", "title"), summary, args.output)
+    write_rows(("severity", "check", "findings", "title"), summary, args.output, empty="there are no findings")
     least = args.show or args.severity or "high"
     shown = found.at_least(least)
     rows = [{**_columns(finding), "severity": finding.severity.word} for finding in shown]
-    print(f"\n{len(shown)} of {len(found.findings)} findings are {least} or worse:\n")
-    write_rows(SHOWN, rows, args.output)
+    print(f"\n{len(shown)} of {len(found.findings)} findings are {least} or worse{':' if shown else ''}\n")
+    if shown:
+        write_rows(SHOWN, rows, args.output)
     print(f"\n{', '.join(f'{number} {word}' for word, number in found.counts().items())}")
     for one in found.skipped:
         print(f"skipped {one.check}: {markdown_cell(one.reason) if args.output == 'markdown' else one.reason}")

@@ -292,7 +292,8 @@ def _asked(snapshot: Snapshot, access: SubjectAccess, *, wanted: bool) -> Iterat
             )
             if bool(answer) is not wanted:
                 word = "can" if answer else "cannot"
-                yield f"{subject} {word} {verb} {access.url or access.resource}: {answer.reason}"
+                reason = answer.reason or next(answer.explanation())
+                yield f"{subject} {word} {verb} {access.url or access.resource}: {reason}"
 
 
 def _others(snapshot: Snapshot, access: ExclusiveAccess) -> Iterator[str]:
