@@ -57,7 +57,7 @@ def test_each_expectation_has_an_outcome(files: tuple[str, str]) -> None:
 def test_access_that_is_missing_is_told_with_its_reason() -> None:
     """A near miss, or the sentence that there is none: no expectation is broken without a word why."""
     given = {"subject": "user:zoe", "verb": "get", "resource": "secrets", "namespace": "pay"}
-    (none,) = check(snapshot(), Suite(expectations=[{"name": "zoe reads", "can": given}]))
+    (none,) = check(snapshot(), Suite.model_validate({"expectations": [{"name": "zoe reads", "can": given}]}))
     assert none.failures[0].startswith("user:zoe cannot get secrets: no binding that names the subject")
 
 
