@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import util
 from typing import Any, Final
 
 from simkit.engine.controllers.bootstrap_tokens import BootstrapSigner, TokenCleaner
@@ -149,6 +150,9 @@ _WHOLE: Final[Mapping[str, Callable[[ControllerContext], Controller]]] = {
 }
 """Controllers without a queue."""
 
+_OF_CERTIFICATES: Final = frozenset({"root-ca-certificate-publisher-controller"})
+"""Controllers that do nothing without certificates, for which browsers may lack the library."""
+
 ALIASES: Final = {
     "serviceaccount-token": "serviceaccount-token-controller",
     "endpoint": "endpoints-controller",
@@ -198,13 +202,17 @@ ALIASES: Final = {
 def controllers(means: ControllerContext, flags: Sequence[str]) -> list[Controller]:
     """The selected controllers in their order. Raises SimkitError for an unknown name.
 
-    Over a dump, those are left out that would have to know objects of which the dump did not hold all.
+    Over a dump, those are left out that would have to know objects of which the dump did not hold all. Where cryptography
+    is not installed, those are left out that need certificates.
     """
+    absent = _OF_CERTIFICATES if util.find_spec("cryptography") is None else frozenset()
     known = (*_WHOLE, *KEYED)
     default = [name for name in known if name in _WHOLE or KEYED[name][0]]
     foreign = [name for name in ALIASES.values() if name not in known]
     made: list[Controller] = []
     for name in select_controllers(flags, known, default, aliases=ALIASES, foreign=foreign):
+        if name in absent:
+            continue
         if name in _WHOLE:
             made.append(_WHOLE[name](means))
             continue

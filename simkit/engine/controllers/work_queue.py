@@ -113,7 +113,11 @@ class WorkQueue(Generic[K]):
             except RequeueError:
                 self.add_rate_limited(key)
             except Exception as error:
-                _LOG.exception("%s: %s", self._name, key)
+                if isinstance(error, ModuleNotFoundError):
+                    library = str(error.name).partition(".")[0]
+                    _LOG.error("%s: %s needs %s, which is not installed", self._name, key, library)
+                else:
+                    _LOG.exception("%s: %s", self._name, key)
                 self.add_rate_limited(key)
                 if report is not None:
                     report(key, error)
