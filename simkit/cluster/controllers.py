@@ -202,8 +202,8 @@ ALIASES: Final = {
 def controllers(means: ControllerContext, flags: Sequence[str]) -> list[Controller]:
     """The selected controllers in their order. Raises SimkitError for an unknown name.
 
-    Over a dump, those are left out that would have to know objects of which the dump did not hold all. Where cryptography
-    is not installed, those are left out that need certificates.
+    Over a dump, those are left out that would have to know objects of which the dump did not hold all, and where
+    cryptography is not installed, those that need certificates.
     """
     absent = _OF_CERTIFICATES if util.find_spec("cryptography") is None else frozenset()
     known = (*_WHOLE, *KEYED)
