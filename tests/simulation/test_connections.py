@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
@@ -11,13 +12,16 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import simkit
+from simkit.engine.http.upgrade.remote_command import CommandDriver
 from simkit.engine.http.upgrade.spdy import Opened, Received, SpdyConnection, SpdyError
+from simkit.engine.pipeline.subresources.connection_session import CommandSession
 from simkit.engine.seams import RemoteProcess
 from simkit.meta.message import Request
 from simkit.simulation.connections.terminal import Terminal
@@ -135,6 +139,89 @@ def test_the_python_client_streams(kubeconfig: Path) -> None:
     link.sock.shutdown()
     assert core.read_namespaced_pod_log("web", "default") == ""
     api.close()
+
+
+def test_a_command_outlives_its_client(kubeconfig: Path) -> None:
+    """What a client sent before it left is read, and the command goes on to its end, as with a container runtime."""
+    from kubernetes import client, config
+    from kubernetes.stream import stream
+
+    api = config.new_client_from_config(str(kubeconfig))  # type: ignore[no-untyped-call]
+    call = client.CoreV1Api(api).connect_get_namespaced_pod_exec
+
+    def run(command: str, **wanted: bool) -> Any:
+        words = ["sh", "-c", command]
+        return stream(call, "web", "default", command=words, stderr=True, tty=False, _preload_content=False, **wanted)
+
+    link = run("sleep 0.3; cat > /tmp/input; echo done >> /tmp/input", stdin=True)
+    link.write_stdin("sent\n" * 50_000)
+    link.close()
+    run("sleep 0.3; echo late > /tmp/late", stdin=False).close()
+    seen = "for try in $(seq 50); do [ -e /tmp/late ] && grep -q done /tmp/input && break; sleep 0.1; done"
+    done = run(f"{seen}; wc -l < /tmp/input", stdin=False)
+    done.run_forever(timeout=10)
+    assert done.read_stdout() == "50001\n"
+    done.sock.shutdown()
+    api.close()
+
+
+def test_few_commands_outlive_their_clients() -> None:
+    """Of commands without a client, 32 run on, each for a minute at most; others end with theirs."""
+    asyncio.run(_clients_leave())
+
+
+async def _clients_leave() -> None:
+    ran = [_Endless() for _ in range(40)]
+    drivers = [CommandDriver(CommandSession(each, True, True, True, False), _Unread(), _loop()) for each in ran]
+    for driver in drivers:
+        driver.leave()
+    while sum(each.polls > 1 for each in ran) < 32:
+        await asyncio.sleep(0.01)
+    assert sum(each.no_more_input for each in ran) == 32
+    for driver in drivers:
+        driver.stop()
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
+
+
+class _Endless:
+    """A process that runs for ever."""
+
+    exit_code, failure, runs_by_itself = None, "", False
+
+    def __init__(self) -> None:
+        self.polls, self.no_more_input = 0, False
+
+    def feed(self, data: bytes) -> None:
+        """Read nothing."""
+
+    def end_input(self) -> None:
+        self.no_more_input = True
+
+    def poll(self) -> list[tuple[str, bytes]]:
+        self.polls += 1
+        return [("stdout", b"more")]
+
+    def pause(self) -> float:
+        return 0.0
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Never change by itself."""
+
+
+class _Unread:
+    """A client that reads nothing; it must not be told anything once it is gone."""
+
+    def output(self, stream: str, data: bytes) -> None:
+        raise AssertionError(stream, data)
+
+    def ended(self) -> None:
+        raise AssertionError
+
+    def waiting(self) -> int:
+        return 1 << 30
 
 
 def test_logs_in_process() -> None:

@@ -21,6 +21,11 @@ class RemoteProcess(Protocol):
         """The reason why it could not start; empty if it could."""
         ...
 
+    @property
+    def runs_by_itself(self) -> bool:
+        """True if it runs whether or not somebody polls, as the first process of a container does."""
+        ...
+
     def feed(self, data: bytes) -> None:
         """Give it input."""
         ...

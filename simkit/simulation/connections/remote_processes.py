@@ -20,7 +20,7 @@ class ExecProcess:
         self._process, self._clock = process, clock
         self._seen = 0
         self._skipped = 0.0
-        self.failure = ""
+        self.failure, self.runs_by_itself = "", False
 
     def _now(self) -> float:
         return self._clock.now() + self._skipped
@@ -71,7 +71,7 @@ class AttachedProcess:
     def __init__(self, process: Process, clock: Clock, *, once: bool) -> None:
         self._process, self._clock, self._once = process, clock, once
         self._seen = process.dropped + len(process.printed)
-        self.failure = ""
+        self.failure, self.runs_by_itself = "", True
 
     @property
     def exit_code(self) -> int | None:
@@ -114,7 +114,7 @@ class FailedProcess:
     exit_code: int | None = 126
 
     def __init__(self, failure: str) -> None:
-        self.failure = failure
+        self.failure, self.runs_by_itself = failure, False
 
     def feed(self, data: bytes) -> None:
         """Drop the input: the process has not started."""

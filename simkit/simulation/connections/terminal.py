@@ -38,6 +38,10 @@ class Terminal:
     def failure(self) -> str:
         return self._process.failure
 
+    @property
+    def runs_by_itself(self) -> bool:
+        return self._process.runs_by_itself
+
     def feed(self, data: bytes) -> None:
         for byte in data:
             if byte in (_RETURN, _NEWLINE):

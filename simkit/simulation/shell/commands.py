@@ -29,7 +29,7 @@ def _cat(machine: Machine, words: list[str]) -> Run:
     code = 0
     for name in words[1:] or ["-"]:
         if name == "-":
-            while data := (yield Read()):
+            while data := (yield Read(everything=True)):
                 yield Write(data)
             continue
         try:

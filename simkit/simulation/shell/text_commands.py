@@ -206,7 +206,7 @@ def _tee(machine: Machine, words: list[str]) -> Run:
     if "a" not in given:
         for name in names:
             machine.files.write(machine.path(name), b"")
-    while data := (yield Read()):
+    while data := (yield Read(everything=True)):
         for name in names:
             machine.files.write(machine.path(name), data, append=True)
         yield Write(data)

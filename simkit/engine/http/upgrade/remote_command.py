@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, NamedTuple, Protocol
+from weakref import WeakSet
 
 from simkit.engine.pipeline.subresources.connection_session import CommandSession
 from simkit.meta.turns import TURNS
@@ -20,6 +21,10 @@ _FULL: Final = 1 << 20
 _SLOW: Final = 0.05
 _THREADS: Final = ThreadPoolExecutor(2, thread_name_prefix="simkit-commands")
 """The threads on which processes run, one after the other; they are made when the first one runs."""
+_ALONE: Final = 60.0
+"""Seconds for which a process runs on after its client has left."""
+_MOST_ALONE: Final = 32
+"""The most processes that run on without a client; others end with theirs."""
 
 
 class Framing(Protocol):
@@ -53,6 +58,8 @@ class CommandDriver:
         self._session, self._framing, self._loop = session, framing, loop
         self._timer: asyncio.TimerHandle | None = None
         self._over = False
+        self._left = False
+        """True if the client is gone, and the process runs on without it."""
         self._waiting: list[Callable[[], None]] = []
         """Input that the process has not been given yet."""
         self._held = 0
@@ -95,7 +102,7 @@ class CommandDriver:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._framing.waiting() > _FULL:
+        if not self._left and self._framing.waiting() > _FULL:
             self._again(_SLOW)
             return
         given, self._waiting, self._held = self._waiting, [], 0
@@ -115,16 +122,33 @@ class CommandDriver:
         self._busy = False
         if self._over or running.cancelled():
             return
-        seen, session = running.result(), self._session
-        for stream, data in seen.output:
+        seen = running.result()
+        if self._left:
+            self._ran_alone(seen)
+            return
+        self._tell(seen.output)
+        if seen.ended:
+            self.stop()
+            self._framing.ended()
+        else:
+            self._go_on(seen)
+
+    def _ran_alone(self, seen: _Seen) -> None:
+        if seen.ended or (self._session.process.runs_by_itself and not self._waiting):
+            self.stop()
+        else:
+            self._go_on(seen)
+
+    def _tell(self, output: Sequence[tuple[str, bytes]]) -> None:
+        session = self._session
+        for stream, data in output:
             if session.tty:
                 stream, data = "stdout", data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
             if (stream == "stdout" and session.stdout) or (stream == "stderr" and session.stderr):
                 self._framing.output(stream, data)
-        if seen.ended:
-            self.stop()
-            self._framing.ended()
-        elif self._waiting or self._woke:
+
+    def _go_on(self, seen: _Seen) -> None:
+        if self._waiting or self._woke:
             self.pump()
         elif seen.pause is not None:
             self._again(max(0.0, seen.pause))
@@ -132,9 +156,31 @@ class CommandDriver:
     def _again(self, seconds: float) -> None:
         self._timer = self._loop.call_later(seconds, self.pump)
 
+    def leave(self) -> None:
+        """Let the process read what the client has sent, and run on for a minute: the client is gone.
+
+        As with a container runtime, a command does not end with the connection that has started it.
+        """
+        if self._over or self._left:
+            return
+        if len(_LEFT) >= _MOST_ALONE:
+            self.stop()
+            return
+        self._left = True
+        _LEFT.add(self)
+        self._loop.call_later(_ALONE, self.stop)
+        if self._session.stdin:
+            self._waiting.append(self._session.process.end_input)
+        self.pump()
+
     def stop(self) -> None:
         """Do nothing any more."""
         self._over, self._held = True, 0
+        _LEFT.discard(self)
         self._waiting.clear()
         if self._timer is not None:
             self._timer.cancel()
+
+
+_LEFT: Final = WeakSet[CommandDriver]()
+"""The drivers whose clients are gone."""

@@ -135,7 +135,7 @@ class _Command:
         self._link.finish()
 
     def stop(self) -> None:
-        self._driver.stop()
+        self._driver.leave()
 
 
 class _Ports:

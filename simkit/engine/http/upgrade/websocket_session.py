@@ -167,7 +167,7 @@ class _Command:
         self._link.close()
 
     def stop(self) -> None:
-        self._driver.stop()
+        self._driver.leave()
 
 
 class _Ports:
