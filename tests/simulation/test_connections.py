@@ -253,7 +253,7 @@ def test_a_terminal_echoes_and_mends_lines() -> None:
     """Backspace takes a letter back, and a line is sent as a whole."""
 
     class Recorder:
-        exit_code, failure = None, ""
+        exit_code, failure, runs_by_itself = None, "", False
 
         def __init__(self) -> None:
             self.fed: list[bytes] = []
