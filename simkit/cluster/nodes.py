@@ -14,7 +14,7 @@ from simkit.engine.controllers.resources import NODES, PODS
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.meta.clock import SimulatedClock, timestamp
-from simkit.meta.domain import api_group, label
+from simkit.meta.domain import SYSTEM_NAMESPACE, api_group, label
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request
@@ -23,6 +23,7 @@ from simkit.meta.objects import Object, name_of
 from simkit.simulation.kubelet.behaviour import PREFIX, Behaviour
 from simkit.simulation.kubelet.configuration_errors import REFERENCES
 from simkit.simulation.kubelet.eviction_settings import checked_amount
+from simkit.simulation.kubelet.image_pulls import NOT_FOUND
 from simkit.simulation.kubelet.node_config import NodeConfig
 from simkit.simulation.metrics import provided_metrics
 from simkit.simulation.metrics.metrics_server import SERVICE, MetricsServer, reader_role, registration
@@ -78,8 +79,35 @@ class BehaviourConfig(BaseModel):
         )
 
 
+class RegistryConfig(BaseModel):
+    """Images that can be pulled, and images that cannot, by patterns.
+
+    Attributes
+    ----------
+    images
+        Those that can; none: all. Those of kube-system always can.
+    missing
+        Those that cannot, whatever ``images`` says.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    images: Sequence[str] = ()
+    missing: Sequence[str] = ()
+
+    def behaviours(self) -> list[Behaviour]:
+        """The same for kubelets."""
+        absent, present = {"pull-error": NOT_FOUND}, {"pull-error": ""}
+        found = [Behaviour(image=each, settings=absent) for each in self.missing]
+        if self.images:
+            found.append(Behaviour(namespace=SYSTEM_NAMESPACE, settings=present))
+            found += [Behaviour(image=each, settings=present) for each in self.images]
+            found.append(Behaviour(settings=absent))
+        return found
+
+
 class SimulationConfig(BaseModel):
-    """The file of ``--node-config``: nodes, behaviours of pods, stages, and whether kubelets record events.
+    """The file of ``--node-config``: nodes, behaviours of pods, images, stages, and whether kubelets record events.
 
     ``stages`` are files, relative to this one, or names of stages that are part of simkit.
     """
@@ -88,6 +116,7 @@ class SimulationConfig(BaseModel):
 
     nodes: Sequence[NodeConfig] = ()
     behaviours: Sequence[BehaviourConfig] = ()
+    registry: RegistryConfig = RegistryConfig()
     stages: Sequence[str] = ()
     events: bool = True
 
@@ -291,7 +320,7 @@ def add_configured(
     """
     driving = [stage for each in (*config.stages, *stages) for stage in read_stages(each)]
     simulation = simulation_of(made, events=config.events, metrics=metrics)
-    simulation.behaviours.given += [each.behaviour() for each in config.behaviours]
+    simulation.behaviours.given += [*(each.behaviour() for each in config.behaviours), *config.registry.behaviours()]
     found = []
     for each in (*config.nodes, *([NodeConfig(count=count)] if count else [])):
         found += simulation.add(each, driving)

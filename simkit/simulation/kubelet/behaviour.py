@@ -7,7 +7,7 @@
 | ``simkit/ready-after`` | time from a container's start until it is ready |
 | ``simkit/ready`` | ``false``: not ready, whatever else is said |
 | ``simkit/live`` | ``false``: the liveness probe fails |
-| ``simkit/pull-error`` | why the image cannot be pulled |
+| ``simkit/pull-error`` | why the image cannot be pulled: a text, or ``not-found``, ``denied``, ``no-such-host`` |
 | ``simkit/stop-after`` | time that containers take to stop |
 | ``simkit/cpu``, ``simkit/memory`` | the usage that is measured |
 | ``simkit/storage``, ``simkit/inodes``, ``simkit/pids`` | the disk, inodes and process numbers that containers use |
@@ -93,7 +93,11 @@ class Behaviours:
         return Behaviours(self.given)
 
     def setting(self, pod: Object, container: Mapping[str, Any], name: str) -> str:
-        """The setting of a container: the pod's own annotations, then the behaviours."""
+        """The setting of a container, empty where nothing is said."""
+        return self.told(pod, container, name) or ""
+
+    def told(self, pod: Object, container: Mapping[str, Any], name: str) -> str | None:
+        """What the pod's own annotations, then the behaviours, say of a container; None: nothing."""
         annotations = annotations_of(pod)
         key = f"{PREFIX}{name}"
         found = annotations.get(f"{key}.{container.get('name', '')}", annotations.get(key))
@@ -101,7 +105,7 @@ class Behaviours:
             return found
         image = str(container.get("image", ""))
         return next(
-            (each.settings[name] for each in self.given if name in each.settings and each.concerns(pod, image)), ""
+            (each.settings[name] for each in self.given if name in each.settings and each.concerns(pod, image)), None
         )
 
     def duration(self, pod: Object, container: Mapping[str, Any], name: str) -> float:

@@ -15,8 +15,9 @@ from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.cluster_network import ClusterNetwork
 from simkit.simulation.kubelet.configuration_errors import missing_reference
 from simkit.simulation.kubelet.container_commands import ContainerCommands
-from simkit.simulation.kubelet.container_status import KILLED, PodEnvironment, Told
+from simkit.simulation.kubelet.container_status import KILLED, PodEnvironment
 from simkit.simulation.kubelet.environment import SERVICES, environment
+from simkit.simulation.kubelet.image_pulls import ImagePulls, Images, Told
 from simkit.simulation.kubelet.lifecycle_hooks import LifecycleHooks
 from simkit.simulation.kubelet.ports import listener
 from simkit.simulation.kubelet.probe_attempts import ProbeAttempts
@@ -39,10 +40,20 @@ class ContainerRuntime:
         How pods behave.
     resizes
         Whether the release changes the resources of containers that run.
+    tells_cause
+        Whether it tells the last error of an image while it waits for the next attempt.
     """
 
-    def __init__(self, clock: Clock, perform: Perform, behaviours: Behaviours, *, resizes: bool = False) -> None:
-        self._resizes = resizes
+    def __init__(
+        self,
+        clock: Clock,
+        perform: Perform,
+        behaviours: Behaviours,
+        *,
+        resizes: bool = False,
+        tells_cause: bool = False,
+    ) -> None:
+        self._resizes, self._pulls = resizes, ImagePulls(behaviours, tells_cause=tells_cause)
         self._clock, self._perform, self._behaviours = clock, perform, behaviours
         volumes = Volumes(
             lambda key: read(perform, key), lambda pod, source: service_account_token(perform, pod, source)
@@ -72,8 +83,12 @@ class ContainerRuntime:
         address: str,
         tell: Callable[[Object, Mapping[str, Any], Told], None],
         unknown: Collection[GroupResource],
+        images: Images = None,
     ) -> PodEnvironment:
-        """The start of the containers of a pod: ``address`` is that of the pod, ``tell`` records an event."""
+        """The start of the containers of a pod: ``address`` is that of the pod, ``tell`` records an event.
+
+        ``images`` are those of its node.
+        """
 
         def process(pod: Object, container: Mapping[str, Any], restarts: int, started: float) -> Process:
             def variables() -> Mapping[str, str]:
@@ -96,15 +111,26 @@ class ContainerRuntime:
             return missing_reference(pod, container, lister, unknown)
 
         return PodEnvironment(
-            self._behaviours, process, tell, objection, self._probes, attempt, post_start, self._resizes
+            self._behaviours,
+            process,
+            tell,
+            objection,
+            self._probes,
+            attempt,
+            post_start,
+            self._pulls,
+            images,
+            self._resizes,
         )
 
     def forget(self, pod: Object) -> None:
         """Forget a pod that is gone."""
         self.processes.forget(pod)
         self._probes.forget(pod)
+        self._pulls.forget(pod)
         self.hooks.forget(pod)
 
     def resume_from(self, other: ContainerRuntime) -> None:
-        """Know the results of probes of another one, for a fork; its programs are run again when needed."""
+        """Know the results of probes and pulls of another one, for a fork; its programs are run again when needed."""
         self._probes.resume_from(other._probes)
+        self._pulls.resume_from(other._pulls)

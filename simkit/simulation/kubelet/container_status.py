@@ -15,6 +15,7 @@ from typing import Any, Final
 from simkit.meta.clock import moment, timestamp
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
+from simkit.simulation.kubelet.image_pulls import ImagePulls, Images, Lacking, Told
 from simkit.simulation.kubelet.probes import LIVENESS, READINESS, STARTUP, Outcome, Probes
 from simkit.simulation.kubelet.process import Process
 
@@ -23,8 +24,6 @@ _FIRST_BACK_OFF: Final = 10.0
 _LONGEST_BACK_OFF: Final = 300.0
 _RESET_AFTER: Final = 600.0
 KILLED: Final = 137
-Told = tuple[str, str, bool]
-"""Reason and message of an event, and whether it is a warning."""
 
 
 @dataclass(slots=True)
@@ -57,6 +56,9 @@ class PodEnvironment:
     """Try a probe of a container now."""
     post_start: Callable[[Object, Mapping[str, Any], int, float], None]
     """Run the hook after a start: pod, container, number of restarts, start."""
+    pulls: ImagePulls
+    images: Images
+    """The images of the node."""
     resizes: bool = False
     """True if the release tells the resources that a container runs with, which may change (from 1.33 on)."""
 
@@ -107,9 +109,9 @@ class ContainerRun:
             return {**status, "state": {"waiting": {"reason": reason}}}
         if at(status, "state", "waiting", "reason") == "CrashLoopBackOff":
             start = _finished(status) + _back_off(status)
-        wrong = self.environment.behaviours.setting(self.pod, self.container, "pull-error")
-        if wrong:
-            return self._unpulled(status, wrong)
+        lacking = self.environment.pulls.lacking(self.pod, self.container, self.environment.images, self.progress.now)
+        if lacking is not None:
+            return self._without_image(status, lacking)
         if start > self.progress.now:
             self.progress.look_again(start)
             return status
@@ -121,20 +123,19 @@ class ContainerRun:
         restarts = status["restartCount"] + (1 if status["lastState"] else 0)
         return self._start(status, restarts)
 
-    def _unpulled(self, status: dict[str, Any], wrong: str) -> dict[str, Any]:
-        image = self.container.get("image", "")
-        if at(status, "state", "waiting", "reason") in ("ErrImagePull", "ImagePullBackOff"):
-            text = f'Back-off pulling image "{image}"'
-            return {**status, "state": {"waiting": {"reason": "ImagePullBackOff", "message": text}}}
-        self.progress.look_again(self.progress.now + _FIRST_BACK_OFF)
-        self.environment.tell(self.pod, self.container, ("Failed", f'Failed to pull image "{image}": {wrong}', True))
-        self.environment.tell(self.pod, self.container, ("Failed", "Error: ErrImagePull", True))
-        return {**status, "state": {"waiting": {"reason": "ErrImagePull", "message": wrong}}}
+    def _without_image(self, status: dict[str, Any], lacking: Lacking) -> dict[str, Any]:
+        waiting = {"reason": lacking.reason, "message": lacking.message}
+        if lacking.due is not None or at(status, "state", "waiting") != waiting:
+            for each in lacking.events:
+                self.environment.tell(self.pod, self.container, each)
+        self.progress.look_again(lacking.due)
+        return {**status, "state": {"waiting": waiting}}
 
     def _start(self, status: dict[str, Any], restarts: int) -> dict[str, Any]:
         name, image = self.container["name"], self.container.get("image", "")
         tell = self.environment.tell
-        tell(self.pod, self.container, ("Pulled", f'Container image "{image}" already present on machine', False))
+        for each in self.environment.pulls.events_of_start(self.container, self.environment.images):
+            tell(self.pod, self.container, each)
         tell(self.pod, self.container, ("Created", f"Created container {name}", False))
         tell(self.pod, self.container, ("Started", f"Started container {name}", False))
         now = timestamp(self.progress.now)

@@ -28,7 +28,9 @@ from simkit.simulation.kubelet.addresses import PodAddresses
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.configuration_errors import missing_volume
 from simkit.simulation.kubelet.container_runtime import ContainerRuntime
-from simkit.simulation.kubelet.container_status import PodEnvironment, Progress, Told
+from simkit.simulation.kubelet.container_status import PodEnvironment, Progress
+from simkit.simulation.kubelet.image_pulls import Images, Told
+from simkit.simulation.kubelet.image_references import full_name
 from simkit.simulation.kubelet.lifecycle_hooks import Stopping
 from simkit.simulation.kubelet.node_config import (
     NodeConfig,
@@ -92,7 +94,9 @@ class Kubelets:
         self.origin: Callable[[], None] | None = None
         """Has those of a fork learn what the ones of its origin know, which happens when that is first asked for."""
         version = tuple(map(int, release.split(".")))
-        self.runtime = ContainerRuntime(clock, perform, behaviours, resizes=version >= (1, 33))
+        self.runtime = ContainerRuntime(
+            clock, perform, behaviours, resizes=version >= (1, 33), tells_cause=version >= (1, 32)
+        )
         self._due = DueTimes()
         self._network_condition = version >= (1, 29)
         self._resizes = Resizes()
@@ -136,6 +140,7 @@ class Kubelets:
         wanted = node_object(config, number, ordinal, self._release, now)
         addresses = PodAddresses(wanted["spec"]["podCIDR"])
         node = SimulatedNode(name_of(wanted), wanted["status"]["addresses"][0]["address"], addresses)
+        node.images = {full_name(each) for each in config.images} if config.images else None
         node.pods_in_stages, node.status_in_stages, node.eviction = pods_in_stages, status_in_stages, config.eviction()
         if status_in_stages:
             del wanted["status"]["conditions"]
@@ -302,7 +307,7 @@ class Kubelets:
             return
         progress = Progress(self._clock.now())
         network = self._pod_network(node, pod)
-        environment = self._pod_environment(client, lister, network)
+        environment = self._pod_environment(client, lister, network, node.images)
         hold = self._resizes.decide(pod, lister) if self._does_resize else None
         environment = environment if hold is None else replace(environment, resizes=False)
         hindrance = missing_volume(pod, lister, self.unknown) if at(pod, "status", "phase") == "Pending" else ""
@@ -329,11 +334,11 @@ class Kubelets:
         known = at(pod, "status", "podIP") or ""
         return PodNetwork(node.address, node.addresses.of(uid_of(pod), known), self._network_condition)
 
-    def _pod_environment(self, client: Client, lister: Lister, network: PodNetwork) -> PodEnvironment:
+    def _pod_environment(self, client: Client, lister: Lister, network: PodNetwork, images: Images) -> PodEnvironment:
         def tell(pod: Object, container: Mapping[str, Any], told: Told) -> None:
             self._event(client, pod, told, container.get("name", ""))
 
-        return self.runtime.of_pod(lister, network.address, tell, self.unknown)
+        return self.runtime.of_pod(lister, network.address, tell, self.unknown, images)
 
     def _event(self, client: Client, pod: Object, told: Told, container: str = "") -> None:
         reason, message, warning = told

@@ -21,6 +21,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
 from simkit.simulation.kubelet.addresses import PodAddresses
 from simkit.simulation.kubelet.eviction_settings import EvictionSettings
+from simkit.simulation.kubelet.image_pulls import Images
 from simkit.simulation.kubelet.node_config import node_conditions
 
 _LEASE_SECONDS: Final = 40
@@ -38,6 +39,7 @@ class SimulatedNode:
         """True if stages, and not this kubelet, say what becomes of its pods, and of its node."""
         self.reported = 0.0
         self.healthy_since = 0.0
+        self.images: Images = None
         self.eviction = EvictionSettings()
         self.pressures: dict[str, tuple[bool, float]] = {}
         """Conditions of pressure that held once: whether each holds, and since when."""
@@ -47,6 +49,7 @@ class SimulatedNode:
         self.alive, self.reported, self.healthy_since = other.alive, other.reported, other.healthy_since
         self.pods_in_stages, self.status_in_stages = other.pods_in_stages, other.status_in_stages
         self.eviction, self.pressures = other.eviction, dict(other.pressures)
+        self.images = None if other.images is None else set(other.images)
 
     @property
     def pressing(self) -> list[str]:
