@@ -97,7 +97,7 @@ class Behaviours:
         return self.told(pod, container, name) or ""
 
     def told(self, pod: Object, container: Mapping[str, Any], name: str) -> str | None:
-        """What the pod's own annotations, then the behaviours, say of a container; None: nothing."""
+        """The setting that the pod's own annotations, then the behaviours, give a container; None: they give none."""
         annotations = annotations_of(pod)
         key = f"{PREFIX}{name}"
         found = annotations.get(f"{key}.{container.get('name', '')}", annotations.get(key))
