@@ -30,6 +30,7 @@ from simkit.simulation.metrics.metrics_server import SERVICE, MetricsServer, rea
 from simkit.simulation.metrics.provided_metrics import ProvidedMetric, ProvidedMetrics
 from simkit.simulation.scheduler.scheduler_config import scheduler_config
 from simkit.simulation.simulation import Simulation
+from simkit.simulation.stages.stage import Stage
 from simkit.simulation.stages.stage_files import BUNDLED, read_stages
 
 if TYPE_CHECKING:
@@ -323,5 +324,12 @@ def add_configured(
     simulation.behaviours.given += [*(each.behaviour() for each in config.behaviours), *config.registry.behaviours()]
     found = []
     for each in (*config.nodes, *([NodeConfig(count=count)] if count else [])):
-        found += simulation.add(each, driving)
+        found += register_nodes(made, simulation, each, driving)
     return found
+
+
+def register_nodes(
+    made: ControlPlane, simulation: Simulation, config: NodeConfig, stages: Sequence[Stage]
+) -> list[Object]:
+    """The new nodes of a configuration, which have other addresses than those that are there. Raises SimkitError."""
+    return simulation.add(config, stages, list(made.everything().scan(NODES)))

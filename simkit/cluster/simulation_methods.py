@@ -103,7 +103,7 @@ class SimulationMethods(AnalysedCluster):
         >>> cluster.get("pod", "web")["status"]["phase"]
         'Running'
         """
-        from simkit.cluster.nodes import node_config
+        from simkit.cluster.nodes import node_config, register_nodes
         from simkit.simulation.kubelet.eviction_settings import field_named
         from simkit.simulation.stages.stage_files import read_stages, stage_of
 
@@ -119,7 +119,7 @@ class SimulationMethods(AnalysedCluster):
             for each in sources
             for stage in ([stage_of(each)] if isinstance(each, Mapping) else read_stages(each))
         ]
-        return self._simulation(events=events).add(config, driving)
+        return register_nodes(self._control_plane, self._simulation(events=events), config, driving)
 
     def behave(
         self,

@@ -16,7 +16,7 @@ from simkit.schema.catalogue import Catalogue
 from simkit.simulation.connections import KubeletConnections
 from simkit.simulation.kubelet.behaviour import Behaviour, Behaviours
 from simkit.simulation.kubelet.kubelets import Kubelets
-from simkit.simulation.kubelet.node_config import NodeConfig
+from simkit.simulation.kubelet.node_config import NodeConfig, node_address, pod_range
 from simkit.simulation.metrics.provided_metrics import ProvidedMetric
 from simkit.simulation.pressure.eviction_manager import EvictionManager
 from simkit.simulation.provisioner import VolumeProvisioner
@@ -101,12 +101,19 @@ class Simulation:
         self.evictions.look_again()
         self.kubelets.woken()
 
-    def add(self, config: NodeConfig, stages: Sequence[Stage] = ()) -> list[Object]:
-        """Register nodes, driven by stages if there are some; numbers go on from those there. Raises SimkitError."""
+    def add(self, config: NodeConfig, stages: Sequence[Stage] = (), present: Sequence[Object] = ()) -> list[Object]:
+        """Register nodes, driven by stages if there are some; numbers go on from those there. Raises SimkitError.
+
+        Addresses and ranges of nodes that are present, such as those of a dump, are not given out again.
+        """
         made = []
+        taken = {at(node, "spec", "podCIDR") for node in present}
+        taken |= {each.get("address") for node in present for each in at(node, "status", "addresses") or ()}
         driven = {"pods_in_stages": drives(stages, "Pod"), "status_in_stages": drives(stages, "Node")}
         start = sum(1 for name in self.kubelets.nodes if name.startswith(config.node_name(0).rstrip("0")))
         for number in range(start, start + config.count):
+            while pod_range(self._registered) in taken or node_address(self._registered) in taken:
+                self._registered += 1
             made.append(self.kubelets.register(config, number, self._registered, **driven))
             self._registered += 1
         if stages:

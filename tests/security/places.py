@@ -23,3 +23,13 @@ def put(value: Any, path: Place, new: Any) -> Any:
     changed: Any = dict(value) if isinstance(value, dict) else list(value)
     changed[path[0]] = put(value[path[0]], path[1:], new)
     return changed
+
+
+def without(value: Any, path: Place) -> Any:
+    """A copy of a document without what stands at a path."""
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    if len(path) == 1:
+        del changed[path[0]]
+    else:
+        changed[path[0]] = without(value[path[0]], path[1:])
+    return changed

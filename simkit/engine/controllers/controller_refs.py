@@ -23,6 +23,10 @@ def _any(_: Object) -> bool:
     return True
 
 
+class UnmatchedTemplate(Exception):
+    """A workload whose selector does not match its own template, which validation refuses, but a dump may hold."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimRules:
     """The rules by which an owner adopts and releases objects."""
@@ -49,13 +53,14 @@ def claim(
     wanted: ClaimRules,
 ) -> Sequence[Object] | None:
     """The objects that an owner has. None: somebody was taken in or let go just now, and is to be seen first."""
-    namespace, changed = namespace_of(owner), False
+    _check_template(owner, wanted)
+    namespace, uid, changed = namespace_of(owner), uid_of(owner), False
     held: list[Object] = []
-    for obj in filter(wanted.looks_at, lister.controlled(resource, namespace, uid_of(owner))):
+    for obj in filter(wanted.looks_at, lister.controlled(resource, namespace, uid) if uid else ()):
         if wanted.takes(obj):
             held.append(obj)
         elif not is_terminating(owner):
-            left = [dict(each) for each in metadata(obj)["ownerReferences"] if each.get("uid") != uid_of(owner)]
+            left = [dict(each) for each in metadata(obj)["ownerReferences"] if each.get("uid") != uid]
             _set_owners(client, resource, obj, left, [each for each in _finalizers(obj) if each != wanted.finalizer])
             changed = True
     if not is_terminating(owner) and wanted.selector:
@@ -66,6 +71,13 @@ def claim(
                 _set_owners(client, resource, obj, owners, list(dict.fromkeys([*_finalizers(obj), *added])))
                 changed = True
     return None if changed else held
+
+
+def _check_template(owner: Object, wanted: ClaimRules) -> None:
+    """Raise UnmatchedTemplate for an owner of a dump that could never have what it makes."""
+    template = at(owner, "spec", "template")
+    if template and not is_terminating(owner) and not wanted.selector.matches(labels_of(template)):
+        raise UnmatchedTemplate("the selector does not match the labels of the template")
 
 
 def _finalizers(obj: Object) -> Sequence[str]:
@@ -110,4 +122,5 @@ def selector_of(owner: Object) -> LabelSelector:
 def owner_names(obj: Object, kind: str) -> list[str]:
     """The name of an object's controller if it is of a kind."""
     owner = controller_of(obj)
-    return [owner["name"]] if owner is not None and owner.get("kind") == kind else []
+    name = (owner or {}).get("name")
+    return [name] if owner is not None and name and owner.get("kind") == kind else []

@@ -57,9 +57,10 @@ class DependencyGraph:
     def note(self, key: Key, obj: Object) -> None:
         """An object is as it is now."""
         meta = obj["metadata"]
-        self._set(key, tuple(owner.get("uid", "") for owner in meta.get("ownerReferences") or ()))
-        if is_terminating(obj) and meta.get("finalizers"):
-            self._waiting[meta.get("uid", "")] = key
+        owners = (owner.get("uid") for owner in meta.get("ownerReferences") or ())
+        self._set(key, tuple(dict.fromkeys(filter(None, owners))))
+        if is_terminating(obj) and meta.get("finalizers") and meta.get("uid"):
+            self._waiting[meta["uid"]] = key
 
     def forget(self, key: Key, uid: str) -> None:
         """An object is gone."""

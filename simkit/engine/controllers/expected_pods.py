@@ -50,8 +50,8 @@ class ExpectedPods:
             reference = controller_of(pod)
             if reference is None:
                 unmanaged = True
-            elif reference["uid"] not in asked:
-                asked.add(reference["uid"])
+            elif reference.get("uid", "") not in asked:
+                asked.add(reference.get("uid", ""))
                 uid, size = self._size(client, lister, pod, reference)
                 sizes[uid] = size
         return sum(sizes.values()), unmanaged
@@ -62,7 +62,7 @@ class ExpectedPods:
             above = _known(lister, namespace_of(pod), controller_of(found)) or found
             return uid_of(above), at(above, "spec", "replicas") or 0
         scale = self._scale(client, namespace_of(pod), reference)
-        if scale is None or uid_of(scale) != reference["uid"]:
+        if scale is None or uid_of(scale) != reference.get("uid"):
             raise ExpectedCountError(f'found no controllers for pod "{name_of(pod)}"')
         return uid_of(scale), at(scale, "spec", "replicas") or 0
 
@@ -70,7 +70,7 @@ class ExpectedPods:
         resource = self._resource(reference)
         if "scale" not in resource.subresources:
             raise ExpectedCountError(f"{resource.group_resource} does not implement the scale subresource")
-        response = client.perform(Request.of("GET", scale_path(resource, namespace, reference["name"])))
+        response = client.perform(Request.of("GET", scale_path(resource, namespace, reference.get("name") or "")))
         found: Object | None = response.object if response.succeeded else None
         return found
 
@@ -86,5 +86,5 @@ def _known(lister: Lister, namespace: str, reference: Reference | None) -> Objec
     resource: GroupResource | None = SCALED.get((reference or {}).get("kind", ""))
     if resource is None or reference is None:
         return None
-    found = lister.get(Key(resource, namespace, reference["name"]))
-    return found if found is not None and uid_of(found) == reference["uid"] else None
+    found = lister.get(Key(resource, namespace, reference.get("name") or ""))
+    return found if found is not None and uid_of(found) == reference.get("uid") else None

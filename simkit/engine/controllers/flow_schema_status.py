@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 from simkit.engine.seams import Change
+from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import api_group
 from simkit.meta.message import Request
@@ -88,9 +89,7 @@ class FlowSchemaStatusController:
     def _condition(self, schema: Object, snapshot: Snapshot) -> Object | None:
         """The condition that a schema should have, None where it has it."""
         status, reason, message = self._found(schema, snapshot)
-        now: Object = next(
-            (each for each in at(schema, "status", "conditions") or () if each["type"] == "Dangling"), {}
-        )
+        now = find(at(schema, "status", "conditions"), "Dangling") or {}
         if (now.get("status"), now.get("reason"), now.get("message")) == (status, reason, message):
             return None
         since = now.get("lastTransitionTime") if now.get("status") == status else None

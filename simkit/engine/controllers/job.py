@@ -250,10 +250,10 @@ class JobController(ResourceWatcher):
     ) -> None:
         """An event for each condition that has become another one."""
         for each in after:
-            old = find(before, each["type"])
-            if old is not None and old.get("status") == each["status"]:
+            old = find(before, each.get("type", ""))
+            if old is not None and old.get("status") == each.get("status"):
                 continue
-            if each["type"] == "Complete":
+            if each.get("type") == "Complete":
                 self._events.event(client, job, "Completed", "Job completed")
             elif each["type"] == "Failed":
                 self._events.event(client, job, each.get("reason", ""), each.get("message", ""), warning=True)

@@ -59,7 +59,7 @@ class SliceReconciler:
         waiting = {tuple(each["addresses"]): each for each in endpoints}
         contents: list[list[dict[str, Any]]] = []
         for each in own:
-            kept = [tuple(one["addresses"]) for one in each.get("endpoints") or ()]
+            kept = [tuple(one.get("addresses") or ()) for one in each.get("endpoints") or ()]
             contents.append([waiting.pop(addresses) for addresses in kept if addresses in waiting])
         rest = list(waiting.values())
         for part in contents:

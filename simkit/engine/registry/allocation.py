@@ -37,7 +37,7 @@ from simkit.meta.clock import NameSource
 from simkit.meta.errors import StatusError, internal, invalid, unexplained
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.names import GroupKind, GroupResource
-from simkit.meta.objects import Draft, Object, name_of
+from simkit.meta.objects import Draft, Object, at, name_of
 
 SERVICES: Final = GroupResource("", "services")
 _KIND: Final = GroupKind("", "Service")
@@ -176,7 +176,7 @@ class ServiceAllocation:
         if not fresh and live is not None and is_headless(live):
             return
         given = list(spec.get("clusterIPs") or [])
-        had = [] if fresh or live is None else list(live["spec"].get("clusterIPs") or [])
+        had = [] if fresh or live is None else list(at(live, "spec", "clusterIPs") or [])
         if not fresh and (given[:1] != had[:1] or len(families) <= len(had)):
             return
         for index, name in enumerate(families):

@@ -12,7 +12,7 @@ from simkit.kinds.parts.service.cluster_ips import strings, validate_address_fie
 from simkit.kinds.parts.service.types import EXTERNAL_NAME, HEADLESS, type_of
 from simkit.kinds.parts.validation.ip import family
 from simkit.meta.fielderror import FieldError, invalid_value
-from simkit.meta.objects import Draft, Object
+from simkit.meta.objects import Draft, Object, at
 
 _SINGLE, _REQUIRE, _PREFER = "SingleStack", "RequireDualStack", "PreferDualStack"
 _OTHER: Final = {"IPv4": "IPv6", "IPv6": "IPv4"}
@@ -31,9 +31,9 @@ def settle_families(draft: Draft, live: Object | None, configured: Sequence[str]
         return errors
     spec = draft["spec"]
     if live is not None:
-        if not spec.get("ipFamilyPolicy") and live["spec"].get("ipFamilyPolicy"):
+        if not spec.get("ipFamilyPolicy") and at(live, "spec", "ipFamilyPolicy"):
             spec["ipFamilyPolicy"] = live["spec"]["ipFamilyPolicy"]
-        _downgrade(spec, live["spec"])
+        _downgrade(spec, live.get("spec") or {})
     free = spec.get("clusterIP") == HEADLESS and not spec.get("selector")
     if not spec.get("ipFamilyPolicy") and not free:
         spec["ipFamilyPolicy"] = _SINGLE

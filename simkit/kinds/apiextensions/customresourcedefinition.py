@@ -69,8 +69,8 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors = list(_own_name(obj)) if old is None else []
     if old is None:
         errors += validate_spec(spec, ValidationOptions())
-    elif spec != old["spec"]:
-        errors += validate_spec(spec, demands_on(spec, old["spec"]))
+    elif spec != (old.get("spec") or {}):
+        errors += validate_spec(spec, demands_on(spec, old.get("spec") or {}))
     if old is not None:
         errors += _fixed(spec, old)
     errors += _validate_status(obj)
@@ -86,7 +86,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
     from simkit.kinds.apiextensions.validation.spec import demands_of_beta, validate_spec
 
-    spec, before = obj["spec"], None if old is None else old["spec"]
+    spec, before = obj["spec"], None if old is None else (old.get("spec") or {})
     errors = [] if spec == before else list(validate_spec(spec, demands_of_beta(spec, before)))
     around = _own_name(obj) if old is None else _fixed(spec, old)
     return [*around, *errors, *_validate_status(obj)]
@@ -101,7 +101,7 @@ def _own_name(obj: Object) -> Iterator[FieldError]:
 
 def _fixed(spec: Object, old: Object) -> Iterator[FieldError]:
     """The errors of changed immutable fields, some of them only after the names are accepted."""
-    before, names, known = old["spec"], spec.get("names") or {}, old["spec"].get("names") or {}
+    before, names, known = old.get("spec") or {}, spec.get("names") or {}, at(old, "spec", "names") or {}
     pairs = [("spec.group", spec.get("group"), before.get("group"))]
     pairs.append(("spec.names.plural", names.get("plural"), known.get("plural")))
     if holds(old, "Established"):

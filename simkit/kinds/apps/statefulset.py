@@ -160,7 +160,7 @@ def _is_whole(old: Object | None) -> bool:
     """True if the whole template is checked: not where the stored one is wrong already."""
     if not applies("templates-of-statefulsets-checked"):
         return False
-    return old is None or not any(_validate_template(old["spec"], whole=True))
+    return old is None or not any(_validate_template(old.get("spec") or {}, whole=True))
 
 
 def _fixed(spec: Object) -> Mapping[str, Any]:

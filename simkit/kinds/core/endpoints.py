@@ -87,13 +87,12 @@ def _shown(subsets: Sequence[Object]) -> str:
 
 
 def _pairs(subset: Object) -> Iterator[str]:
-    ports, addresses = subset.get("ports") or (), subset.get("addresses") or ()
+    ports, addresses = subset.get("ports") or (), [one.get("ip", "") for one in subset.get("addresses") or ()]
     if not ports:
-        yield from (one["ip"] for one in addresses)
+        yield from addresses
     for port in ports:
-        for one in addresses:
-            ip = f"[{one['ip']}]" if ":" in one["ip"] else one["ip"]
-            yield f"{ip}:{port.get('port', 0)}"
+        for ip in addresses:
+            yield f"[{ip}]:{port.get('port', 0)}" if ":" in ip else f"{ip}:{port.get('port', 0)}"
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:

@@ -77,7 +77,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
     """The errors of a change: kube-apiserver validates the new object once more before it."""
-    return [*validate_volume_spec("spec", obj["spec"]), *_changes(obj["spec"], old["spec"])]
+    return [*validate_volume_spec("spec", obj["spec"]), *_changes(obj["spec"], old.get("spec") or {})]
 
 
 def _validate_mount(obj: Object) -> Iterator[FieldError]:

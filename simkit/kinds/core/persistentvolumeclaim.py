@@ -87,7 +87,7 @@ def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
-    spec, before = dict(obj["spec"]), dict(old["spec"])
+    spec, before = dict(obj.get("spec") or {}), dict(old.get("spec") or {})
     now_size, old_size = at(spec, "resources", "requests", "storage"), at(before, "resources", "requests", "storage")
     if not before.get("volumeName") and spec.get("volumeName"):
         before["volumeName"] = spec["volumeName"]

@@ -20,7 +20,7 @@ from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strate
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.name_validation import dns1035_label, dns_label
-from simkit.meta.objects import Draft, Object, annotations_of, name_of
+from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 
 _HINTS: Final = label("topology-aware-hints", "service")
 _MODE: Final = label("topology-mode", "service")
@@ -78,20 +78,20 @@ def _ignored(spec: Object) -> Iterator[str]:
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
-    spec = obj["spec"]
+    spec = obj.get("spec") or {}
     first = next(iter(spec.get("clusterIPs") or ()), NONE)
     made = created(obj, now)
     return [name_of(obj), type_of(obj), first, _outside(obj), _ports(spec), made, pairs(spec.get("selector"))]
 
 
 def _outside(obj: Object) -> str:
-    extra = list(obj["spec"].get("externalIPs") or ())
+    extra = list(at(obj, "spec", "externalIPs") or ())
     kind = type_of(obj)
     if kind in (CLUSTER_IP, NODE_PORT):
         return ",".join(extra) or NONE
     if kind == LOAD_BALANCER:
         return ",".join(reached_at(obj.get("status") or {}) + extra) or "<pending>"
-    return (obj["spec"].get("externalName") or "") if kind == EXTERNAL_NAME else UNKNOWN
+    return (at(obj, "spec", "externalName") or "") if kind == EXTERNAL_NAME else UNKNOWN
 
 
 def _ports(spec: Object) -> str:

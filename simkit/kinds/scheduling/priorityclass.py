@@ -55,7 +55,7 @@ def _not_known(name: str, obj: Object) -> str:
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
-    if obj["value"] != old["value"]:
+    if obj["value"] != old.get("value"):
         yield forbidden_field("value", "may not be changed in an update.")
     yield from validate_immutable_field("preemptionPolicy", obj.get("preemptionPolicy"), old.get("preemptionPolicy"))
 

@@ -54,7 +54,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate_fields(obj["spec"]), *(_changes(obj["spec"], old["spec"]) if old is not None else ())]
+    return [*_validate_fields(obj["spec"]), *(_changes(obj["spec"], old.get("spec") or {}) if old is not None else ())]
 
 
 def _validate_fields(spec: Object) -> Iterator[FieldError]:

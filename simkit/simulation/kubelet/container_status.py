@@ -77,7 +77,7 @@ class ContainerRun:
 
     def advance(self, start: float | None) -> dict[str, Any]:
         """The status now. ``start`` is when it may start for the first time; None: not yet."""
-        status = dict(self.known) or self._waiting("ContainerCreating")
+        status = self._whole()
         if "running" not in status["state"] and "terminated" not in status["state"]:
             status = self._started_if_due(status, start)
         while "running" in status["state"]:
@@ -90,10 +90,18 @@ class ContainerRun:
                 status = self._restarted(status)
         return status
 
+    def _whole(self) -> dict[str, Any]:
+        """The known status; what a dump left out of it is as in one that waits."""
+        waiting = self._waiting("ContainerCreating")
+        status = {**self.known, **{name: value for name, value in waiting.items() if name not in self.known}}
+        if "running" in status["state"] and not status["state"]["running"].get("startedAt"):
+            status["state"] = {"running": {"startedAt": timestamp(self.progress.now)}}
+        return status
+
     def _waiting(self, reason: str, message: str = "") -> dict[str, Any]:
         state = {"reason": reason, **({"message": message} if message else {})}
         return {
-            "name": self.container["name"],
+            "name": self.container.get("name", ""),
             "image": self.container.get("image", ""),
             "imageID": "",
             "lastState": {},
@@ -132,7 +140,7 @@ class ContainerRun:
         return {**status, "state": {"waiting": waiting}}
 
     def _start(self, status: dict[str, Any], restarts: int) -> dict[str, Any]:
-        name, image = self.container["name"], self.container.get("image", "")
+        name, image = self.container.get("name", ""), self.container.get("image", "")
         tell = self.environment.tell
         for each in self.environment.pulls.events_of_start(self.container, self.environment.images):
             tell(self.pod, self.container, each)

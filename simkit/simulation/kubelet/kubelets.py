@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import path_of
@@ -15,6 +16,7 @@ from simkit.engine.controllers.controller_manager import Client, Perform
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, uid_of
 from simkit.engine.controllers.resources import NODES, PODS
+from simkit.engine.controllers.work_queue import WorkQueue
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import find
@@ -98,6 +100,9 @@ class Kubelets:
             clock, perform, behaviours, resizes=version >= (1, 33), tells_cause=version >= (1, 32)
         )
         self._due = DueTimes()
+        self._failed = WorkQueue[Key]("simulated-kubelets", clock)
+        """Pods that could not be looked at, with the times of the next tries."""
+        self._beats = WorkQueue[str]("heartbeats", clock)
         self._network_condition = version >= (1, 29)
         self._resizes = Resizes()
         self._does_resize, self._tells_generation = version >= (1, 33), version >= (1, 34)
@@ -157,7 +162,8 @@ class Kubelets:
     def adopt(self, node: Object, ordinal: int, pods: Sequence[tuple[str, str]] = ()) -> None:
         """Run a kubelet for a node that is there already, such as one of a dump; ``pods`` are uids and addresses."""
         told = at(node, "status", "addresses") or ()
-        internal = next((each["address"] for each in told if each.get("type") == "InternalIP"), node_address(ordinal))
+        known = (each.get("address") for each in told if each.get("type") == "InternalIP")
+        internal = next(filter(None, known), node_address(ordinal))
         addresses = PodAddresses(at(node, "spec", "podCIDR") or pod_range(ordinal))
         for uid, address in pods:
             addresses.of(uid, address)
@@ -213,7 +219,7 @@ class Kubelets:
     def next_time(self) -> float | None:
         if self._urgent:
             return 0.0
-        times = (self._due.first, self._renewed + self._period if self.nodes else None)
+        times = (self._due.first, self._failed.next_time, self._renewed + self._period if self.nodes else None)
         return min((each for each in times if each is not None), default=None)
 
     def concerns(self, change: Change) -> bool:
@@ -223,7 +229,7 @@ class Kubelets:
         return key.resource == PODS and at(change.entry.object, "spec", "nodeName") in self.nodes
 
     def reset_backoff(self) -> None:
-        """Do nothing: kubelets have no back-off."""
+        self._failed.retry_now()
 
     def resume_from(self, other: Kubelets) -> None:
         """Know the nodes of the kubelets that these are a fork of; their programs are run again when needed."""
@@ -236,6 +242,7 @@ class Kubelets:
         self._resizes.resume_from(other._resizes)
         self.runtime.resume_from(other.runtime)
         self._due.copy_from(other._due)
+        self._failed.copy_from(other._failed)
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         lister, now = Lister(snapshot), self._clock.now()
@@ -246,10 +253,11 @@ class Kubelets:
             keys += [Key(PODS, namespace_of(pod), name_of(pod)) for pod in pods]
         keys += self._resizes.waiting_on(nodes_of(changes or ()), lister)
         keys += [*self._due.overdue(now), *(self._urgent.pop() for _ in range(len(self._urgent)))]
+        keys += sorted(self._failed.due())
         self._resizes.begin()
         for key in dict.fromkeys(keys):
             self._due.drop(key)
-            self._sync_pod(lister, key)
+            self._failed.process((key,), lambda key: self._sync_pod(lister, key))
         if self.nodes and now >= self._renewed + self._period:
             self._renewed = now
             self._heartbeats(lister, now)
@@ -392,9 +400,12 @@ class Kubelets:
     def _heartbeats(self, lister: Lister, now: float) -> None:
         period = self._period
         for node in list(self.nodes.values()):
-            if not node.alive:
-                continue
-            renew_lease(NodeClient(self._perform, node), node, now, period)
-            if now - node.reported >= _REPORT_EVERY and not node.status_in_stages:
-                node.reported = now
-                report_conditions(NodeClient(self._perform, node), lister, node, now)
+            if node.alive:
+                self._beats.process((node.name,), partial(self._heartbeat, lister, node, now, period))
+
+    def _heartbeat(self, lister: Lister, node: SimulatedNode, now: float, period: float, _: str) -> None:
+        client = NodeClient(self._perform, node)
+        renew_lease(client, node, now, period)
+        if now - node.reported >= _REPORT_EVERY and not node.status_in_stages:
+            node.reported = now
+            report_conditions(client, lister, node, now)

@@ -82,9 +82,10 @@ class LifecycleHooks:
 
     def _running(self, pod: Object) -> Iterator[tuple[str, Process]]:
         for status in at(pod, "status", "containerStatuses") or ():
-            found = self._processes.known(uid_of(pod), status["name"], status["restartCount"])
+            name = status.get("name", "")
+            found = self._processes.known(uid_of(pod), name, status.get("restartCount", 0))
             if found is not None:
-                yield status["name"], found
+                yield name, found
 
     def _stop_seconds(self, pod: Object, container: Mapping[str, Any], now: float, grace: float, tell: Tell) -> float:
         taken = self._behaviours.duration(pod, container, "stop-after")

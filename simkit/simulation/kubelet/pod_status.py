@@ -173,7 +173,7 @@ class _Containers:
         }
 
     def _known(self, field: str) -> dict[str, Status]:
-        return {each["name"]: each for each in at(self._pod, "status", field) or ()}
+        return {each["name"]: each for each in at(self._pod, "status", field) or () if "name" in each}
 
     def _advanced(
         self, container: Mapping[str, Any], known: Mapping[str, Status], policy: str, start: float | None

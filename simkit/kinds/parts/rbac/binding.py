@@ -38,7 +38,7 @@ def validate_binding(binding: Object, kinds: Sequence[str], *, namespaced: bool)
 
 def validate_same_role(binding: Object, old: Object) -> Sequence[FieldError]:
     """The error of a binding that names another role than before."""
-    if binding["roleRef"] == old["roleRef"]:
+    if binding["roleRef"] == old.get("roleRef"):
         return ()
     return [invalid_value("roleRef", _shown(binding["roleRef"]), "cannot change roleRef")]
 
@@ -46,10 +46,21 @@ def validate_same_role(binding: Object, old: Object) -> Sequence[FieldError]:
 def binding_row(obj: Object, now: float) -> Sequence[Any]:
     """Name, role, age, users, groups and service accounts."""
     subjects = obj.get("subjects") or ()
-    named = [", ".join(subject["name"] for subject in subjects if subject.get("kind") == kind) for kind in _WITH_GROUP]
-    accounts = (f"{one.get('namespace', '')}/{one['name']}" for one in subjects if one.get("kind") == "ServiceAccount")
-    reference = obj["roleRef"]
-    return [name_of(obj), f"{reference['kind']}/{reference['name']}", created(obj, now), *named, ", ".join(accounts)]
+    named = [
+        ", ".join(subject.get("name", "") for subject in subjects if subject.get("kind") == kind)
+        for kind in _WITH_GROUP
+    ]
+    accounts = (
+        f"{one.get('namespace', '')}/{one.get('name', '')}" for one in subjects if one.get("kind") == "ServiceAccount"
+    )
+    reference = obj.get("roleRef") or {}
+    return [
+        name_of(obj),
+        f"{reference.get('kind', '')}/{reference.get('name', '')}",
+        created(obj, now),
+        *named,
+        ", ".join(accounts),
+    ]
 
 
 def _defaulted(subject: Object) -> Draft:

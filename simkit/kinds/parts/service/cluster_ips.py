@@ -14,7 +14,7 @@ from simkit.kinds.parts.service.types import EXTERNAL_NAME, HEADLESS, is_headles
 from simkit.kinds.parts.validation.ip import family, validate_ip
 from simkit.kinds.parts.validation.repeats import repeats
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required, unsupported
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, at
 
 FAMILIES: Final = ("IPv4", "IPv6")
 POLICIES: Final = ("PreferDualStack", "RequireDualStack", "SingleStack")
@@ -94,7 +94,7 @@ def validate_address_change(service: Object, old: Object) -> Iterator[FieldError
 
 
 def _address_changes(service: Object, old: Object) -> Iterator[FieldError]:
-    now, before = service["spec"].get("clusterIPs") or [], old["spec"].get("clusterIPs") or []
+    now, before = service["spec"].get("clusterIPs") or [], at(old, "spec", "clusterIPs") or []
     if len(now) == len(before):
         for index, one in enumerate(before):
             if one != now[index]:
@@ -113,7 +113,7 @@ def _family_changes(service: Object, old: Object) -> Iterator[FieldError]:
     if is_headless(service) or is_headless(old):
         return
     first = "spec.ipFamilies[0]"
-    now, before = service["spec"].get("ipFamilies") or [], old["spec"].get("ipFamilies") or []
+    now, before = service["spec"].get("ipFamilies") or [], at(old, "spec", "ipFamilies") or []
     addresses = service["spec"].get("clusterIPs") or []
     if len(now) == len(before):
         yield from (invalid_value(first, _families_shown(now), ONCE) for _ in range(sum(map(ne, before, now))))

@@ -17,14 +17,14 @@ from simkit.kinds.parts.service.types import (
     needs_node_ports,
     type_of,
 )
-from simkit.meta.objects import Draft, Object
+from simkit.meta.objects import Draft, Object, at
 
 Spec = dict[str, Any]
 
 
 def patch_allocated_values(draft: Draft, live: Object) -> None:
     """Keep addresses and ports that the client left out. The draft owns its ``spec``."""
-    spec, old = draft["spec"], live["spec"]
+    spec, old = draft["spec"], live.get("spec") or {}
     if needs_cluster_ip(live) and needs_cluster_ip(draft):
         if not spec.get("clusterIP") and old.get("clusterIP"):
             spec["clusterIP"] = old["clusterIP"]
@@ -57,7 +57,7 @@ def normalize_cluster_ips(draft: Draft, live: Object | None) -> None:
         if single and not several:
             spec["clusterIPs"] = [single]
         return
-    old_single, old_several = live["spec"].get("clusterIP") or "", live["spec"].get("clusterIPs") or []
+    old_single, old_several = at(live, "spec", "clusterIP") or "", at(live, "spec", "clusterIPs") or []
     if old_several and not several and old_single == single:
         spec["clusterIPs"] = list(old_several)
     if old_single != single and (several == old_several or not several):
@@ -69,7 +69,7 @@ def normalize_cluster_ips(draft: Draft, live: Object | None) -> None:
 
 def drop_type_dependent_fields(draft: Draft, live: Object) -> None:
     """Drop fields that were allocated for the old type and that the client did not change."""
-    spec, old = draft["spec"], live["spec"]
+    spec, old = draft["spec"], live.get("spec") or {}
 
     def same(*names: str) -> bool:
         return all((spec.get(name) or None) == (old.get(name) or None) for name in names)

@@ -72,7 +72,7 @@ def validate_service_fields(obj: Object, old: Object) -> Sequence[FieldError]:
 def _validate_change(obj: Object, old: Object) -> Iterator[FieldError]:
     yield from validate_address_change(obj, old)
     yield from _validate_class(obj, old)
-    ports = {service["spec"].get("healthCheckNodePort") or 0 for service in (obj, old)}
+    ports = {at(service, "spec", "healthCheckNodePort") or 0 for service in (obj, old)}
     if needs_health_port(obj) and needs_health_port(old) and len(ports) > 1:
         yield forbidden_field("spec.healthCheckNodePort", FIXED)
 
@@ -235,7 +235,7 @@ def _validate_class(obj: Object, old: Object | None) -> Iterator[FieldError]:
     path, chosen = "spec.loadBalancerClass", obj["spec"].get("loadBalancerClass")
     if old is not None:
         both = type_of(obj) == type_of(old) == LOAD_BALANCER
-        if both and chosen != old["spec"].get("loadBalancerClass"):
+        if both and chosen != at(old, "spec", "loadBalancerClass"):
             yield invalid_value(path, chosen, "may not change once set")
     if chosen is not None and type_of(obj) != LOAD_BALANCER:
         yield forbidden_field(path, _BALANCER_ONLY)

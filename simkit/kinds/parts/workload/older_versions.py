@@ -36,4 +36,4 @@ def changing_selectors(rules: Strategy, *versions: str) -> Mapping[str, Strategy
 
 def _selecting(old: Object, obj: Object) -> Object:
     """The stored object with the selector of the new one."""
-    return {**old, "spec": {**old["spec"], "selector": obj["spec"].get("selector")}}
+    return {**old, "spec": {**(old.get("spec") or {}), "selector": obj["spec"].get("selector")}}
