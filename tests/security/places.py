@@ -27,7 +27,7 @@ def put(value: Any, path: Place, new: Any) -> Any:
 
 def without(value: Any, path: Place) -> Any:
     """A copy of a document without what stands at a path."""
-    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed: Any = dict(value) if isinstance(value, dict) else list(value)
     if len(path) == 1:
         del changed[path[0]]
     else:

@@ -55,7 +55,7 @@ def _prefers_as_before(draft: Draft, live: Object | None) -> bool:
         return False
     names = ("ipFamilyPolicy", "clusterIP", "clusterIPs", "ipFamilies")
     return draft["spec"].get("ipFamilyPolicy") == _PREFER and all(
-        draft["spec"].get(name) == live["spec"].get(name) for name in names
+        draft["spec"].get(name) == at(live, "spec", name) for name in names
     )
 
 
