@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from simkit.simulation.shell.archives import packed, unpack
 from simkit.simulation.shell.conditions import CONDITION_COMMANDS
-from simkit.simulation.shell.effects import error, line, read_all
+from simkit.simulation.shell.digests import DIGEST_COMMANDS
+from simkit.simulation.shell.effects import error, line, options, read_all
 from simkit.simulation.shell.file_commands import FILE_COMMANDS
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.find_command import FIND_COMMANDS
@@ -22,21 +24,46 @@ from simkit.simulation.shell.system_commands import SYSTEM_COMMANDS
 from simkit.simulation.shell.text_commands import TEXT_COMMANDS
 
 Command = Callable[[Machine, list[str]], Run]
-_MOST_NUMBERS: Final = 100_000
+_LINES: Final = re.compile(rb"[^\n]*\n|[^\n]+")
+_PART: Final = 1 << 16
+"""Bytes of a file that get their numbers at once."""
+
+
+class _Numbered:
+    """Writes the number of each line before it, or of each that is not empty."""
+
+    def __init__(self, *, empty: bool) -> None:
+        self._empty, self._number, self._begun = empty, 0, False
+
+    def add_to(self, data: bytes) -> bytes:
+        """The next part of the text, with numbers."""
+        made = bytearray()
+        for each in _LINES.findall(data):
+            if not self._begun and (self._empty or each != b"\n"):
+                self._number += 1
+                made += b"%6d\t" % self._number
+            made += each
+            self._begun = not each.endswith(b"\n")
+        return bytes(made)
 
 
 def _cat(machine: Machine, words: list[str]) -> Run:
+    given, names = options(words[1:])
+    numbered = _Numbered(empty="b" not in given) if "b" in given or "n" in given else None
     code = 0
-    for name in words[1:] or ["-"]:
+    for name in names or ["-"]:
         if name == "-":
             while data := (yield Read(everything=True)):
-                yield Write(data)
+                yield Write(data if numbered is None else numbered.add_to(data))
             continue
         try:
-            yield Write(machine.files.read(machine.path(name)))
+            data = machine.files.read(machine.path(name))
         except FileError as problem:
             yield error("cat", f"can't open '{name}': {problem}")
             code = 1
+            continue
+        for start in range(0, len(data) or 1, _PART if numbered else len(data) or 1):
+            yield Write(data if numbered is None else numbered.add_to(data[start : start + _PART]))
     return code
 
 
@@ -50,8 +77,10 @@ def _mkdir(machine: Machine, words: list[str]) -> Run:
 
 def _touch(machine: Machine, words: list[str]) -> Run:
     yield from ()
-    for name in words[1:]:
-        machine.files.write(machine.path(name), b"", append=True)
+    given, names = options(words[1:], valued="drt")
+    for name in names:
+        if "c" not in given or machine.files.exists(machine.path(name)):
+            machine.files.write(machine.path(name), b"", append=True)
     return 0
 
 
@@ -138,6 +167,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     **CONDITION_COMMANDS,
     **FILE_COMMANDS,
     **FIND_COMMANDS,
+    **DIGEST_COMMANDS,
     **LISTING_COMMANDS,
     **TEXT_COMMANDS,
     **SYSTEM_COMMANDS,

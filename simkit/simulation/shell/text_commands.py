@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import gzip
-import hashlib
 import re
 import zlib
 from codecs import getincrementaldecoder
@@ -229,16 +228,6 @@ def _base64(machine: Machine, words: list[str]) -> Run:
     return code
 
 
-def _digest(machine: Machine, words: list[str]) -> Run:
-    method = words[0].removesuffix("sum")
-    for name in words[1:] or ["-"]:
-        data, code = yield from contents(machine, words[0], [name])
-        if code:
-            return code
-        yield line(f"{hashlib.new(method, data, usedforsecurity=False).hexdigest()}  {name}")
-    return 0
-
-
 def _gzip(machine: Machine, words: list[str]) -> Run:
     given, names = options(words[1:])
     unpacks = "d" in given or words[0] in ("gunzip", "zcat")
@@ -382,9 +371,6 @@ TEXT_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "tr": _tr,
     "tee": _tee,
     "base64": _base64,
-    "md5sum": _digest,
-    "sha1sum": _digest,
-    "sha256sum": _digest,
     "gzip": _gzip,
     "gunzip": _gzip,
     "zcat": _gzip,

@@ -1,0 +1,53 @@
+"""Commands that make checksums of files, and check them: ``md5sum``, ``sha256sum`` and their like."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from simkit.simulation.shell.effects import Lines, contents, error, line, options
+from simkit.simulation.shell.machine import Machine, Run
+
+_LISTED: Final = re.compile(r"([0-9a-fA-F]+) [ *](.+)\n?")
+
+
+def _digest(machine: Machine, words: list[str]) -> Run:
+    given, names = options(words[1:])
+    if "c" in given:
+        return (yield from _check(machine, words[0], names, silent="s" in given))
+    code = 0
+    for name in names or ["-"]:
+        data, wrong = yield from contents(machine, words[0], [name])
+        if not wrong:
+            yield line(f"{_hexadecimal(words[0], data)}  {name}")
+        code = code or wrong
+    return code
+
+
+def _hexadecimal(command: str, data: bytes) -> str:
+    return hashlib.new(command.removesuffix("sum"), data, usedforsecurity=False).hexdigest()
+
+
+def _check(machine: Machine, command: str, names: list[str], *, silent: bool) -> Run:
+    """Compare files with a list of their checksums."""
+    lines, looked_at, failed = Lines(machine, command, names), 0, 0
+    while text := (yield from lines.next()):
+        listed = _LISTED.fullmatch(text)
+        if listed is None:
+            yield error(command, "invalid format")
+            return 1
+        data, wrong = yield from contents(machine, command, [listed[2]])
+        same = not wrong and _hexadecimal(command, data) == listed[1].lower()
+        looked_at, failed = looked_at + 1, failed + (not same)
+        if not silent:
+            yield line(f"{listed[2]}: {'OK' if same else 'FAILED'}")
+    if failed and not silent:
+        yield error(command, f"WARNING: {failed} of {looked_at} computed checksums did NOT match")
+    return 1 if failed else lines.code
+
+
+DIGEST_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
+    f"{method}sum": _digest for method in ("md5", "sha1", "sha256", "sha512")
+}
