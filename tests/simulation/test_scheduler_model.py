@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from simkit.engine.controllers.lister import Lister
 from simkit.meta.quantity import parse
 from simkit.simulation.scheduler.algorithm import Algorithm, total_scores
-from simkit.simulation.scheduler.node_info import PodInfo, SchedulerCache
+from simkit.simulation.scheduler.node_info import PodInfo
+from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 from simkit.simulation.scheduler.view import View
 from simkit.snapshot.memory import MemorySnapshot
 

@@ -21,9 +21,10 @@ from simkit.engine.controllers.lister import Lister
 from simkit.meta.behaviour import serving
 from simkit.schema.behaviour import default_behaviour
 from simkit.simulation.scheduler.algorithm import SCORES, Algorithm, Findings
-from simkit.simulation.scheduler.node_info import PodInfo, SchedulerCache
+from simkit.simulation.scheduler.node_info import PodInfo
 from simkit.simulation.scheduler.preemption import candidates, chosen, ineligible
 from simkit.simulation.scheduler.rejection import fit_message, not_preempted
+from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 from simkit.simulation.scheduler.view import View
 from simkit.snapshot.memory import MemorySnapshot
 

@@ -5,18 +5,13 @@ Upstream: pkg/scheduler/framework/types.go and pkg/scheduler/internal/cache, rel
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
 
 import orjson
 
-from simkit.logic.workloads.pods import has_ended
-from simkit.meta.behaviour import applies
 from simkit.meta.clock import moment
-from simkit.meta.domain import label
-from simkit.meta.labels import LabelSelector
 from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
 from simkit.simulation.scheduler.affinity_term import AffinityTerms, terms_of
 from simkit.simulation.scheduler.resource_amounts import (
@@ -31,9 +26,6 @@ from simkit.simulation.scheduler.resource_amounts import (
 
 HostPort = tuple[str, str, int]
 """Address, protocol and number."""
-_ZONE, _REGION = label("zone", "topology"), label("region", "topology")
-_MOST_COUNTS = 64
-"""Selectors of a namespace whose pods are counted all along."""
 _SAME_DEMANDS: Final = ("requests", "scored_requests", "requests_without_sidecars", "ports", "terms", "demands")
 """Attributes that follow from the specification and labels of a pod, and from resources in its status."""
 
@@ -186,161 +178,3 @@ class NodeInfo:
             self.ports[port] = self.ports.get(port, 0) + sign
             if not self.ports[port]:
                 del self.ports[port]
-
-
-@dataclass(slots=True)
-class _Matching:
-    """The number of a namespace's pods that a selector means, on each node that has any."""
-
-    selector: LabelSelector
-    by_node: dict[str, int] = field(default_factory=dict)
-
-    def count(self, pod: PodInfo, node: str, sign: int) -> None:
-        if pod.terminating or not self.selector.matches(pod.labels):
-            return
-        number = self.by_node.get(node, 0) + sign
-        if number:
-            self.by_node[node] = number
-        else:
-            self.by_node.pop(node, None)
-
-
-class SchedulerCache:
-    """All nodes, and the pods that are on them. Pods that have ended take no room and are left out."""
-
-    def __init__(self) -> None:
-        self._infos: dict[str, NodeInfo] = {}
-        self._sidecars_count = applies("scheduler-counts-sidecars-on-nodes")
-        self._order: list[NodeInfo] | None = None
-        self._places: dict[tuple[str, str], str] = {}
-        self._matching: dict[str, dict[LabelSelector, _Matching]] = {}
-        self.with_terms: dict[tuple[str, str], tuple[PodInfo, NodeInfo]] = {}
-        """Pods with affinity to other pods, and their nodes."""
-        self.image_nodes: dict[str, int] = {}
-        """The number of nodes that have each image."""
-
-    def nodes(self) -> list[NodeInfo]:
-        """The nodes, one of each zone in turn."""
-        if self._order is None:
-            self._order = list(_by_zones(info for info in self._infos.values() if info.node is not None))
-        return self._order
-
-    def node(self, name: str) -> NodeInfo | None:
-        """A node by name."""
-        info = self._infos.get(name)
-        return info if info is not None and info.node is not None else None
-
-    def set_node(self, node: Object) -> None:
-        """Take in a node as it is now."""
-        name = name_of(node)
-        info = self._info(name)
-        if info.node is None or _zone(info.labels) != _zone(labels_of(node)):
-            self._order = None
-        self._count_images(info, -1)
-        info.set_node(node)
-        self._count_images(info, 1)
-
-    def _info(self, name: str) -> NodeInfo:
-        found = self._infos.get(name)
-        if found is None:
-            found = self._infos[name] = NodeInfo(name, sidecars_count=self._sidecars_count)
-        return found
-
-    def remove_node(self, name: str) -> None:
-        """Forget a node; its pods stay known until they go too."""
-        info = self._infos.get(name)
-        if info is None:
-            return
-        self._count_images(info, -1)
-        info.node, self._order = None, None
-        if not info.pods:
-            del self._infos[name]
-
-    def _count_images(self, info: NodeInfo, sign: int) -> None:
-        for image in info.images if info.node is not None else ():
-            self.image_nodes[image] = self.image_nodes.get(image, 0) + sign
-
-    def set_pod(self, pod: Object) -> None:
-        """Take in a pod as it is now, wherever it is."""
-        key, node = (namespace_of(pod), name_of(pod)), at(pod, "spec", "nodeName")
-        stays = node and not has_ended(pod)
-        if stays and self._places.get(key) == node:
-            info = self._infos[node]
-            later = info.pods[key].later(pod)
-            if later is not None:
-                self._refresh(later, info)
-                return
-        self.remove_pod(*key)
-        if stays:
-            self.place(PodInfo(pod), self._info(node))
-
-    def _refresh(self, pod: PodInfo, info: NodeInfo) -> None:
-        """Know a pod as it is now, which counts as it did."""
-        info.pods[pod.key] = pod
-        if pod.key in self.with_terms:
-            self.with_terms[pod.key] = (pod, info)
-
-    def remove_pod(self, namespace: str, name: str) -> None:
-        """Forget a pod."""
-        place = self._places.get((namespace, name))
-        if place is not None:
-            info = self._infos[place]
-            self.displace(info.pods[namespace, name], info)
-            if info.node is None and not info.pods:
-                del self._infos[place]
-
-    def place(self, pod: PodInfo, info: NodeInfo) -> None:
-        """Count a pod on a node."""
-        info.add(pod)
-        self._places[pod.key] = info.name
-        self._index(pod, info, 1)
-
-    def displace(self, pod: PodInfo, info: NodeInfo) -> None:
-        """Count a pod on its node no longer."""
-        info.remove(pod)
-        self._places.pop(pod.key, None)
-        self._index(pod, info, -1)
-
-    def _index(self, pod: PodInfo, info: NodeInfo, sign: int) -> None:
-        for each in self._matching.get(pod.namespace, {}).values():
-            each.count(pod, info.name, sign)
-        if not pod.terms:
-            return
-        if sign > 0:
-            self.with_terms[pod.key] = (pod, info)
-        else:
-            self.with_terms.pop(pod.key, None)
-
-    def pods(self) -> Iterator[tuple[PodInfo, NodeInfo]]:
-        """All pods, with their nodes."""
-        for info in self._infos.values():
-            for pod in info.pods.values():
-                yield pod, info
-
-    def matching(self, namespace: str, selector: LabelSelector) -> Mapping[str, int]:
-        """The number of selected pods of a namespace on each node, kept up to date after the first call."""
-        known = self._matching.setdefault(namespace, {})
-        found = known.pop(selector, None)
-        if found is None:
-            found = _Matching(selector)
-            for pod, info in self.pods():
-                if pod.namespace == namespace:
-                    found.count(pod, info.name, 1)
-            if len(known) >= _MOST_COUNTS:
-                del known[next(iter(known))]
-        known[selector] = found
-        return found.by_node
-
-
-def _zone(labels: Mapping[str, str]) -> tuple[str, str]:
-    return labels.get(_REGION, ""), labels.get(_ZONE, "")
-
-
-def _by_zones(infos: Iterable[NodeInfo]) -> Iterator[NodeInfo]:
-    zones: dict[tuple[str, str], list[NodeInfo]] = {}
-    for info in infos:
-        zones.setdefault(_zone(info.labels), []).append(info)
-    for turn in range(max(map(len, zones.values()), default=0)):
-        for each in zones.values():
-            if turn < len(each):
-                yield each[turn]

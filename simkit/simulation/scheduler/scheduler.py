@@ -28,12 +28,13 @@ from simkit.simulation.scheduler.devices.claim_writes import release_claims, res
 from simkit.simulation.scheduler.devices.dynamic_resources import dynamic_resources
 from simkit.simulation.scheduler.devices.pod_claims import Missing, claims_of_pod
 from simkit.simulation.scheduler.extenders import Extenders, Post, no_calls
-from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo, SchedulerCache
+from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
 from simkit.simulation.scheduler.preemption import candidates, chosen, disrupted, ineligible
 from simkit.simulation.scheduler.profile import Profile, profile_of
 from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting
 from simkit.simulation.scheduler.rejection import SchedulingError, fit_message, not_preempted
 from simkit.simulation.scheduler.resource_amounts import running_statuses
+from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 from simkit.simulation.scheduler.scheduler_config import NAME, SchedulerConfig
 from simkit.simulation.scheduler.view import WATCHED, View
 from simkit.simulation.scheduler.volume_claims import prepare_claims

@@ -13,7 +13,8 @@ from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
 from simkit.simulation.scheduler.device_id import DeviceId, devices_of
-from simkit.simulation.scheduler.node_info import PodInfo, SchedulerCache
+from simkit.simulation.scheduler.node_info import PodInfo
+from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 
 _NAMESPACES: Final = GroupResource("", "namespaces")
 _SERVICES: Final = GroupResource("", "services")
