@@ -187,3 +187,79 @@ def test_restart_policies_of_single_containers(release: str, status: int) -> Non
     if status == 201:
         assert ("restartPolicy" in made.object["spec"]["containers"][0]) is (release == "1.35")
         assert made.object["spec"]["initContainers"][0]["restartPolicy"] == "Always"
+
+
+@pytest.mark.parametrize(
+    ("release", "told"),
+    [("1.30", "runtime.Unknown{"), ("1.33", "runtime.RawExtension{Raw:[]uint8{0x7b"), ("1.34", "{")],
+)
+def test_the_changed_data_of_a_revision(release: str, told: str) -> None:
+    """Errors show it as the type that the release keeps it in."""
+    cluster, path = simkit.Cluster(release=release), f"{APPS}/controllerrevisions"
+    sent(cluster, "POST", path, named(data={"a": 1}, revision=1))
+    refused = sent(cluster, "PATCH", f"{path}/x", {"data": {"a": 2}})
+    assert causes(refused)[0][1].startswith(f"Invalid value: {told}")
+
+
+def test_changes_of_pods_warn_of_nothing() -> None:
+    """Only new pods do."""
+    cluster, path = simkit.Cluster(), f"{CORE}/pods"
+    twice = {"env": [{"name": "E", "value": "1"}, {"name": "E", "value": "2"}]}
+    made = sent(cluster, "POST", path, named({"containers": [{"name": "c", "image": "i", **twice}]}))
+    changed = sent(cluster, "PATCH", f"{path}/x", {"metadata": {"labels": {"a": "b"}}})
+    warned = [any(name.lower() == "warning" for name, _ in each.headers) for each in (made, changed)]
+    assert warned == [True, False]
+
+
+@pytest.mark.parametrize(("release", "word"), [("1.35", "Too long: may not be more than 20"), ("1.36", "Too many: 21")])
+def test_many_restart_rules(release: str, word: str) -> None:
+    """They are counted since 1.36."""
+    rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
+    container = {"name": "c", "image": "i", "restartPolicy": "Never", "restartPolicyRules": [rule] * 21}
+    refused = sent(simkit.Cluster(release=release), "POST", f"{CORE}/pods", named({"containers": [container]}))
+    assert causes(refused)[0][1].startswith(word)
+
+
+def test_an_empty_restart_policy_of_an_ephemeral_container() -> None:
+    """It is a restart policy all the same."""
+    spec = {**PLAIN, "ephemeralContainers": [{"name": "e", "image": "i", "restartPolicy": ""}]}
+    body = named({"selector": {"a": "b"}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": spec}})
+    refused = sent(simkit.Cluster(release="1.36"), "POST", f"{CORE}/replicationcontrollers", body)
+    fields = [field.removeprefix("spec.template.spec.ephemeralContainers") for field, _ in causes(refused)]
+    assert fields == ["[0].restartPolicy", ""]
+
+
+@pytest.mark.parametrize(("release", "status"), [("1.34", 500), ("1.35", 400)])
+def test_a_group_without_a_user(release: str, status: int) -> None:
+    """Nobody can be it."""
+    headers = {"impersonate-group": "g"}
+    assert simkit.Cluster(release=release).perform(Request.of("GET", "/version", headers=headers)).status == status
+
+
+@pytest.mark.parametrize(("release", "word"), [("1.34", "cannot be resized"), ("1.35", "feature gate is disabled")])
+def test_pods_with_resources_of_their_own_are_not_resized(release: str, word: str) -> None:
+    """The refusal names the feature since 1.35."""
+    cluster, whole = simkit.Cluster(release=release), {"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}
+    sent(cluster, "POST", f"{CORE}/pods", named({**PLAIN, "resources": whole}))
+    assert causes(sent(cluster, "PATCH", f"{CORE}/pods/x/resize", {"spec": {}}))[0][1].endswith(word)
+
+
+@pytest.mark.parametrize(
+    ("release", "source", "told"),
+    [
+        ("1.32", "self.`a`", "token recognition error at: '`'"),
+        ("1.33", "self.`a`", "unsupported syntax: '`'"),
+        ("1.32", "Foo{", "expecting {'}', ',', '?', IDENTIFIER}"),
+        ("1.33", "Foo{", "expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"),
+        ("1.33", "self.`a", "token recognition error at: '`a'"),
+    ],
+)
+def test_names_in_backquotes(release: str, source: str, told: str) -> None:
+    """The grammar has them since 1.33, but expressions may not."""
+    rules = [{"rule": source}]
+    schema = {"type": "object", "properties": {"s": {"type": "object", "x-kubernetes-validations": rules}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {"group": "a.b", "scope": "Cluster", "names": {"plural": "xs", "kind": "X"}, "versions": [version]}
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    refused = sent(simkit.Cluster(release=release), "POST", path, {"metadata": {"name": "xs.a.b"}, "spec": spec})
+    assert told in causes(refused)[0][1]

@@ -38,6 +38,8 @@ def _unread(data: Any) -> Any:
     if data is None:
         return None
     raw = ", ".join(f"0x{byte:x}" for byte in orjson.dumps(data))
+    if applies("revision-data-is-an-object"):
+        return Shown(f"runtime.RawExtension{{Raw:[]uint8{{{raw}}}, Object:runtime.Object(nil)}}", data)
     kind = 'TypeMeta:runtime.TypeMeta{APIVersion:"", Kind:""}'
     return Shown(
         f'runtime.Unknown{{{kind}, Raw:[]uint8{{{raw}}}, ContentEncoding:"", ContentType:"application/json"}}', data

@@ -17,6 +17,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.language.cel.errors import Issue
+from simkit.meta.behaviour import applies
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -41,6 +42,8 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NUMBER = re.compile(
     r"(?:\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)|(?:0x[0-9a-fA-F]+|\d+)[uU]?"
 )
+_NAME_IN_QUOTES = re.compile(r"`[A-Za-z0-9_.\-/ ]*`?")
+_QUOTED: Final = "ESC_IDENTIFIER"
 _SYMBOL = re.compile(r"==|!=|<=|>=|&&|\|\||[][(){}.,<>?:+*/%!-]")
 _QUOTE = re.compile(r"[bB]?[rR]?(\"\"\"|'''|\"|')")
 
@@ -71,7 +74,10 @@ def _tokens(source: str, symbols: dict[str, str]) -> tuple[list[_Token], list[Is
             continue
         end, kind = _read(source, position, symbols)
         text = source[position:end]
-        if kind:
+        if kind == _QUOTED:
+            wrong.append(Issue(position, "unsupported syntax: '`'"))
+            tokens.append(_Token("IDENT", text, position))
+        elif kind:
             tokens.append(_Token(kind, text, position))
         else:
             wrong.append(Issue(position, f"Syntax error: token recognition error at: '{text}'"))
@@ -93,11 +99,21 @@ def _read(source: str, position: int, symbols: dict[str, str]) -> tuple[int, str
     if word:
         kind = "BOOL_LIT" if word[0] in ("true", "false") else "NULL_LIT" if word[0] == "null" else "IDENT"
         return word.end(), symbols.get(word[0], kind) if word[0] == "in" else kind
+    if source[position] == "`" and applies("quoted-names-in-grammar"):
+        return _quoted_name(source, position)
     symbol = _SYMBOL.match(source, position)
     if symbol and symbol[0] in symbols:
         return symbol.end(), symbols[symbol[0]]
     # One letter of a two-letter operator makes the lexer look at the letter behind it, which is lost too.
     return min(len(source), position + (2 if source[position] in "|&=" else 1)), ""
+
+
+def _quoted_name(source: str, position: int) -> tuple[int, str]:
+    """The end of a name in backquotes, which the grammar has only behind a dot or as a field of a structure."""
+    name = _NAME_IN_QUOTES.match(source, position)
+    assert name is not None
+    placed = source[:position].rstrip().endswith((".", "{", ",", "?"))
+    return name.end(), _QUOTED if placed and len(name[0]) > 2 and name[0].endswith("`") else ""
 
 
 def _read_string(source: str, quote: re.Match[str]) -> tuple[int, str]:
@@ -319,6 +335,8 @@ def _missing_operand(reading: _Reading, token: _Token, after: _Token, innermost:
 def _missing_field(reading: _Reading, token: _Token, after: _Token) -> _Fault:
     accepted = reading.accepted()
     names = _expected(accepted, reading.texts, optional=True)
+    if applies("quoted-names-in-grammar"):
+        names = names.replace("IDENTIFIER", f"IDENTIFIER, {_QUOTED}")
     return _misplaced(token, after, accepted, f"{{{names}}}" if ", " in names else names, ("x", ":", "x"))
 
 

@@ -62,6 +62,8 @@ def impersonate(engine: Engine, context: RequestContext) -> None:
         return
     if not context.request.header(_USER):
         listed = " ".join(ask.shown() for ask in asks)
+        if applies("groups-without-user-are-bad-requests"):
+            raise bad_request(f"requested [{listed}] without impersonating a user")
         text = f'Internal Server Error: "{context.info.path}": requested [{listed}] without impersonating a user\n'
         raise PlainError(500, text)
     for ask in asks:

@@ -35,7 +35,8 @@ def _has_policies(spec: Object) -> bool:
 def _told(key: str, container: Object) -> set[str]:
     """The fields of a container that only the feature allows."""
     sidecar = key == _INIT and container.get(_POLICY) == "Always"
-    return {name for name in (_POLICY, _RULES) if container.get(name) and not (sidecar and name == _POLICY)}
+    policy = {_POLICY} if container.get(_POLICY) is not None and not sidecar else set[str]()
+    return {*policy, _RULES} if container.get(_RULES) is not None else policy
 
 
 def _less(key: str, container: Any) -> Any:

@@ -37,6 +37,7 @@ _MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _SIDECARS_ONLY: Final = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+_POINTERS: Final = ("restartPolicy", *_PROBES)
 _NOT_EPHEMERAL: Final = ("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules", *_PROBES)
 _EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 _WHITESPACE: Final = "must not have leading or trailing whitespace"
@@ -110,8 +111,8 @@ def validate_ephemeral_containers(path: str, spec: Object, volumes: Volumes) -> 
 
 
 def _forbidden(path: str, holder: Object, names: Sequence[str], text: str) -> Iterator[FieldError]:
-    """The errors of forbidden fields. An empty struct behind a pointer counts as set."""
-    given = (name for name in names if holder.get(name) or (name in _PROBES and holder.get(name) is not None))
+    """The errors of forbidden fields. What is behind a pointer counts as set even if it is empty."""
+    given = (name for name in names if holder.get(name) or (name in _POINTERS and holder.get(name) is not None))
     return (forbidden_field(f"{path}.{name}", text) for name in given)
 
 

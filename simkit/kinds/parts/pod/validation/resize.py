@@ -44,11 +44,17 @@ def validate_resize(pod: Object, old_pod: Object, spec_errors: list[FieldError])
     return errors
 
 
+_WHOLE: Final = (
+    "resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature "
+    "gate is disabled"
+)
+
+
 def _refusal(old_pod: Object, spec: Object, old: Object) -> str:
     """The reason why a pod cannot be resized at all; empty if it can."""
     whole = any(at(each, "resources", side) for each in (spec, old) for side in ("requests", "limits"))
     if whole and not applies("resize-of-pod-level-resources"):
-        return "pods with pod-level resources cannot be resized"
+        return _WHOLE if applies("resize-of-whole-pods-named") else "pods with pod-level resources cannot be resized"
     if MIRROR in annotations_of(old_pod):
         return "static pods cannot be resized"
     return "windows pods cannot be resized" if at(old, "os", "name") == "windows" else ""

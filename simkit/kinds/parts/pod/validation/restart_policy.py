@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, forbidden_field, required, too_many, unsupported
+from simkit.meta.fielderror import FieldError, forbidden_field, required, too_long, too_many, unsupported
 from simkit.meta.objects import Object
 
 _POLICIES: Final = ("Always", "Never", "OnFailure")
@@ -51,7 +51,7 @@ def _validate_policy(path: str, container: Object) -> Iterator[FieldError]:
     elif policy not in _POLICIES:
         yield unsupported(f"{path}.restartPolicy", policy, _POLICIES)
     if len(rules) > _MOST_RULES:
-        yield too_many(f"{path}.restartPolicyRules", len(rules), _MOST_RULES)
+        yield _excess(f"{path}.restartPolicyRules", len(rules), _MOST_RULES)
     for index, rule in enumerate(rules):
         yield from _validate_rule(f"{path}.restartPolicyRules[{index}]", rule)
 
@@ -67,4 +67,8 @@ def _validate_rule(path: str, rule: Object) -> Iterator[FieldError]:
     if codes.get("operator", "") not in _OPERATORS:
         yield unsupported(f"{path}.exitCodes.operator", codes.get("operator", ""), _OPERATORS)
     if len(codes.get("values") or ()) > _MOST_VALUES:
-        yield too_many(f"{path}.exitCodes.values", len(codes["values"]), _MOST_VALUES)
+        yield _excess(f"{path}.exitCodes.values", len(codes["values"]), _MOST_VALUES)
+
+
+def _excess(path: str, count: int, most: int) -> FieldError:
+    return too_many(path, count, most) if applies("restart-rules-counted") else too_long(path, most)
