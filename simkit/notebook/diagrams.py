@@ -19,6 +19,8 @@ LETTER: Final = 7.2
 ROW: Final = 34
 BOX: Final = 30
 MARGIN: Final = 14
+GAP: Final = 6
+"""The least room between the boxes of two parties."""
 LINE: Final = 15
 """Height of a line of a message that has several."""
 LETTERS: Final = 40
@@ -66,16 +68,44 @@ def sequence_diagram(messages: Sequence[tuple[str, str, str]]) -> Diagram:
     """
     parties = list(dict.fromkeys(name for sender, receiver, _ in messages for name in (sender, receiver)))
     lines = [wrap(text, LETTERS) or [""] for _, _, text in messages]
-    longest = max((len(line) for each in lines for line in each), default=0)
-    step = max(150.0, longest * LETTER + 30, *((len(name) * LETTER + 40) for name in parties))
-    place = {name: MARGIN + step / 2 + number * step for number, name in enumerate(parties)}
+    place, right = _places(parties, messages, lines)
     rows = list(accumulate(ROW + LINE * (len(each) - 1) for each in lines))
     height = BOX + (rows[-1] if rows else 0) + ROW + MARGIN
     parts = [*_life_lines(place, height)]
     for (sender, receiver, _), text, row in zip(messages, lines, rows):
-        parts += _message(place[sender], place[receiver], BOX + MARGIN + row, text, step)
+        parts += _message(place[sender], _neighbour(place, sender, receiver), place[receiver], BOX + MARGIN + row, text)
     told = "\n".join(f"{sender} -> {receiver}: {text}" for sender, receiver, text in messages)
-    return Diagram(_svg(step * len(parties) + 2 * MARGIN, height, parts, told), told)
+    return Diagram(_svg(right + MARGIN, height, parts, told), told)
+
+
+def _places(
+    parties: Sequence[str], messages: Sequence[tuple[str, str, str]], lines: Sequence[Sequence[str]]
+) -> tuple[dict[str, float], float]:
+    """The middle of each party, as near to the one before as names and messages allow, and the right end of the last.
+
+    A message stands beside its sender, a note on both sides of it.
+    """
+    order = {name: number for number, name in enumerate(parties)}
+    before = [len(name) * LETTER / 2 + MARGIN for name in parties]
+    after, gaps = list(before), [0.0] * len(parties)
+    for (sender, receiver, _), text in zip(messages, lines):
+        width, number = max(map(len, text)) * LETTER + 16, order[sender]
+        if sender == receiver:
+            before[number] = after[number] = max(before[number], width / 2)
+        else:
+            gap = number if order[receiver] > number else number - 1
+            gaps[gap] = max(gaps[gap], width)
+    place, middle = {}, float(MARGIN)
+    for name, number in order.items():
+        middle += max(gaps[number - 1], after[number - 1] + before[number] + GAP) if number else before[0]
+        place[name] = middle
+    return place, middle + (after[-1] if after else 0)
+
+
+def _neighbour(place: dict[str, float], sender: str, receiver: str) -> float:
+    """The middle of the party beside the sender, towards the receiver."""
+    middles, at = list(place.values()), list(place).index(sender)
+    return middles[at + (place[receiver] > place[sender]) - (place[receiver] < place[sender])]
 
 
 def chain_diagram(steps: Sequence[tuple[str, str]]) -> Diagram:
@@ -116,8 +146,8 @@ def _life_lines(place: dict[str, float], height: float) -> Iterator[str]:
         yield _box(middle - width / 2, MARGIN, width, name)
 
 
-def _message(start: float, end: float, y: float, lines: Sequence[str], step: float) -> Iterator[str]:
-    """An arrow with its lines above it, or a note for a message to oneself."""
+def _message(start: float, beside: float, end: float, y: float, lines: Sequence[str]) -> Iterator[str]:
+    """An arrow with its lines above it, between the sender and its neighbour; a note for a message to oneself."""
     above = LINE * (len(lines) - 1)
     if start == end:
         width = max(max(map(len, lines)) * LETTER + 12, 20)
@@ -125,7 +155,7 @@ def _message(start: float, end: float, y: float, lines: Sequence[str], step: flo
         middle, last = start, y
     else:
         yield _arrow(start, y, end, y)
-        middle = start + (1 if end > start else -1) * min(abs(end - start), step) / 2
+        middle = (start + beside) / 2
         last = y - 6
     for number, line in enumerate(reversed(lines)):
         yield _words(middle, last - LINE * number, line, "middle", size=12)

@@ -107,4 +107,6 @@ def _form_of(outcome: object) -> str:
         return "write True or False, without quotes"
     if isinstance(outcome, int):
         return "write a number, without quotes"
-    return 'write a word in quotes, such as "..."' if isinstance(outcome, str) else f"write a {type(outcome).__name__}"
+    return (
+        "write one of the task's words, in quotes" if isinstance(outcome, str) else f"write a {type(outcome).__name__}"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -136,12 +137,24 @@ def test_diagrams_escape_what_they_show() -> None:
     assert chain_diagram([("a", ""), ("b", "last")])._repr_svg_().count("<rect") == 3
 
 
+def test_parties_stand_as_near_as_names_and_messages_allow() -> None:
+    """A drawing with six parties can be read on a narrow page: one long name or message does not move all apart."""
+    names = ["ann", "API server", "deployment controller", "scheduler", "kubelet", "pod"]
+    drawn = sequence_diagram(
+        [(names[0], names[1], "a message of thirty-one letters"), *((names[1], each, "ADDED") for each in names[2:])]
+    )
+    middles = [float(each) for each in re.findall(r'<line x1="([0-9.]+)" y1="44"', drawn.svg)]
+    gaps = [after - before for before, after in pairwise(middles)]
+    assert gaps[0] == max(gaps), "beside the long message"
+    assert gaps[-1] < gaps[1] / 1.5, "short names stand near"
+
+
 def test_a_long_message_has_several_lines_and_a_drawing_fits_its_page() -> None:
     """Nothing is wider than a page: long texts are wrapped, and the drawing shrinks with its page."""
     text = "Apply failed with 2 conflicts: " + "conflicts with somebody " * 6
     long, short = (sequence_diagram([("ann", "server", each), ("server", "server", each)]) for each in (text, "short"))
     widths = [float(re.search(r'width="([0-9.]+)"', each.svg)[1]) for each in (long, short)]  # type: ignore[index]
-    assert widths[0] < 3 * widths[1]
+    assert widths[1] < widths[0] < 700
     assert "somebody" in long.svg
     assert text in str(long)
     assert "max-width:100%;height:auto" in long._repr_html_()

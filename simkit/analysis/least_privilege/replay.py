@@ -76,9 +76,11 @@ class Replay(Evidence):
 
     def lines(self) -> Iterator[str]:
         """The answer, line by line."""
-        verdict = "nothing in use is lost" if not self.broken else f"{len(self.broken)} requests in use are lost"
+        verdict = (
+            "nothing in use is lost" if not self.broken else f"requests in use that are lost: {len(self.broken):,}"
+        )
         yield f"{self.asked:,} different requests of the log asked again: {verdict}"
-        yield f"{len(self.opened)} refused requests are allowed now"
+        yield f"refused requests that are allowed now: {len(self.opened):,}"
         yield f"{self.taken} of {self.taken + len(self.left)} sampled permissions are gone"
         yield from (f"lost: {_subject(identity)} {action}" for identity, action in self.broken[:10])
 

@@ -15,6 +15,7 @@ from simkit.analysis.least_privilege.recorded_access import AccessRequest, Actio
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE, table
+from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, GROUP, ROLE_BINDINGS, Grant, Subject, key_of
 from simkit.logic.rbac.question import Question
@@ -54,8 +55,8 @@ class Usage(Result):
 
     def __str__(self) -> str:
         return (
-            f"{sum(self.allowed.values()):,} allowed requests ({len(self.allowed):,} different), "
-            f"{sum(self.denied.values()):,} denied ones, by the access of {len(self.by_subject)} subjects"
+            f"{counted(sum(self.allowed.values()), 'allowed request')} ({len(self.allowed):,} different), "
+            f"{sum(self.denied.values()):,} denied, by the access of {counted(len(self.by_subject), 'subject')}"
         )
 
     __repr__ = __str__

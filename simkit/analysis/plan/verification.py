@@ -16,7 +16,7 @@ from simkit.analysis.least_privilege.replay import apply, may
 from simkit.analysis.plan.candidates import Use
 from simkit.analysis.plan.recorded_writes import makes_pods, passes, written
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import html_lines, text_lines
+from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.analysis.result import Evidence
 from simkit.snapshot.protocol import Sandbox
 
@@ -75,9 +75,10 @@ class PlanVerified(Evidence):
         """The answer, line by line."""
         yield "the plan holds" if self else "the plan does not hold"
         for one in self.steps:
-            refused = f"{len(one.refused)} closed paths were executed again and refused"
-            yield f"{one.step.number}. {one.remaining:,} paths, {one.findings:,} findings; {refused}" + (
-                "" if one.holds else f"; promised were {one.step.remaining:,} paths"
+            refused = f"{counted(len(one.refused), 'closed path')} executed again and refused"
+            left = f"{counted(one.remaining, 'path')}, {counted(one.findings, 'finding')}"
+            yield f"{one.step.number}. {left}; {refused}" + (
+                "" if one.holds else f"; promised: {counted(one.step.remaining, 'path')}"
             )
 
     def __str__(self) -> str:

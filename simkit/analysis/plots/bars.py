@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from simkit.analysis.plots.style import BLUE, INK, SEVERITY_COLOURS, SKY, figure, shortened, title
+from simkit.analysis.rendering import counted
 
 
 def findings_by_severity(findings: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -30,7 +31,7 @@ def findings_by_severity(findings: pd.DataFrame, *, ax: Axes | None = None) -> A
         axes.text(total, place, f" {total}", va="center", fontsize=8, color=INK)
     axes.set_xlabel("findings", fontsize=9)
     axes.margins(y=0.01)
-    title(axes, f"{len(findings)} findings by check and severity")
+    title(axes, f"{counted(len(findings), 'finding')} by check and severity")
     if levels:
         axes.legend(fontsize=8, frameon=False, loc="lower right")
     return axes
@@ -57,6 +58,6 @@ def subjects_by_reach(reach: pd.DataFrame, *, top: int = 25, ax: Axes | None = N
     axes.set_yticks(places, labels)
     axes.set_xlabel("sensitive permissions held", fontsize=9)
     axes.margins(y=0.01)
-    title(axes, f"The {len(shown)} subjects with the longest reach")
+    title(axes, f"The {counted(len(shown), 'subject')} with the longest reach")
     axes.legend(fontsize=8, frameon=False, loc="lower right")
     return axes

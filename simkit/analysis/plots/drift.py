@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from simkit.analysis.plots.style import BLUE, INK, VERMILION, figure, shortened, title
+from simkit.analysis.rendering import counted
 
 LABEL_ROOM: Final = 1.12
 """The ratio of the axis to the longest bar, which leaves room for the numbers beside the bars."""
@@ -46,9 +47,9 @@ def access_drift(changes: pd.DataFrame, *, top: int = 30, ax: Axes | None = None
     axes.xaxis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
     axes.set_xlabel("permissions", fontsize=9)
     axes.margins(y=0.01)
-    title(axes, f"{len(counts)} subjects whose access changed" if len(counts) else "Nobody's access changed")
+    title(axes, f"{counted(len(counts), 'subject')} whose access changed" if len(counts) else "Nobody's access changed")
     if len(counts):
-        axes.legend(fontsize=8, frameon=False, loc="lower right")
+        axes.legend(fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0)
     return axes
 
 

@@ -11,6 +11,7 @@ from matplotlib.patches import FancyBboxPatch, Patch
 
 from simkit.analysis.plots.path_tree import ROOT, START, Branch, path_trees
 from simkit.analysis.plots.style import BLUE, GREEN, GREY, INK, ORANGE, SKY, VERMILION, figure, shortened, title
+from simkit.analysis.rendering import counted
 
 if TYPE_CHECKING:
     from simkit.analysis.escalation.find.path import Path
@@ -75,10 +76,10 @@ def paths_figure(paths: Iterable[Path], *, rows: int = ROWS, ax: Axes | None = N
 def _heading(every: Sequence[Path], drawn: int) -> str:
     if len(every) == 1:
         return "An escalation path"
-    subjects = len({path.subject for path in every})
+    subjects = counted(len({path.subject for path in every}), "subject")
     if drawn < len(every):
-        return f"{drawn:,} of {len(every):,} escalation paths of {subjects:,} subjects: the ways that most can take"
-    return f"{len(every):,} escalation paths of {subjects:,} subjects" if every else "0 escalation paths"
+        return f"{drawn:,} of {len(every):,} escalation paths of {subjects}: the ways that most can take"
+    return f"{len(every):,} escalation paths of {subjects}" if every else "0 escalation paths"
 
 
 def _cut_to(trees: Sequence[Branch], rows: int) -> tuple[list[Branch], int]:

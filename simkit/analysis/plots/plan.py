@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from simkit.analysis.plots.style import BLUE, GREEN, INK, VERMILION, figure, shortened, title
+from simkit.analysis.rendering import counted
 
 NAMED: Final = 12
 """Changes whose words stand under the curve."""
@@ -51,6 +52,6 @@ def plan_curve(steps: pd.DataFrame, *, before: tuple[int, int, int], knee: int =
     )
     below.set(fontsize=8.5, color=INK, va="top")
     axes.set_ylabel("left", fontsize=9)
-    title(axes, f"What remains after each of {len(steps):,} changes")
+    title(axes, f"What remains after {counted(len(steps), 'change')}")
     axes.legend(fontsize=8, frameon=False, loc="upper right")
     return axes

@@ -53,10 +53,10 @@ class Verified(Evidence):
     def lines(self) -> Iterator[str]:
         """The answer, line by line."""
         yield "the cut holds" if self else "the cut does not hold"
-        yield f"{len(self.open_paths)} paths are open"
-        again = f"{len(self.refused)} closed paths were executed again and did not go through"
-        yield f"{again}, {len(self.still_proven)} did"
-        yield f"{len(self.lost)} of {self.asked:,} requests in use are lost"
+        yield f"paths that are open: {len(self.open_paths):,}"
+        refused, through = len(self.refused), len(self.still_proven)
+        yield f"closed paths that were executed again: {refused:,} did not go through, {through:,} did"
+        yield f"requests in use that are lost: {len(self.lost):,} of {self.asked:,}"
 
     def __str__(self) -> str:
         return text_lines(self.lines())
