@@ -58,6 +58,30 @@ def test_scripts_without_a_trap_end_at_once() -> None:
     assert not _exists(cluster)
 
 
+@pytest.mark.parametrize("script", [_LOOP, "sleep 100", "kill $$; sleep 5; sleep 100"])
+def test_the_first_process_ignores_signals_without_a_trap(script: str) -> None:
+    """Where it is said to be as in a real container: the pod stays until the grace period is over, and ``kill`` does nothing."""
+    settings = {"simkit/ends-at-term": "false"}
+    cluster = _running(script, annotations=settings, terminationGracePeriodSeconds=7)
+    execute(cluster, "p", "kill", "1")
+    execute(cluster, "p", "kill", "-INT", "1")
+    cluster.settle()
+    assert "running" in container(cluster, "p")["state"]
+    _delete(cluster)
+    cluster.advance(6)
+    assert _exists(cluster)
+    cluster.advance(1)
+    assert not _exists(cluster)
+
+
+def test_the_first_process_heeds_its_traps() -> None:
+    """A trap is run as ever."""
+    settings = {"simkit/ends-at-term": "false"}
+    cluster = _running(f"trap 'exit 0' TERM; {_LOOP}", annotations=settings)
+    _delete(cluster)
+    assert not _exists(cluster)
+
+
 def test_a_command_in_the_foreground_comes_to_its_end_first() -> None:
     """The trap is run when the command is over, as in every shell."""
     cluster = _running("trap 'exit 0' TERM; sleep 10; sleep 100")

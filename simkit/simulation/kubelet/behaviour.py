@@ -9,6 +9,7 @@
 | ``simkit/live`` | ``false``: the liveness probe fails |
 | ``simkit/pull-error`` | why the image cannot be pulled: a text, or ``not-found``, ``denied``, ``no-such-host`` |
 | ``simkit/stop-after`` | time that containers take to stop |
+| ``simkit/ends-at-term`` | ``false``: scripts heed signals only by a trap, as the first process of a container does |
 | ``simkit/cpu``, ``simkit/memory`` | the usage that is measured |
 | ``simkit/storage``, ``simkit/inodes``, ``simkit/pids`` | the disk, inodes and process numbers that containers use |
 | ``simkit/cpu-load`` | CPU that the ready pods of a controller use together |
@@ -149,16 +150,17 @@ class Behaviours:
         shell. Other programs end well after a second in pods of jobs, and run on in all others.
         """
         pod, image = container.pod, str(container.spec.get("image", ""))
+        first = self.setting(pod, container.spec, "ends-at-term") == "false"
         for each in self.given:
             if each.program is not None and each.concerns(pod, image):
-                return script_program(each.program) if isinstance(each.program, str) else each.program
+                return script_program(each.program, protected=first) if isinstance(each.program, str) else each.program
         script = self.setting(pod, container.spec, "script")
         if script:
-            return script_program(script)
+            return script_program(script, protected=first)
         command = [*(container.spec.get("command") or ()), *(container.spec.get("args") or ())]
         if container.spec.get("command") or is_shell_image(image):
             try:
-                return script_program(command)
+                return script_program(command, protected=first)
             except UnknownCommand:
                 pass
         owners = metadata(pod).get("ownerReferences") or ()

@@ -23,10 +23,11 @@ class UnknownCommand(Exception):
     """A command that the built-in shell does not have."""
 
 
-def script_program(command: str | Sequence[str], *, alone: bool = False) -> Program:
+def script_program(command: str | Sequence[str], *, alone: bool = False, protected: bool = False) -> Program:
     """The program that runs a script, or a command with its arguments. Raises UnknownCommand.
 
     ``alone`` says that only the command itself has to be known: a script then fails at what it does not know.
+    ``protected`` says that signals without a trap are ignored.
     """
     if not isinstance(command, str):
         check_known(command[:1] if alone else command)
@@ -34,7 +35,7 @@ def script_program(command: str | Sequence[str], *, alone: bool = False) -> Prog
     def program(container: Container) -> Generator[Step, Any, Any]:
         machine = Machine(container.files, dict(container.environment), _hostname(container), network=container.network)
         machine.pid = machine.shared.last_pid = container.pid
-        machine.shared.signal_first = container.signal
+        machine.shared.signal_first, machine.shared.protected = container.signal, protected
         run = run_script(machine, command) if isinstance(command, str) else run_command(machine, command)
         machine.shared.now = container.started
         return _steps(machine, session(machine, run))
@@ -115,8 +116,9 @@ def _heeding(machine: Machine, step: Step) -> Generator[Step, Any, tuple[bool, A
     try:
         return False, (yield step)
     except Signalled as signal:
-        if signal.name not in machine.signals.traps:
+        if signal.name in machine.signals.traps:
+            machine.signals.send(signal.name)
+        elif not machine.shared.protected:
             raise
-        machine.signals.send(signal.name)
         machine.shared.now = yield Now()
         return True, None

@@ -135,7 +135,7 @@ def _sent(machine: Machine, target: str, name: str) -> bool:
     if target != str(machine.pid):
         first = machine.shared.signal_first if target == "1" else None
         return first is not None and first(name)
-    if name != EXIT:
+    if name != EXIT and (name in machine.signals.traps or not (machine.shared.protected and target == "1")):
         machine.signals.send(name)
     return True
 
