@@ -92,7 +92,12 @@ class Catalogue:
 
     def preferred(self, resource: GroupResource) -> Resource | None:
         """The resource in the first version of its group that serves it, or None."""
-        return self._preferred.get(resource)
+        served = self._served.get(resource)
+        if served is None:
+            return None
+        if len(served) == 1:
+            return next(iter(served.values()))
+        return served[self._versions(set(served), dict(self._order).get(resource.group, ()))[0]]
 
     def kind(self, gvk: GroupVersionKind) -> Resource | None:
         """The resource whose objects have this kind, or None (also for kinds of subresources only)."""
@@ -210,10 +215,11 @@ class Catalogue:
         return (*ordered, *sorted(served.difference(known), key=version_rank))
 
     @cached_property
-    def _preferred(self) -> Mapping[GroupResource, Resource]:
-        found: dict[GroupResource, Resource] = {}
-        for resource in self.resources():
-            found.setdefault(resource.group_resource, resource)
+    def _served(self) -> Mapping[GroupResource, Mapping[str, Resource]]:
+        """The resources by version."""
+        found: dict[GroupResource, dict[str, Resource]] = {}
+        for resource in self._resources.values():
+            found.setdefault(resource.group_resource, {})[resource.version] = resource
         return found
 
     @cached_property

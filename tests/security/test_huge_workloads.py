@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -16,6 +16,7 @@ from simkit.engine.controllers import daemon_set
 from simkit.engine.controllers.pod_control import MOST_AT_ONCE
 from simkit.engine.controllers.slice_reconciler import Group, SliceReconciler
 from simkit.engine.seams import ABSENT
+from simkit.logic.policy import binding, policy
 from simkit.logic.workloads.indexes import Indexes, parse, write
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
@@ -176,6 +177,40 @@ def test_flow_schemas_cost_their_number() -> None:
             assert (dangling["type"], dangling["status"]) == ("Dangling", wanted)
 
     assert growth_of_fresh(write, lambda count: count, 60) < LINEAR
+
+
+def test_policies_cost_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A written policy or binding is read by itself; 1,600 of them were put together anew for each."""
+    compiled, together = list[str](), list[int]()
+    made = _cluster()
+    group = "admissionregistration.k8s.io/v1"
+    read, bind = policy.Policy.__init__, binding.bind_policies
+
+    def reads(self: policy.Policy, given: Object) -> None:
+        compiled.append(name_of(given))
+        read(self, given)
+
+    def binds(policies: Iterable[Any], bindings: Iterable[Any]) -> Any:
+        together.append(1)
+        return bind(policies, bindings)
+
+    monkeypatch.setattr(policy.Policy, "__init__", reads)
+    monkeypatch.setattr(binding, "bind_policies", binds)
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}]
+    for number in range(20):
+        refuse = {"validations": [{"expression": f"object.metadata.name != 'm{number}'"}]}
+        spec = {"matchConstraints": {"resourceRules": rules}, **refuse}
+        made.create(obj(group, "ValidatingAdmissionPolicy", f"p{number}", spec=spec))
+        bound = {"policyName": f"p{number}", "validationActions": ["Deny"]}
+        made.create(obj(group, "ValidatingAdmissionPolicyBinding", f"p{number}", spec=bound))
+    assert not together
+    for name in ("a", "b", "m7"):
+        with suppress(simkit.StatusError):
+            made.create(obj("v1", "ConfigMap", name))
+    assert "m7" not in names(made, "configmaps")
+    assert (len(together), sorted(compiled)) == (1, sorted(f"p{number}" for number in range(20)))
+    made.delete("validatingadmissionpolicybinding", "p7")
+    made.create(obj("v1", "ConfigMap", "m7"))
 
 
 def _cluster() -> simkit.Cluster:

@@ -48,7 +48,7 @@ class MutatingAdmissionPolicy:
     def mutate(self, review: Review) -> Object:
         """The object after all policies. Raises 403 where one fails that has failurePolicy Fail."""
         given = review.object or {}
-        if not self._index.bound_policies() or review.resource in EXEMPT:
+        if not self._index.any() or review.resource in EXEMPT:
             return given
         attributes = attributes_of(review, self._reader.catalogue)
         kind = (attributes.operation, attributes.resource, attributes.subresource)

@@ -5,16 +5,18 @@ Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_source.go,
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from simkit.engine.admission.candidate_cache import CandidateCache
-from simkit.engine.seams import ListWatcher
-from simkit.engine.storage.derived import DerivedValue
+from simkit.engine.seams import Change, ListWatcher
 from simkit.logic.policy.attributes import ClusterReader
 from simkit.meta.domain import ADMISSION_GROUP, AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
-from simkit.meta.names import GroupResource, GroupVersionResource
-from simkit.meta.objects import Object, name_of
+from simkit.meta.names import GroupResource, GroupVersionResource, Key
+from simkit.meta.objects import Object
 
 if TYPE_CHECKING:
     from simkit.logic.policy.binding import Binding, BoundPolicy
@@ -46,11 +48,29 @@ Compiled = TypeVar("Compiled", bound="PolicyDefinition")
 
 
 class _View(Generic[Compiled]):
-    """The policies at one revision, by the kinds of writes that they could match."""
+    """The policies and the bindings at one revision. It never changes.
 
-    def __init__(self, bound_policies: Sequence[BoundPolicy[Compiled]]) -> None:
-        self.bound_policies = bound_policies
+    Parameters
+    ----------
+    policies, bindings
+        By name.
+    changes
+        How many changes of the store it has taken in.
+    """
+
+    def __init__(self, policies: Mapping[str, Compiled], bindings: Mapping[str, Binding], changes: int) -> None:
+        self.policies, self.bindings, self.changes = policies, bindings, changes
+        self.any = bool(policies and bindings)
         self._candidates: CandidateCache[BoundPolicy[Compiled]] = CandidateCache()
+
+    @cached_property
+    def bound_policies(self) -> Sequence[BoundPolicy[Compiled]]:
+        """The policies with bindings, by name: put together when a write is looked at that they could match."""
+        if not self.any:
+            return ()
+        from simkit.logic.policy.binding import bind_policies
+
+        return bind_policies(self.policies.values(), self.bindings.values())
 
     def candidates(self, reader: ClusterReader, kind: _Kind) -> Sequence[BoundPolicy[Compiled]]:
         def find() -> Sequence[BoundPolicy[Compiled]]:
@@ -94,59 +114,80 @@ class PolicyIndex(Generic[Compiled]):
     store
         The index hears of every change to it.
     known
-        Compiled policies by name, taken over where they still say the same.
-    view
         The policies as of now, where they are known.
+
+    Notes
+    -----
+    A change has the changed policy compiled, or the changed binding read, and costs a copy of references to the others.
     """
 
     def __init__(
-        self,
-        source: PolicySource[Compiled],
-        store: ListWatcher,
-        known: Mapping[str, Compiled] | None = None,
-        view: _View[Compiled] | None = None,
+        self, source: PolicySource[Compiled], store: ListWatcher, known: _View[Compiled] | None = None
     ) -> None:
-        self._source, self._store = source, store
-        self._known: Mapping[str, Compiled] = dict(known or {})
-        self._bound: Mapping[str, Binding] = {}
-        self._view = DerivedValue(store, (source.policies, source.bindings), lambda: _View(self._read()), view)
+        self._source, self._store, self._lock = source, store, Lock()
+        self._changes, self._changed = 0, deque[Key]()
+        """Changes that were heard of, and the objects that they concern and that are still to be read."""
+        self._view: _View[Compiled] = _View({}, {}, 0)
+        store.listen(self._follow, (source.policies, source.bindings))
+        if known is not None:
+            self._view = _View(known.policies, known.bindings, 0)
+        else:
+            self._changed.extend(entry.key for kind in (source.policies, source.bindings) for entry in store.scan(kind))
+            self._changes += len(self._changed)
+
+    def _follow(self, changes: Sequence[Change]) -> None:
+        self._changed.extend(change.entry.key for change in changes)
+        self._changes += len(changes)
 
     def fork(self, store: ListWatcher) -> PolicyIndex[Compiled]:
         """The same index over a fork of the store: nothing is compiled again."""
-        view = self._view.at(store.revision)
-        return PolicyIndex(self._source, store, self._known, view)
+        view = self._now()
+        return PolicyIndex(self._source, store, view if self._store.revision == store.revision else None)
+
+    def any(self) -> bool:
+        """True if there are policies and bindings."""
+        return self._now().any
 
     def bound_policies(self) -> Sequence[BoundPolicy[Compiled]]:
         """All policies that have bindings, by name."""
-        return self._view.now().bound_policies
+        return self._now().bound_policies
 
-    def _read(self) -> Sequence[BoundPolicy[Compiled]]:
-        entries = list(self._store.scan(self._source.policies))
-        if not entries:  # the language of expressions is only loaded where there are any
-            self._known = {}
-            return ()
-        from simkit.logic.policy.binding import Binding, bind_policies
+    def _now(self) -> _View[Compiled]:
+        if self._view.changes != self._changes:
+            with self._lock:
+                self._take_in()
+        return self._view
 
-        compiled = self._source.read()
-        known: dict[str, Compiled] = {}
-        for entry in entries:
-            name, found = name_of(entry.object), self._known.get(name_of(entry.object))
-            spec, before = entry.object.get("spec"), None if found is None else found.object.get("spec")
-            same = found is not None and (spec is before or spec == before)
-            known[name] = found if found is not None and same else compiled(entry.object)
-        self._known = known
-        bound: dict[str, Binding] = {}
-        for entry in self._store.scan(self._source.bindings):
-            binding = self._bound.get(entry.key.name)
-            bound[entry.key.name] = (
-                binding if binding is not None and binding.object is entry.object else Binding(entry.object)
-            )
-        self._bound = bound
-        return bind_policies(known.values(), bound.values())
+    def _take_in(self) -> None:
+        changes, keys = self._changes, set[Key]()
+        while self._changed:
+            keys.add(self._changed.popleft())
+        policies, bindings = dict(self._view.policies), dict(self._view.bindings)
+        for key in keys:
+            entry = self._store.get(key)
+            known = policies if key.resource == self._source.policies else bindings
+            if entry is None:
+                known.pop(key.name, None)
+            elif key.resource == self._source.policies:
+                policies[key.name] = self._compiled(policies.get(key.name), entry.object)
+            else:
+                bindings[key.name] = self._binding(entry.object)
+        self._view = _View(policies, bindings, changes)
+
+    def _compiled(self, before: Compiled | None, obj: Object) -> Compiled:
+        """A policy, compiled again where it no longer says the same."""
+        if before is not None and obj.get("spec") == before.object.get("spec"):
+            return before
+        return self._source.read()(obj)
+
+    def _binding(self, obj: Object) -> Binding:
+        from simkit.logic.policy.binding import Binding
+
+        return Binding(obj)
 
     def concerned(
         self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
     ) -> Sequence[BoundPolicy[Compiled]]:
         """The policies that could match such a write for some object and name."""
-        view = self._view.now()
-        return view.candidates(reader, (operation, resource, subresource)) if view.bound_policies else ()
+        view = self._now()
+        return view.candidates(reader, (operation, resource, subresource)) if view.any else ()

@@ -37,7 +37,7 @@ class ValidatingAdmissionPolicy:
 
     def validate(self, review: Review) -> None:
         """Raises the denial of the first policy: 422, 403 or 413 by its reason."""
-        if not self._index.bound_policies() or review.resource in EXEMPT:
+        if not self._index.any() or review.resource in EXEMPT:
             return
         attributes = attributes_of(review, self._reader.catalogue)
         kind = (attributes.operation, attributes.resource, attributes.subresource)
