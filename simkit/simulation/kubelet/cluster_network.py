@@ -22,7 +22,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.kubelet.requests import listed, read
 from simkit.simulation.shell.files import FileError, Files
-from simkit.simulation.shell.network import CLUSTER_DOMAIN, SERVICE_DOMAIN, Refused, Unreachable
+from simkit.simulation.shell.network import CLUSTER_DOMAIN, SERVICE_DOMAIN, Refused, Socket, Unreachable
 
 _SERVICE_NAME: Final = label("service-name")
 _FEW_DOTS: Final = 5
@@ -49,6 +49,7 @@ class ClusterNetwork:
         self, perform: Perform, pod: Object, files: Files, listener: Callable[[Object, int], PortHandler]
     ) -> None:
         self._perform, self._pod, self._files, self._listener = perform, pod, files, listener
+        self.sockets: dict[int, Socket] = {}
 
     def addresses(self, name: str) -> tuple[str, Sequence[str]]:
         """The full form of a name, and its addresses; none for a name that nobody knows."""

@@ -99,6 +99,7 @@ class Kubelets:
         self.runtime = ContainerRuntime(
             clock, perform, behaviours, resizes=version >= (1, 33), tells_cause=version >= (1, 32)
         )
+        self.runtime.processes.woken = self.look_at
         self._due = DueTimes()
         self._failed = WorkQueue[Key]("simulated-kubelets", clock)
         """Pods that could not be looked at, with the times of the next tries."""

@@ -1,7 +1,8 @@
 """The default listeners on ports of a pod.
 
-Web servers that everybody knows serve the files of their container. Else a request of HTTP/1 is answered with 200 and a
-text that names the pod, the port and the request line; any other bytes come back as they are.
+A command of a script that listens (``nc -l``) answers. Web servers that everybody knows serve the files of their
+container. Else a request of HTTP/1 is answered with 200 and a text that names the pod, the port and the request line;
+any other bytes come back as they are.
 
 A pod that names ports, in its specification or in the command of a program that the built-in shell does not have,
 listens on those alone. One that names none listens on all.
@@ -23,6 +24,7 @@ from simkit.simulation.kubelet.images import WEB_SERVERS, image_name
 from simkit.simulation.kubelet.processes import Processes
 from simkit.simulation.kubelet.shell import UnknownCommand, check_known
 from simkit.simulation.shell.files import FileError, Files
+from simkit.simulation.shell.network import Refused
 
 _REQUEST: Final = re.compile(rb"([A-Z]{3,7}) (\S{1,8192}) HTTP/1\.[01]\r\n")
 _NUMBER: Final = re.compile(r"(?:^|.*[:=])(\d{2,5})")
@@ -78,6 +80,12 @@ def listener(pod: Object, port: int, behaviours: Behaviours, processes: Processe
     told = behaviours.port(pod, port)
     if told is not None:
         return told
+    try:
+        connection = processes.connection(pod, port)
+    except Refused:
+        raise refused(pod, port) from None
+    if connection is not None:
+        return connection
     named = named_ports(pod)
     if named and port not in named:
         raise refused(pod, port)

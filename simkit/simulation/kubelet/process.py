@@ -12,8 +12,8 @@ from weakref import WeakSet
 from simkit.meta.objects import Object
 from simkit.simulation.shell.files import Files
 from simkit.simulation.shell.interruption import CODE, Interrupted
-from simkit.simulation.shell.network import Network, NoNetwork
-from simkit.simulation.shell.signals import Signalled
+from simkit.simulation.shell.network import Network, NoNetwork, Socket
+from simkit.simulation.shell.signals import ARRIVAL, Signalled
 
 STDOUT, STDERR = "stdout", "stderr"
 _MOST_STEPS: Final = 10_000
@@ -136,6 +136,9 @@ class Process:
         self.gave_in = False
         """True if a signal has ended it that it did not expect."""
         self._listeners: list[Callable[[], None]] = []
+        self.sockets: Mapping[int, Socket] = {}
+        """The ports on which its commands listen."""
+        self._visited = False
 
     @property
     def next_time(self) -> float | None:
@@ -199,6 +202,10 @@ class Process:
             if self.ended is None:
                 self._throw(Signalled(name), now)
 
+    def visit(self) -> None:
+        """Have it look at its sockets when it goes on; it does not run meanwhile. May be called from any thread."""
+        self._visited = True
+
     def _throw(self, problem: Interrupted | Signalled, now: float) -> None:
         """Have it go on now with something that has happened."""
         self._now, self._wish, self._deadline, self._answer = min(self._now, now), None, None, None
@@ -222,6 +229,10 @@ class Process:
     def _advance(self, now: float, until: float | None) -> None:
         steps, before = 0, self.dropped + len(self.printed)
         printed = self._kept
+        if self._visited and self.ended is None:
+            self._visited = False
+            self._now, self._wish, self._deadline, self._answer = min(self._now, now), None, None, None
+            self._go_on(lambda: self._steps.throw(Signalled(ARRIVAL)))
         if self._wish is not None:
             over = self._blocked and self._deadline is not None and self._deadline <= now
             self._now = max(self._now, self._deadline if over and self._deadline is not None else now)

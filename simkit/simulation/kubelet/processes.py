@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from simkit.engine.controllers.lister import uid_of
-from simkit.meta.objects import Object
+from simkit.engine.controllers.resources import PODS
+from simkit.engine.seams import PortHandler
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.process import KILLED, Container, Process, completes, forever
 from simkit.simulation.kubelet.volumes import Volumes
 from simkit.simulation.shell.files import Files
-from simkit.simulation.shell.network import Network, NoNetwork
+from simkit.simulation.shell.network import Connection, Network, NoNetwork, Refused
 
 _NO_FILES, _NO_NETWORK = Files(), NoNetwork()
 
@@ -23,6 +26,8 @@ class Processes:
         self._behaviours, self._volumes, self._network = behaviours, volumes, network
         self._by_pod: dict[str, dict[tuple[str, int], Process]] = {}
         self._files: dict[tuple[str, str], Files] = {}
+        self.woken: Callable[[Key], None] = lambda _: None
+        """Called with a pod whose program has something to do, from any thread."""
 
     def of(
         self,
@@ -45,6 +50,7 @@ class Processes:
                 given = self.container(pod, container, started, environment(), restarts)
             steps = program(given)
             found = own[name, restarts] = Process(steps, started, takes_input=bool(container.get("stdin")))
+            found.sockets = given.network.sockets
             for key in [key for key in own if key[0] == name and key[1] < restarts - 1]:
                 del own[key]
         return found
@@ -64,6 +70,25 @@ class Processes:
     def known(self, uid: str, container: str, restarts: int) -> Process | None:
         """The process of a container, None where none was started here."""
         return self._by_pod.get(uid, {}).get((container, restarts))
+
+    def connection(self, pod: Object, port: int) -> PortHandler | None:
+        """A connection to a command that listens on a port, None where none does. Raises Refused where it is busy."""
+        for process in self._by_pod.get(uid_of(pod), {}).values():
+            socket = process.sockets.get(port) if process.ended is None else None
+            if socket is not None:
+                if socket.over:
+                    raise Refused(port)
+                return self._visiting(pod, process, socket.accept())
+        return None
+
+    def _visiting(self, pod: Object, process: Process, connection: Connection) -> PortHandler:
+        def answer(data: bytes) -> bytes:
+            found = connection(data)
+            process.visit()
+            self.woken(Key(PODS, namespace_of(pod), name_of(pod)))
+            return found
+
+        return answer
 
     def files(self, pod: Object, container: Mapping[str, Any]) -> Files:
         """The files of a container: first those that the test gives it, and its volumes."""

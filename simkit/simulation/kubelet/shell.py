@@ -12,7 +12,7 @@ from simkit.simulation.shell.interpreter import shell_of
 from simkit.simulation.shell.interruption import Interrupted
 from simkit.simulation.shell.machine import Effect, Machine, Pause, Read, Run, Spawn, Write
 from simkit.simulation.shell.shells import run_script, session
-from simkit.simulation.shell.signals import Signalled
+from simkit.simulation.shell.signals import ARRIVAL, Signalled
 from simkit.simulation.shell.syntax import parse
 from simkit.simulation.shell.tree import ScriptError, command_names
 
@@ -118,7 +118,7 @@ def _heeding(machine: Machine, step: Step) -> Generator[Step, Any, tuple[bool, A
     except Signalled as signal:
         if signal.name in machine.signals.traps:
             machine.signals.send(signal.name)
-        elif not machine.shared.protected:
+        elif signal.name != ARRIVAL and not machine.shared.protected:
             raise
         machine.shared.now = yield Now()
         return True, None

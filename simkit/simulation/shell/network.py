@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 CLUSTER_DOMAIN: Final = "cluster.local"
@@ -21,8 +22,48 @@ class Unreachable(Exception):
     """Nobody answers at an address: a connection ends with its time limit."""
 
 
+@dataclass(slots=True)
+class Socket:
+    """A port on which a command listens, with what it sends to who connects.
+
+    Attributes
+    ----------
+    stays
+        True if it takes more than one connection.
+    arrived
+        The bytes that clients have sent, for the command to read.
+    over
+        True if it takes no more connections.
+    """
+
+    sent: bytes
+    stays: bool = False
+    arrived: list[bytes] = field(default_factory=list)
+    over: bool = False
+
+    def accept(self) -> Connection:
+        """A connection: it is answered once, and what a client sends later is dropped."""
+        first = True
+        self.over = not self.stays
+
+        def answer(data: bytes) -> bytes:
+            nonlocal first
+            if not first:
+                return b""
+            first = False
+            self.arrived.append(data)
+            return self.sent
+
+        return answer
+
+
 class Network(Protocol):
     """Names and connections. An implementation does not wait: it answers with the present state."""
+
+    @property
+    def sockets(self) -> MutableMapping[int, Socket]:
+        """The ports on which commands of the container listen."""
+        ...
 
     def addresses(self, name: str) -> tuple[str, Sequence[str]]:
         """The full form of a name, and its addresses; none for a name that nobody knows."""
@@ -39,6 +80,10 @@ class Network(Protocol):
 
 class NoNetwork:
     """The network of a container outside a cluster: it knows no names, and nobody answers."""
+
+    @property
+    def sockets(self) -> MutableMapping[int, Socket]:
+        return {}
 
     def addresses(self, name: str) -> tuple[str, Sequence[str]]:
         return name, ()

@@ -13,8 +13,8 @@ from typing import Final
 from simkit.simulation.shell.effects import error, line, options, read_all, whole
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.http_exchange import Address, Answer, address, exchange
-from simkit.simulation.shell.machine import FOREVER, STDERR, Effect, Machine, Run, Write
-from simkit.simulation.shell.network import RESOLVER, Connection, Refused, Unreachable
+from simkit.simulation.shell.machine import STDERR, Effect, Machine, Pause, Run, Write
+from simkit.simulation.shell.network import RESOLVER, Connection, Refused, Socket, Unreachable
 
 _PATIENCE: Final = 127
 """Seconds after which Linux gives up a connection."""
@@ -96,9 +96,8 @@ def _getent(machine: Machine, words: list[str]) -> Run:
 
 def _nc(machine: Machine, words: list[str]) -> Run:
     given, rest = options(words[1:], valued="wipse")
-    if "l" in given:  # the ports of a pod answer by themselves
-        yield FOREVER
-        return 0
+    if "l" in given:
+        return (yield from _listen(machine, whole(given.get("p") or "".join(rest[-1:])), stays="k" in given))
     if len(rest) < 2 or not 0 < whole(rest[1]) < 65536:
         yield error("nc", "a host and a port are needed")
         return 1
@@ -113,6 +112,26 @@ def _nc(machine: Machine, words: list[str]) -> Run:
     if "z" not in given and (sent := (yield from read_all())):
         yield Write(connection(sent))
     return 0
+
+
+def _listen(machine: Machine, port: int, *, stays: bool) -> Run:
+    """Answer who connects with the whole input, and print what it sends; the first one only unless it ``stays``."""
+    sockets = machine.network.sockets
+    if not 0 < port < 65536 or (port in sockets and not sockets[port].over):
+        yield error("nc", "bind: Address already in use" if port in sockets else "a port is needed")
+        return 1
+    sent = yield from read_all()
+    socket = sockets[port] = Socket(sent, stays)
+    try:
+        while True:
+            while not socket.arrived:
+                yield Pause()
+            yield Write(socket.arrived.pop(0))
+            if not stays:
+                return 0
+    finally:
+        if sockets.get(port) is socket:
+            del sockets[port]
 
 
 _BUSYBOX: Final[Mapping[str, str]] = {

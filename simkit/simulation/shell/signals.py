@@ -11,6 +11,8 @@ NUMBERS: Final[Mapping[str, int]] = {
 }  # fmt: skip
 """The numbers of signals on Linux."""
 EXIT: Final = "EXIT"
+ARRIVAL: Final = "ARRIVAL"
+"""No signal: it tells a program that something came for a command which waits for it."""
 _BY_NUMBER: Final = {str(number): name for name, number in NUMBERS.items()} | {"0": EXIT}
 _HARMLESS: Final = frozenset({"CHLD", "CONT", "STOP", "TSTP"})
 BY_SIGNAL: Final = 128
