@@ -9,6 +9,7 @@ import pandas as pd
 
 from simkit.analysis.access.resolve import REQUEST_VERBS, SPECIAL_VERBS
 from simkit.meta.names import GroupResource
+from simkit.meta.objects import name_of
 from simkit.notebook.background import Background
 from simkit.notebook.change_controls import ChangeControls
 from simkit.notebook.change_stack import ChangeStack
@@ -16,13 +17,12 @@ from simkit.notebook.enter_key import press_on_enter
 from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.rule_text import rule_html
 from simkit.notebook.sections import PanelBox, Sections
+from simkit.notebook.suggestions import suggestions
 from simkit.snapshot.protocol import Snapshot
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
-OFFERED: Final = 200
-"""The number of words that a field suggests; any other can be typed."""
 _RESOURCES: Final = (
     *("secrets", "pods", "pods/exec", "pods/log", "serviceaccounts/token", "configmaps", "deployments", "nodes"),
     *("nodes/proxy", "clusterrolebindings", "rolebindings", "clusterroles", "roles", "users", "groups"),
@@ -140,19 +140,16 @@ def namespaces_of(snapshot: Snapshot) -> tuple[str, ...]:
     """The first names of namespaces, for a field to suggest."""
     if _NAMESPACES not in snapshot.captured():
         return ()
-    names = sorted(obj["metadata"]["name"] for obj in snapshot.scan(_NAMESPACES))
-    return tuple(names[:OFFERED])
+    return suggestions(sorted(map(name_of, snapshot.scan(_NAMESPACES))))
 
 
 def _bindings(rows: pd.DataFrame) -> tuple[str, ...]:
     """The first bindings of an answer, in the panel's form."""
     there = rows[(rows["binding_kind"] != "") & (rows.get("change", "") != "gone")]
-    found: dict[str, None] = {}
-    for kind, name, scope in zip(there["binding_kind"], there["binding"], there["scope"]):
-        found[f"{kind} {scope}/{name}" if kind == "RoleBinding" else f"{kind} {name}"] = None
-        if len(found) == OFFERED:
-            break
-    return tuple(found)
+    named = zip(there["binding_kind"], there["binding"], there["scope"])
+    return suggestions(
+        f"{kind} {scope}/{name}" if kind == "RoleBinding" else f"{kind} {name}" for kind, name, scope in named
+    )
 
 
 def panel(cluster: Cluster, *, page: int = PAGE) -> Panel:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Final
 
 from simkit.analysis.access.resolve import REQUEST_VERBS
 from simkit.cluster.cluster import Cluster
 from simkit.notebook.kubectl.client import find_resource
 from simkit.notebook.kubectl.command import COMMANDS
+from simkit.notebook.suggestions import may_be_suggested
 
 MOST: Final = 200
 """The most words that are offered."""
@@ -82,4 +84,5 @@ def _names(cluster: Cluster, word: str, namespace: str) -> list[str]:
     if resource is None or not resource.storage_version:
         return []
     place = namespace if resource.namespaced else None
-    return [entry.key.name for entry in cluster.engine.store.scan(resource.storage, place)]
+    names = (entry.key.name for entry in cluster.engine.store.scan(resource.storage, place))
+    return [name for name in names if may_be_suggested(name) and shlex.quote(name) == name]

@@ -10,11 +10,11 @@ import pandas as pd
 from simkit.analysis.escalation import Escalations, Path, Proof, escalations
 from simkit.analysis.rbac.tables import subjects
 from simkit.meta.escaping import html_text
-from simkit.notebook.access_panel import OFFERED
 from simkit.notebook.background import Background
 from simkit.notebook.enter_key import press_on_enter
 from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.sections import PanelBox
+from simkit.notebook.suggestions import suggestions
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
@@ -74,7 +74,7 @@ class EscalationViewer(PanelBox):
         self.work.run("listing subjects", self._subjects, lambda found: setattr(self.subject, "options", found))
 
     def _subjects(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(subjects(self._cluster.snapshot())["subject"]))[:OFFERED]
+        return suggestions(subjects(self._cluster.snapshot())["subject"])
 
     def _find(self) -> None:
         subject, goal = self.subject.value.strip() or None, self.goal.value.strip()

@@ -15,12 +15,12 @@ from simkit.language.yaml.decode import decode
 from simkit.meta.errors import SimkitError
 from simkit.meta.escaping import html_text
 from simkit.meta.message import Request
-from simkit.notebook.access_panel import OFFERED
 from simkit.notebook.background import Background
 from simkit.notebook.enter_key import press_on_enter
 from simkit.notebook.object_text import object_yaml
 from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.sections import PanelBox
+from simkit.notebook.suggestions import suggestions
 from simkit.snapshot.diff import ABSENT, FieldChange
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class RequestInspector(PanelBox):
         self.work.run("listing subjects", self._subjects, lambda found: setattr(self.subject, "options", found))
 
     def _subjects(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(subjects(self._cluster.snapshot())["subject"]))[:OFFERED]
+        return suggestions(subjects(self._cluster.snapshot())["subject"])
 
     def _paths(self) -> tuple[str, ...]:
         """The collections that a field suggests."""
@@ -84,7 +84,7 @@ class RequestInspector(PanelBox):
         for each in self._cluster.engine.catalogue.stored():
             scope = "/namespaces/default" if each.namespaced else ""
             found.append(f"{each.path}{scope}/{each.resource}")
-        return tuple(sorted(found)[:OFFERED])
+        return suggestions(sorted(found))
 
     def _send_request(self) -> None:
         subject, method, path = self.subject.value.strip(), self.method.value.strip().upper(), self.path.value.strip()

@@ -17,6 +17,7 @@ from simkit.meta.tar_archives import DAMAGES, TarArchive
 from simkit.snapshot.etcd.backup import is_backup, read_backup
 from simkit.snapshot.layouts import layout_of
 from simkit.snapshot.report import Report
+from simkit.snapshot.special_files import content_of_special
 from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits, Unpacking
 
 SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".jsonl", ".ndjson", ".gz", ".tgz", ".tar", ".list", ""))
@@ -102,7 +103,10 @@ def _from_file(source: Readable, unpacking: Unpacking) -> Iterator[Piece]:
 
 
 def _from_path(path: Path, unpacking: Unpacking) -> Iterator[Piece]:
-    if path.exists() and is_backup(path):
+    special = content_of_special(path, unpacking.limits.unpacked_bytes) if path.exists() else None
+    if special is not None:
+        yield from _from_bytes(str(path), special, unpacking)
+    elif path.exists() and is_backup(path):
         for each in read_backup(path, unpacking.report, release=unpacking.release):
             yield Piece(str(path), each)
     elif path.is_dir():
