@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import ipywidgets as widgets
@@ -15,7 +15,7 @@ from simkit.notebook.completion import completions
 from tests.security.hostile_cluster import Elements, assert_visible
 
 _HARMLESS = frozenset({"b", "i", "ol", "ul", "li", "pre", "code", "span", "table", "thead", "tbody", "tr", "th", "td"})
-PANELS = {
+PANELS: dict[str, Callable[[simkit.Cluster], Any]] = {
     "who can": panel,
     "what if": what_if_panel,
     "explorer": explorer,

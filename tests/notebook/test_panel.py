@@ -11,8 +11,8 @@ import pytest
 
 import simkit
 from simkit.notebook import Panel, panel
-from simkit.notebook.access_panel import OFFERED
 from simkit.notebook.pages import PAGE, Pages
+from simkit.notebook.suggestions import OFFERED
 from tests.analysis.worlds import binding, namespace, role, rule
 
 READERS = [role("r", rule("get", "secrets,pods/log")), binding("b", "r", "user:ann"), namespace("dev")]
