@@ -10,15 +10,16 @@ import pytest
 
 import simkit
 from simkit.meta import datasets
-from simkit.notebook import escalation_viewer, explorer, inspect_request, panel, timeline_panel, what_if_panel
+from simkit.notebook import escalation_viewer, inspect_request, panel, timeline_panel, what_if_panel
 from simkit.notebook.completion import completions
+from simkit.notebook.explorer import Explorer
 from tests.security.hostile_cluster import Elements, assert_visible
 
 _HARMLESS = frozenset({"b", "i", "ol", "ul", "li", "pre", "code", "span", "table", "thead", "tbody", "tr", "th", "td"})
 PANELS: dict[str, Callable[[simkit.Cluster], Any]] = {
     "who can": panel,
     "what if": what_if_panel,
-    "explorer": explorer,
+    "explorer": Explorer,
     "escalation": escalation_viewer,
     "request": inspect_request,
     "releases": timeline_panel,
