@@ -19,6 +19,7 @@ from simkit.engine.seams import ABSENT
 from simkit.logic.policy import binding, policy
 from simkit.logic.workloads.indexes import Indexes, parse, write
 from simkit.meta.errors import SimkitError
+from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.meta.objects import Object, name_of
 from simkit.schema.catalogue import Resource
@@ -211,6 +212,22 @@ def test_policies_cost_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (len(together), sorted(compiled)) == (1, sorted(f"p{number}" for number in range(20)))
     made.delete("validatingadmissionpolicybinding", "p7")
     made.create(obj("v1", "ConfigMap", "m7"))
+
+
+def test_a_refusal_does_not_tell_of_thousands_of_roles() -> None:
+    """Each question of somebody who is bound to roles that are not there was answered, and remembered, with all names."""
+    made = _cluster()
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role"}
+    subjects = [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ann"}]
+    for number in range(150):
+        reference = {**role, "name": f"r{number:03}"}
+        bound = obj(
+            "rbac.authorization.k8s.io/v1", "RoleBinding", f"b{number:03}", roleRef=reference, subjects=subjects
+        )
+        made.create(bound)
+    refused = made.perform(Request.of("GET", "/api/v1/namespaces/default/pods/a"), identity=simkit.Identity("ann"))
+    told = refused.object["message"]
+    assert (refused.status, told.count("not found"), told.endswith(" and 50 more")) == (403, 100, True)
 
 
 def _cluster() -> simkit.Cluster:

@@ -5,8 +5,9 @@ Decisions and reasons are those of plugin/pkg/auth/authorizer/rbac/rbac.go, rele
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, NamedTuple, TypeVar
 
 from simkit.logic.rbac.binding import (
@@ -37,6 +38,8 @@ from simkit.snapshot.protocol import Snapshot
 RESOURCES: Final = (CLUSTER_ROLES, ROLES, CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS)
 """The RBAC resources; an index must be told of every change of their objects."""
 NOTHING: Final = Decision(NO_OPINION)
+MOST_TOLD: Final = 100
+"""Roles that are not there, of which a refusal tells the names."""
 
 Principal = tuple[str, str]
 K = TypeVar("K")
@@ -118,21 +121,22 @@ class AccessIndex:
     def authorize(self, ask: Attributes) -> Decision:
         """ALLOW with the binding, role and rule as evidence, or NO_OPINION.
 
-        The reason is worded as kube-apiserver does it; bindings without a role show in the reason of a refusal.
+        The reason is worded as kube-apiserver does it; the first hundred roles that are not there show in the reason of
+        a refusal, where kube-apiserver tells all.
         """
         identity = ask.identity
         mentions = mentions_of(ask)
-        missing: dict[str, None] = {}
+        missing: dict[Key, None] = {}
         for namespace in ("", ask.namespace) if ask.is_resource and ask.namespace else ("",):
             for binding in self._bound_to(identity, namespace):
                 rules = self._roles.get(binding.role)
                 if rules is None:
-                    missing[missing_text(binding.role)] = None
+                    missing[binding.role] = None
                     continue
                 index = rules.first_mentioned(ask, mentions)
                 if index >= 0:
                     return _allowed(binding, identity, index)
-        return Decision(NO_OPINION, f"RBAC: {aggregate_errors(missing)}") if missing else NOTHING
+        return Decision(NO_OPINION, f"RBAC: {_told_missing(missing)}") if missing else NOTHING
 
     def rules_for(self, identity: Identity, namespace: str) -> ResolvedRules:
         """All rules that an identity has in a namespace (empty: in the whole cluster), in the order of bindings."""
@@ -303,6 +307,12 @@ def _within(groups: ScopedGroups[K, M, V], group: K, namespace: str | None) -> l
         return groups.everywhere(group)
     found = groups.members(group, "")
     return [*found, *groups.members(group, namespace)] if namespace else found
+
+
+def _told_missing(missing: Collection[Key]) -> str:
+    """The roles that are not there: a subject may be bound to thousands, and each refusal is remembered."""
+    told = aggregate_errors(missing_text(role) for role in islice(missing, MOST_TOLD))
+    return told if len(missing) <= MOST_TOLD else f"{told} and {len(missing) - MOST_TOLD} more"
 
 
 def _allowed(binding: Binding, identity: Identity, rule: int) -> Decision:
