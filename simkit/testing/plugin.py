@@ -8,6 +8,7 @@ test for each expectation; ``--cluster-manifests`` takes manifests instead of a 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
 _NAME: Final = "expectations.yaml"
+_CLIENTS: Final = ("kubernetes", "kubernetes.aio", "kubernetes_asyncio")
+_REMEMBER_THE_VARIABLE: Final = tuple(
+    f"{client}.config{module}" for client in _CLIENTS for module in ("", ".kube_config")
+)
+"""Modules that read the variable ``KUBECONFIG`` once, when they are imported."""
 _LISTS: Final = {
     "crds": "custom resource definitions to apply",
     "manifests": "manifests to apply",
@@ -80,9 +86,17 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def kubeconfig(cluster: Cluster, tmp_path: Path) -> Iterator[Path]:
-    """The client configuration of an administrator; the cluster is served over HTTPS as long as the test runs."""
+def kubeconfig(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The client configuration of an administrator; the cluster is served over HTTPS as long as the test runs.
+
+    The variable ``KUBECONFIG`` names it. So commands that the test runs, and ``load_kube_config()`` in the code that it
+    tests, reach the cluster of the test and no other.
+    """
     path = tmp_path / "kubeconfig"
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    for name in _REMEMBER_THE_VARIABLE:
+        if name in sys.modules:
+            monkeypatch.setattr(sys.modules[name], "KUBE_CONFIG_DEFAULT_LOCATION", str(path))
     with cluster.serve(kubeconfig=path):
         yield path
 
@@ -100,7 +114,7 @@ def kubernetes_asyncio_client(cluster: Cluster) -> Any:
     """An ``ApiClient`` of ``kubernetes_asyncio`` or ``kubernetes.aio``, without a socket; make it in the event loop."""
     from simkit.testing.clients import kubernetes_asyncio_client as made
 
-    return lambda: made(cluster)
+    return partial(made, cluster)
 
 
 @pytest.fixture

@@ -99,3 +99,36 @@ def test_a_wrong_file_is_an_error(project: pytest.Pytester) -> None:
     done = project.runpytest("-p", "simkit.testing.plugin", "--cluster-manifests", "dump.json", "expectations.yaml")
     done.assert_outcomes(errors=1)
     done.stdout.fnmatch_lines(["*give exactly one of can*"])
+
+
+OWN_CONFIGURATION = """\
+import os
+from kubernetes import client, config
+
+def test_code_that_looks_for_its_configuration(cluster, kubeconfig):
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "of-the-test"}})
+    config.load_kube_config()
+    assert "of-the-test" in [each.metadata.name for each in client.CoreV1Api().list_namespace().items]
+    assert os.environ["KUBECONFIG"] == str(kubeconfig)
+
+def test_nothing_stays():
+    assert "KUBECONFIG" not in os.environ
+    assert config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION == "~/.kube/config"
+
+def test_websockets(cluster, kubernetes_asyncio_client):
+    import asyncio
+    from kubernetes.aio.stream import WsApiClient
+
+    async def kind():
+        async with kubernetes_asyncio_client(websockets=True) as api:
+            return isinstance(api, WsApiClient)
+
+    assert asyncio.run(kind())
+"""
+
+
+def test_code_finds_the_cluster_by_itself(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the fixture, code that loads its configuration reaches the cluster; fixtures take what the clients take."""
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    pytester.makepyfile(OWN_CONFIGURATION)
+    pytester.runpytest_subprocess("-p", "simkit.testing.plugin").assert_outcomes(passed=3)
