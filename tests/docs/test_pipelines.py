@@ -19,6 +19,15 @@ def test_hooks_run_commands_that_exist() -> None:
     assert len({each["id"] for each in hooks}) == len(hooks)
 
 
+def test_hooks_see_all_manifests_together() -> None:
+    """None takes names of files: pre-commit hands out those that changed, and splits them among processes.
+
+    A binding would be judged without its role.
+    """
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert [each["id"] for each in hooks if each.get("pass_filenames", True)] == []
+
+
 def test_the_action_runs_simkit() -> None:
     """It installs what it is told, and runs one command."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())

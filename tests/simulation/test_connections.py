@@ -224,6 +224,25 @@ class _Unread:
         return 1 << 30
 
 
+@pytest.mark.parametrize("env", [WEBSOCKETS, SPDY], ids=["websocket", "spdy"])
+def test_kubectl_hands_on_that_a_port_closes(kubeconfig: Path, kubectl: Kubectl, env: dict[str, str]) -> None:
+    """A forwarded connection ends when the pod has ended it, and the next one is answered."""
+    assert kubectl("wait", "--for=condition=Ready", "pod/web").returncode == 0
+    with subprocess.Popen(
+        ["kubectl", "port-forward", "pod/web", ":82"],
+        env={**os.environ, "KUBECONFIG": str(kubeconfig), **env},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        port = int(running.stdout.readline().partition(" -> ")[0].rpartition(":")[2])
+        for _ in range(2):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as link:
+                link.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                assert b"".join(iter(lambda link=link: link.recv(1024), b"")).endswith(b"GET / HTTP/1.1\n")  # type: ignore[misc]
+        running.terminate()
+
+
 def test_logs_in_process() -> None:
     """Options choose lines; a container that has not started, or not before, is told as by a kubelet."""
     cluster = simulated(1)

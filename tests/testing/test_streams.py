@@ -55,14 +55,15 @@ def test_exec_of_the_official_client(kubernetes_client: Any) -> None:
 
 
 def test_ports_of_the_official_client(kubernetes_client: Any) -> None:
-    """A port of a pod is a socket of this process."""
+    """A port of a pod is a socket of this process. A request may come in pieces, and its answer has an end."""
     portforward: Any = import_module("kubernetes.stream").portforward
     core = import_module("kubernetes.client").CoreV1Api(kubernetes_client)
     forwarded = portforward(core.connect_get_namespaced_pod_portforward, "web", "default", ports="80")
     sock = forwarded.socket(80)
-    sock.setblocking(True)
-    sock.sendall(b"GET / HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n")
-    assert sock.recv(4096).startswith(b"HTTP/1.1 200")
+    sock.settimeout(20)
+    for part in (b"GET / HTTP/1.1\r\n", b"Host: web\r\nConnection: close\r\n", b"\r\n"):
+        sock.sendall(part)
+    assert b"".join(iter(lambda: sock.recv(4096), b"")).startswith(b"HTTP/1.1 200")
     sock.close()
 
 

@@ -6,7 +6,7 @@ threads instead of inline.
 
 from simkit.engine.seams.access import Authenticator, Authorizer, EscalationGuard, RuleList, Token, TokenIssuer
 from simkit.engine.seams.admission import Mutator, Operation, Review, Validator
-from simkit.engine.seams.connections import PodConnections, PortHandler, RemoteProcess
+from simkit.engine.seams.connections import PodConnections, PortHandler, RemoteProcess, has_closed
 from simkit.engine.seams.storage import (
     ABSENT,
     Change,
@@ -56,4 +56,5 @@ __all__ = [
     "Unstorable",
     "Validator",
     "Writer",
+    "has_closed",
 ]

@@ -51,6 +51,11 @@ PortHandler = Callable[[bytes], bytes]
 """A listener on a port of a pod: from a client's bytes to its answer."""
 
 
+def has_closed(handler: PortHandler) -> bool:
+    """True if a handler has closed its connection, as one tells that has an attribute ``closed``."""
+    return bool(getattr(handler, "closed", False))
+
+
 class PodConnections(Protocol):
     """The handler of connections to the pods of some nodes, in place of their kubelets."""
 

@@ -27,6 +27,8 @@ from simkit.simulation.shell.files import FileError, Files
 from simkit.simulation.shell.network import Refused
 
 _REQUEST: Final = re.compile(rb"([A-Z]{3,7}) (\S{1,8192}) HTTP/1\.[01]\r\n")
+_LAST: Final = re.compile(rb"\A[^\r\n]* HTTP/1\.0\r?$|^connection:[ \t]*close[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+"""What a client says that sends no further request."""
 _NUMBER: Final = re.compile(r"(?:^|.*[:=])(\d{2,5})")
 _PROBES: Final = ("readinessProbe", "livenessProbe", "startupProbe")
 _MOST_HEAD: Final = 64 * 1024
@@ -91,60 +93,71 @@ def listener(pod: Object, port: int, behaviours: Behaviours, processes: Processe
         raise refused(pod, port)
     for container in at(pod, "spec", "containers") or ():
         if port == _HTTP and image_name(container.get("image", "")) in WEB_SERVERS:
-            return web_server(processes.files(pod, container), container["image"])
-    return echo(pod, port)
+            return WebServer(processes.files(pod, container), container["image"])
+    return Echo(pod, port)
 
 
-def echo(pod: Object, port: int) -> PortHandler:
+class Echo:
     """The built-in handler of a port.
 
     Examples
     --------
-    >>> answer = echo({"metadata": {"namespace": "dev", "name": "web"}}, 80)
+    >>> answer = Echo({"metadata": {"namespace": "dev", "name": "web"}}, 80)
     >>> answer(b"PING")
     b'PING'
-    >>> answer(b"GET /a HTTP/1.1\\r\\n\\r\\n").splitlines()[0]
-    b'HTTP/1.1 200 OK'
+    >>> (answer(b"GET /a HTTP/1.1\\r\\n") + answer(b"\\r\\n")).splitlines()[0], answer.closed
+    (b'HTTP/1.1 200 OK', True)
     """
-    where = f"{namespace_of(pod)}/{name_of(pod)}:{port}"
 
-    def answer(data: bytes) -> bytes:
-        found = _REQUEST.match(data)
-        if found is None:
-            return data
-        line = data.partition(b"\r\n")[0].decode("latin-1")
-        body = f"{where} {line}\n".encode()
+    def __init__(self, pod: Object, port: int) -> None:
+        self._where, self._kept = f"{namespace_of(pod)}/{name_of(pod)}:{port}", b""
+        self.closed = False
+        """True once it has answered a request of HTTP."""
+
+    def __call__(self, data: bytes) -> bytes:
+        """The answer to what a client sends."""
+        self._kept += data
+        if _REQUEST.match(self._kept) is not None and b"\r\n\r\n" not in self._kept and len(self._kept) < _MOST_HEAD:
+            return b""
+        given, self._kept = self._kept, b""
+        if _REQUEST.match(given) is None:
+            return given
+        self.closed = True
+        line = given.partition(b"\r\n")[0].decode("latin-1")
+        body = f"{self._where} {line}\n".encode()
         head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n"
         return f"{head}Connection: close\r\n\r\n".encode() + body
 
-    return answer
 
-
-def web_server(files: Files, image: str) -> PortHandler:
+class WebServer:
     """The handler of a web server that serves the files of its container.
 
     Examples
     --------
-    >>> answer = web_server(Files({"/usr/share/nginx/html/a.txt": "hi"}), "nginx")
+    >>> answer = WebServer(Files({"/usr/share/nginx/html/a.txt": "hi"}), "nginx")
     >>> answer(b"GET /a.txt HTTP/1.1\\r\\n") + answer(b"\\r\\n")
     b'HTTP/1.1 200 OK\\r\\nServer: nginx\\r\\nContent-Type: text/plain\\r\\nContent-Length: 2\\r\\n\\r\\nhi'
+    >>> answer.closed, len(answer(b"GET /a.txt HTTP/1.1\\r\\nConnection: close\\r\\n\\r\\n")) > 2, answer.closed
+    (False, True, True)
     """
-    name = image_name(image)
-    folder = WEB_SERVERS[name].folder
-    kept = b""
 
-    def answer(data: bytes) -> bytes:
-        nonlocal kept
-        kept += data
+    def __init__(self, files: Files, image: str) -> None:
+        self._files, self._name = files, image_name(image)
+        self._kept = b""
+        self.closed = False
+        """True once it has answered a request after which it keeps no connection."""
+
+    def __call__(self, data: bytes) -> bytes:
+        """The answers to the requests that are complete now."""
+        self._kept += data
         made = b""
-        while b"\r\n\r\n" in kept:
-            head, _, kept = kept.partition(b"\r\n\r\n")
-            made += _page(files, folder, name, head + b"\r\n")
-        if len(kept) > _MOST_HEAD:
-            kept = b""
+        while b"\r\n\r\n" in self._kept and not self.closed:
+            head, _, self._kept = self._kept.partition(b"\r\n\r\n")
+            made += _page(self._files, WEB_SERVERS[self._name].folder, self._name, head + b"\r\n")
+            self.closed = _LAST.search(head) is not None
+        if len(self._kept) > _MOST_HEAD or self.closed:
+            self._kept = b""
         return made
-
-    return answer
 
 
 def _page(files: Files, folder: str, server: str, head: bytes) -> bytes:

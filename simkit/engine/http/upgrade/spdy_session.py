@@ -13,7 +13,7 @@ from simkit.engine.http.upgrade.remote_command import CommandDriver
 from simkit.engine.http.upgrade.spdy import Closed, Opened, Pinged, Received, SpdyConnection, SpdyError
 from simkit.engine.http.upgrade.status import exit_status, plain_exit
 from simkit.engine.pipeline.subresources.connection_session import CommandSession, PortSession
-from simkit.engine.seams import PortHandler
+from simkit.engine.seams import PortHandler, has_closed
 from simkit.meta.errors import StatusError
 
 Write = Callable[[bytes], None]
@@ -172,7 +172,7 @@ class _Ports:
         answer = handler(data) if data else b""
         if answer:
             self._link.send(stream, answer)
-        if fin:
+        if fin or has_closed(handler):
             del self._data[stream]
             self._link.send(stream, b"", fin=True)
             if request in self._errors:

@@ -22,7 +22,7 @@ from simkit.engine.http.upgrade.remote_command import CommandDriver
 from simkit.engine.http.upgrade.spdy_session import SpdySession
 from simkit.engine.http.upgrade.status import exit_status, plain_exit
 from simkit.engine.pipeline.subresources.connection_session import CommandSession, PortSession
-from simkit.engine.seams import PortHandler
+from simkit.engine.seams import PortHandler, has_closed
 from simkit.meta.errors import StatusError
 
 TUNNEL: Final = "SPDY/3.1+portforward.k8s.io"
@@ -194,6 +194,10 @@ class _Ports:
         answer = handler(data[1:]) if handler is not None and len(data) > 1 else b""
         if answer:
             self._link.send(data[0], answer)
+        if handler is not None and has_closed(handler):
+            del self._handlers[data[0]]
+            if not self._handlers:
+                self._link.close()
 
     def stop(self) -> None:
         self._handlers.clear()
