@@ -28,7 +28,7 @@ from simkit.simulation.shell.network import Refused
 
 _REQUEST: Final = re.compile(rb"([A-Z]{3,7}) (\S{1,8192}) HTTP/1\.[01]\r\n")
 _LAST: Final = re.compile(rb"\A[^\r\n]* HTTP/1\.0\r?$|^connection:[ \t]*close[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
-"""What a client says that sends no further request."""
+"""The words of a client that sends no further request."""
 _NUMBER: Final = re.compile(r"(?:^|.*[:=])(\d{2,5})")
 _PROBES: Final = ("readinessProbe", "livenessProbe", "startupProbe")
 _MOST_HEAD: Final = 64 * 1024
