@@ -263,3 +263,46 @@ def test_names_in_backquotes(release: str, source: str, told: str) -> None:
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     refused = sent(simkit.Cluster(release=release), "POST", path, {"metadata": {"name": "xs.a.b"}, "spec": spec})
     assert told in causes(refused)[0][1]
+
+
+@pytest.mark.parametrize(
+    ("release", "told"),
+    [
+        ("1.31", []),
+        ("1.33", ["allocatedResourceStatus", "allocatedResourceStatus", "allocatedResources[storage]"]),
+        ("1.34", ["allocatedResourceStatuses", "allocatedResourceStatuses", "allocatedResources[storage]"]),
+    ],
+)
+def test_what_a_claim_tells_about_its_expansion(release: str, told: list[str]) -> None:
+    """It is checked where expansions can be recovered from."""
+    cluster, path = simkit.Cluster(release=release), f"{CORE}/persistentvolumeclaims"
+    amount = {"requests": {"storage": "1Gi"}}
+    sent(cluster, "POST", path, named({"accessModes": ["ReadWriteOnce"], "resources": amount}))
+    status = {"allocatedResourceStatuses": {"cpu": "Odd"}, "allocatedResources": {"storage": "-1"}}
+    answer = sent(cluster, "PATCH", f"{path}/x/status", {"status": status})
+    assert (
+        [field for field, _ in causes(answer)] == [f"status.{each}" for each in told] if told else answer.status == 200
+    )
+
+
+def test_quotas_of_requests_for_huge_pages() -> None:
+    """Their size is part of the name."""
+    body = named({"hard": {"requests.hugepages-2Mi": "1", "hugepages-1Gi": "1"}})
+    assert sent(simkit.Cluster(), "POST", f"{CORE}/resourcequotas", body).status == 201
+
+
+@pytest.mark.parametrize(("release", "code"), [("1.33", None), ("1.35", 5)])
+def test_codes_of_errors_of_attachments(release: str, code: int | None) -> None:
+    """They are kept where counts of volumes may change."""
+    cluster, path = simkit.Cluster(release=release), "/apis/storage.k8s.io/v1/volumeattachments"
+    spec = {"attacher": "a.b", "nodeName": "n", "source": {"persistentVolumeName": "p"}}
+    sent(cluster, "POST", path, named(spec))
+    changed = sent(cluster, "PATCH", f"{path}/x/status", {"status": {"attachError": {"message": "m", "errorCode": 5}}})
+    assert changed.object["status"]["attachError"].get("errorCode") == code
+
+
+@pytest.mark.parametrize(("release", "word"), [("1.33", "type must be"), ("1.34", "must be")])
+def test_priority_levels_that_are_exempt(release: str, word: str) -> None:
+    """There is one, and it has the name."""
+    cluster, path = simkit.Cluster(release=release), "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations"
+    assert f": {word} 'Exempt'" in causes(sent(cluster, "POST", path, named({"type": "Exempt"})))[0][1]

@@ -6,13 +6,14 @@ Follows ``pkg/registry/core/persistentvolumeclaim/strategy.go`` and ``pkg/apis/c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.diff import difference
 from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.validation.fields import FIXED
+from simkit.kinds.parts.validation.resource_quantities import bare, is_native
 from simkit.kinds.parts.volume.claim_spec import (
     fraction_warnings,
     modes_text,
@@ -22,7 +23,8 @@ from simkit.kinds.parts.volume.claim_spec import (
 from simkit.kinds.strategy import MetadataCheck, MetadataChecks, Strategy, Subresource, again
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group, label
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, unsupported
+from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, name_of
 from simkit.meta.quantity import parse
 
@@ -30,6 +32,13 @@ CLASS: Final = label("storage-class", "volume.beta")
 """The old annotation for the storage class."""
 _SNAPSHOTS: Final = (api_group("snapshot.storage"), "VolumeSnapshot")
 _SPEC: Final = "core.PersistentVolumeClaimSpec"
+_STATES: Final = (
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+)
 _ONCE_BOUND: Final = "spec is immutable after creation except resources.requests{} for bound claims"
 
 
@@ -143,12 +152,36 @@ def _class_changes(obj: Object, old: Object, spec: Draft) -> Iterator[FieldError
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    capacity = at(obj, "status", "capacity") or {}
-    return [
-        error
-        for name in sorted(capacity)
-        for error in validate_whole_negative(f"status.capacity[{name}]", capacity[name])
-    ]
+    status = obj.get("status") or {}
+    return [*_validate_amounts("status.capacity", status.get("capacity") or {}), *_validate_expansion(status)]
+
+
+def _validate_amounts(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
+    for name in sorted(amounts):
+        yield from validate_whole_negative(f"{path}[{name}]", amounts[name])
+
+
+def _validate_expansion(status: Object) -> Iterator[FieldError]:
+    """The errors of what is told about a volume that grows: which resources, and how far."""
+    if not applies("expansions-of-claims-checked"):
+        return
+    path = f"status.allocatedResourceStatus{'es' if applies('expansion-states-by-name') else ''}"
+    states = status.get("allocatedResourceStatuses") or {}
+    for name in sorted(states):
+        yield from _validate_grown(path, name)
+        if states[name] not in _STATES:
+            yield unsupported(path, bare(name), _STATES)
+    path, amounts = "status.allocatedResources", status.get("allocatedResources") or {}
+    for name in sorted(amounts):
+        wrong = list(_validate_grown(path, name))
+        yield from wrong or _validate_amounts(path, {name: amounts[name]})
+
+
+def _validate_grown(path: str, name: str) -> Iterator[FieldError]:
+    wrong = qualified_name(name)
+    yield from (invalid_value(path, name, text) for text in wrong)
+    if not wrong and is_native(name) and name != "storage":
+        yield unsupported(path, name, ("storage",))
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:

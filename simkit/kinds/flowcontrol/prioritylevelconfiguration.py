@@ -24,6 +24,7 @@ from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 _SHARES: Final = "nominalConcurrencyShares"
 _QUEUING: Final = {"queues": 64, "handSize": 8, "queueLengthLimit": 50}
 _MOST_QUEUES: Final = 10_000_000
+_ONLY: Final = "must be 'Exempt' if and only if `name` is 'exempt'"
 _HASH_BITS: Final = 60
 
 
@@ -77,7 +78,12 @@ def _validate_fixed(spec: Object, name: str) -> Iterator[FieldError]:
 def _validate_fields(spec: Object, name: str) -> Iterator[FieldError]:
     kind, limited, exempt = spec.get("type") or "", spec.get("limited"), spec.get("exempt")
     if (name == "exempt") != (kind == "Exempt"):
-        yield invalid_value("spec.type", kind, "type must be 'Exempt' if and only if name is 'exempt'")
+        told = (
+            _ONLY
+            if applies("exempt-levels-in-plain-words")
+            else "type must be 'Exempt' if and only if name is 'exempt'"
+        )
+        yield invalid_value("spec.type", kind, told)
     if kind == "Exempt":
         if limited is not None:
             yield forbidden_field("spec.limited", "must be nil if the type is not Limited")

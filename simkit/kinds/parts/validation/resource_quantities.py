@@ -99,7 +99,7 @@ def validate_resource_name(path: str, resource: str) -> Iterator[FieldError]:
     """The errors of the name of a resource of any kind."""
     wrong = qualified_name(resource)
     yield from (invalid_value(path, bare(resource), text) for text in wrong)
-    if not wrong and "/" not in resource and resource not in _STANDARD and not resource.startswith(_HUGE):
+    if not wrong and "/" not in resource and resource not in _STANDARD and not _is_huge_request(resource):
         yield invalid_value(path, bare(resource), "must be a standard resource type or fully qualified")
 
 
