@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import api_group
+from simkit.meta.errors import StatusError
+from simkit.meta.objects import at, name_of
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
     from simkit.cluster.traffic.recorded_requests import RecordedRequests
 
 _THIEF: Final = "simkit-another-leader"
+_RECORD: Final = "control-plane.alpha.kubernetes.io/leader"
+"""The annotation in which clients kept the holder of a lock before there were Leases."""
 
 
 class TrafficMethods:
@@ -121,12 +127,13 @@ class TrafficMethods:
                 functions[name] = before
 
     def take_lease(self, name: str, namespace: str = "default") -> None:
-        """Take a Lease away from its holder, as if another leader had been elected.
+        """Take the lock of a leader away from its holder, as if another leader had been elected.
 
         Parameters
         ----------
         name, namespace
-            The name and namespace of the Lease.
+            The name and namespace of the Lease; where there is none, of a ConfigMap or Endpoints whose annotation
+            ``control-plane.alpha.kubernetes.io/leader`` is the lock, as in older clients.
 
         Raises
         ------
@@ -136,9 +143,31 @@ class TrafficMethods:
         from simkit.cluster.cluster import Cluster  # which has these methods
 
         assert isinstance(self, Cluster)
-        lease = self.get(f"leases.{api_group('coordination')}", name, namespace)
-        spec = dict(lease.get("spec") or {})
         now = timestamp(self._control_plane.clock.now()).removesuffix("Z") + ".000000Z"
-        spec |= {"holderIdentity": _THIEF, "acquireTime": now, "renewTime": now}
+        taken = {"holderIdentity": _THIEF, "acquireTime": now, "renewTime": now}
+        try:
+            lease = self.get(f"leases.{api_group('coordination')}", name, namespace)
+        except StatusError as error:
+            if error.code != 404 or not self._take_record(name, namespace, taken):
+                raise
+            return
+        spec = {**(lease.get("spec") or {}), **taken}
         spec["leaseTransitions"] = int(spec.get("leaseTransitions") or 0) + 1
         self.apply({**lease, "spec": spec})
+
+    def _take_record(self, name: str, namespace: str, taken: Mapping[str, str]) -> bool:
+        """Put another holder into the annotations that are locks. Gives back whether there is one."""
+        from simkit.cluster.cluster import Cluster
+
+        assert isinstance(self, Cluster)
+        locks = [
+            each
+            for resource in ("configmaps", "endpoints")
+            for each in self.list(resource, namespace)
+            if name_of(each) == name and at(each, "metadata", "annotations", _RECORD)
+        ]
+        for lock in locks:
+            annotations = lock["metadata"]["annotations"]
+            record = orjson.dumps({**orjson.loads(annotations[_RECORD]), **taken}).decode()
+            self.apply({**lock, "metadata": {**lock["metadata"], "annotations": {**annotations, _RECORD: record}}})
+        return bool(locks)
