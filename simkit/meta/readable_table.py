@@ -7,7 +7,9 @@ Heads are words and not names of columns, cells are not Python: ``yes`` and not 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, time
 from itertools import chain
 from typing import Any, Final
 
@@ -26,10 +28,19 @@ _TABLE: Final = "table.simkit.simkit.simkit"
 _STYLE: Final = (
     "<style>table.simkit{border-collapse:collapse}"
     f"{_TABLE} th,{_TABLE} td{{text-align:left;vertical-align:top;padding:.25em .8em;white-space:pre-wrap;"
-    "overflow-wrap:anywhere;border-bottom:1px solid #8884}"
-    f"{_TABLE} th{{white-space:nowrap}}{_TABLE} td{{min-width:7em;max-width:60em}}"
-    f"{_TABLE} td.number,{_TABLE} th.number{{text-align:right;min-width:3em}}</style>"
+    "overflow-wrap:break-word;border-bottom:1px solid #8884}"
+    f"{_TABLE} td{{max-width:60em}}{_TABLE} td.whole{{white-space:nowrap}}{_TABLE} td.long{{min-width:12em}}"
+    f"{_TABLE} td.number,{_TABLE} th.number{{text-align:right}}</style>"
 )
+_SHORT: Final = 20
+_WORD: Final = 12
+"""Letters of a cell that is not broken: ClusterRole."""
+_PROSE: Final = 60
+"""Letters from which on a cell has a least width, so that it does not become a column of single words."""
+_PIECE: Final = 24
+"""Letters of a word that may be broken anywhere, such as a hash; the words of names are shorter."""
+_JOINT: Final = re.compile(r"(?:(?<=[./@=])|(?<=\w{4}:))(?=[^\s./@=:])|(?<=[a-z])(?=[A-Z][a-z])")
+_BREAK: Final = "<wbr>"
 
 
 def is_missing(value: Any) -> bool:
@@ -65,6 +76,8 @@ def cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() else f"{value:.3g}"
+    if isinstance(value, datetime) and value.time() == time.min:
+        return f"{value:%Y-%m-%d}"
     if isinstance(value, Mapping):
         return ", ".join(f"{cell(key)}={cell(held)}" for key, held in value.items())
     if isinstance(value, tuple | list):
@@ -174,11 +187,39 @@ def html_cell(value: Any) -> str:
 
     Examples
     --------
-    >>> html_cell("a<b"), html_cell(3)
-    ('<td>a&lt;b</td>', '<td class="number">3</td>')
+    >>> html_cell("a<b"), html_cell(3), html_cell("2026-11-26")
+    ('<td>a&lt;b</td>', '<td class="number">3</td>', '<td class="whole">2026-11-26</td>')
     """
-    text = html_text(cut_short(cell(value)))
-    return f'<td class="number">{text}</td>' if is_number(value) else f"<td>{text}</td>"
+    text = cut_short(cell(value))
+    if is_number(value):
+        return f'<td class="number">{html_text(text)}</td>'
+    if len(text) <= _SHORT and text[:1].isdecimal():
+        return f'<td class="whole">{html_text(text)}</td>'
+    kind = ' class="long"' if len(text) > _PROSE else ""
+    return f"<td{kind}>{breakable(text)}</td>"
+
+
+def breakable(text: str) -> str:
+    """The text in HTML, with the places where a narrow page may break its words: behind signs, and between words.
+
+    Examples
+    --------
+    >>> breakable("batch/v1"), breakable("autoscaling/v2"), breakable("ClusterRoleBinding")
+    ('batch/v1', 'autoscaling/<wbr>v2', 'Cluster<wbr>Role<wbr>Binding')
+    """
+    if len(text) <= _WORD:
+        return html_text(text)
+    words = (_BREAK.join(_pieces(word)) for word in _JOINT.split(text))
+    return _BREAK.join(words)
+
+
+def _pieces(word: str) -> Iterator[str]:
+    """A word in HTML, a long one in pieces."""
+    if max(map(len, word.split()), default=0) <= _PIECE:
+        yield html_text(word)
+        return
+    for start in range(0, len(word), _PIECE // 2):
+        yield html_text(word[start : start + _PIECE // 2])
 
 
 def shown_of(rows: Sequence[Any] | Iterable[Any], total: int, limit: int | None) -> tuple[list[Any], str]:

@@ -107,3 +107,14 @@ def test_texts_of_the_cluster_are_texts() -> None:
     assert "<i>" not in rows._repr_html_()
     assert repr(rows).splitlines()[2].split() == ["a\\nb\\x1b[2J", "2"]
     assert "<b>" not in ReadableFrame({"<b>": []})._repr_html_()
+
+
+def test_names_are_broken_between_their_words_and_dates_are_days() -> None:
+    """A narrow page shows whole words: no kind, version or date is torn apart. What is copied has no breaks in it."""
+    row = ("HorizontalPodAutoscaler", "autoscaling/v2beta2", pd.Timestamp("2022-08-23"), "0123456789abcdef" * 4)
+    html = ReadableFrame([row], columns=["kind", "api_version", "date", "hash"])._repr_html_()
+    assert "Horizontal<wbr>Pod<wbr>Autoscaler" in html
+    assert "autoscaling/<wbr>v2beta2" in html
+    assert '<td class="whole">2022-08-23</td>' in html
+    assert "0123456789ab<wbr>cdef01234567" in html
+    assert "overflow-wrap:anywhere" not in html, "which tears words as soon as a page is narrow"

@@ -71,7 +71,7 @@ class Cells(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
         self.rows += tag == "tr"
-        if tag != "meta":
+        if tag not in ("meta", "wbr"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:

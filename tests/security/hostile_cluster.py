@@ -33,6 +33,7 @@ OURS: Final = frozenset(
         "details",
         "summary",
         "b",
+        "wbr",
     ]
 )
 """Elements of HTML that simkit writes itself."""
