@@ -70,7 +70,7 @@ def test_every_output_shows_names_as_names(
         page = Elements(out)
         assert set(page.names) <= {"meta", "title", "style", "table", "thead", "tbody", "tr", "th", "td", "wbr"}
         assert page.attributes <= {"charset", "class"}
-        assert page.classes <= {"simkit", "number"}
+        assert page.classes <= {"simkit", "number", "long", "whole"}
     if form == "csv":
         assert formulas(out) == []
     if form == "markdown":
