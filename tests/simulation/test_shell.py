@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -30,9 +31,15 @@ def dash(script: str, folder: Path) -> tuple[int, str]:
         env=_ENVIRONMENT,
         capture_output=True,
         stdin=subprocess.DEVNULL,
+        preexec_fn=_heed_interrupts,
         timeout=20,
     )
     return ran.returncode, ran.stdout.decode()
+
+
+def _heed_interrupts() -> None:
+    """A shell cannot trap what was ignored when it began, as interrupts are in the background of another shell."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def process(script: str, *, until: float = 100.0) -> Process:
