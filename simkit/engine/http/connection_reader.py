@@ -65,6 +65,8 @@ class ConnectionReader(HttpToolsProtocol):
         """The method of a request, if the parser does not know it and reads another in its place."""
         self._unparsed: list[bytes] = []
         """Received bytes that are not parsed yet, so that other connections get their turn."""
+        self._took_long = False
+        """True if the last requests took more than a slice: the next one waits for its turn."""
         self._reads_on = False
         """True if they will be parsed in the loop's next turn."""
         self._turns = reading_turns(self.loop)
@@ -135,14 +137,23 @@ class ConnectionReader(HttpToolsProtocol):
             super().timeout_keep_alive_handler()
 
     def data_received(self, data: bytes) -> None:
-        """Read what has come. Much of it waits for others that came with much before."""
+        """Read what has come. Much of it waits for others that came with much before.
+
+        So does whatever follows a request that took long: however many connections send those, such as requests of a
+        user with thousands of bindings, others wait for one of them.
+        """
         if self._unparsed:
             self._unparsed.append(data)
-        elif len(data) > LITTLE and self._turns.crowded:
+        elif self._took_long or (len(data) > LITTLE and self._turns.crowded):
             self._unparsed.append(data)
             self._read_later()
         else:
-            self._received(data)
+            self._read_now(data)
+
+    def _read_now(self, data: bytes) -> None:
+        began = perf_counter()
+        self._received(data)
+        self._took_long = perf_counter() - began > SLICE
 
     def _received(self, data: bytes) -> None:
         """Read what has come, in pieces where it is much. For subclasses, which may know what it is."""
@@ -199,7 +210,7 @@ class ConnectionReader(HttpToolsProtocol):
         self._unparsed.clear()
         if self.transport.is_closing():
             return
-        self._received(data)
+        self._read_now(data)
         if not self._unparsed and not self.pipeline:
             self.flow.resume_reading()
 

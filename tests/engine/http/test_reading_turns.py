@@ -69,10 +69,20 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 @pytest.fixture
 def slow_clock(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock by which each look takes a quarter of a slice."""
+    _every_look_takes(SLICE / 4, loop, monkeypatch)
+
+
+@pytest.fixture
+def slower_clock(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock by which each request takes more than a slice."""
+    _every_look_takes(SLICE * 1.5, loop, monkeypatch)
+
+
+def _every_look_takes(seconds: float, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = count()
 
     def now() -> float:
-        return next(looks) * SLICE / 4
+        return next(looks) * seconds
 
     monkeypatch.setattr(connection_reader, "perf_counter", now)
     monkeypatch.setattr(reading_turns(loop), "_clock", now)
@@ -134,6 +144,26 @@ def test_connections_that_sent_much_share_a_slice(loop: asyncio.AbstractEventLoo
         return most
 
     assert 0 < loop.run_until_complete(most_in_a_turn()) < 200
+
+
+@pytest.mark.usefixtures("slower_clock")
+def test_what_follows_a_long_request_waits_for_its_turn(loop: asyncio.AbstractEventLoop) -> None:
+    """Twenty clients whose requests take long: others wait for one of these, not for twenty."""
+
+    async def answered_by_turn() -> list[int]:
+        application = Application(APIServerHandler(Cluster(options=Options(seed=1)).engine))
+        lines = [connected(loop, application) for _ in range(20)]
+        found = list[int]()
+        for times in (1, 2):
+            for connection, _ in lines:
+                connection.data_received(REQUEST)
+            found.append(sum(wire.answers for _, wire in lines))
+            while found[-1] < times * len(lines):
+                await asyncio.sleep(0)
+                found.append(sum(wire.answers for _, wire in lines))
+        return found
+
+    assert loop.run_until_complete(answered_by_turn()) == [20, *range(20, 41)]
 
 
 def test_whoever_waits_goes_on(loop: asyncio.AbstractEventLoop) -> None:
