@@ -66,7 +66,11 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
             ["answers with default/till, default/web, shop/till, shop/web, and shop/till, shop/web was asked for"],
         ),
         ("verbs", TABLE, [*NO_DICTIONARY, "it is of the type DataFrame"]),
-        ("verbs", 'answer = {"GET /api/v1/nodes": ["list"]}', ["write a word in quotes", "no prediction yet"]),
+        (
+            "verbs",
+            'answer = {"GET /api/v1/nodes": ["list"]}',
+            ["write one of the task's words, in quotes", "no prediction yet"],
+        ),
         ("rule", 'answer = {"apigroups": [""], "resource": ["pods"], "verbs": ["get"]}', ["did you mean 'apiGroups'?"]),
         ("rule", 'answer = {"apiGroups": "", "resources": "pods/log", "verbs": "get"}', ["is text, not a list"]),
         (
@@ -340,7 +344,11 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
         ),
         ("mutate", "def answer():\n    return None", ["the function must take one argument"]),
         ("mutate", "def answer(request):\n    raise SystemExit", EXITED),
-        ("down", "answer = {'failurePolicy Fail, create a deployment': False}", ["write a word in quotes"]),
+        (
+            "down",
+            "answer = {'failurePolicy Fail, create a deployment': False}",
+            ["write one of the task's words, in quotes"],
+        ),
         ("restricted", NO_SHOP, SHOP_GONE),
         (
             "restricted",

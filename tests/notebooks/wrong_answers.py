@@ -33,7 +33,7 @@ WRONG: Final[dict[str, dict[str, tuple[str, list[str]]]]] = {
                 "cannot deletecollection resource",
                 "cannot list resource",
                 "cannot update resource",
-                "write a word in quotes",
+                "write one of the task's words, in quotes",
             ],
         ),
         "rule": (

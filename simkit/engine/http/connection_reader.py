@@ -148,12 +148,9 @@ class ConnectionReader(HttpToolsProtocol):
             self._unparsed.append(data)
             self._read_later()
         else:
-            self._read_now(data)
-
-    def _read_now(self, data: bytes) -> None:
-        began = perf_counter()
-        self._received(data)
-        self._took_long = perf_counter() - began > SLICE
+            began = perf_counter()
+            self._received(data)
+            self._took_long = perf_counter() - began > SLICE
 
     def _received(self, data: bytes) -> None:
         """Read what has come, in pieces where it is much. For subclasses, which may know what it is."""
@@ -210,7 +207,9 @@ class ConnectionReader(HttpToolsProtocol):
         self._unparsed.clear()
         if self.transport.is_closing():
             return
-        self._read_now(data)
+        began = perf_counter()
+        self._received(data)
+        self._took_long = perf_counter() - began > SLICE
         if not self._unparsed and not self.pipeline:
             self.flow.resume_reading()
 

@@ -50,8 +50,10 @@ class Wire:
     def get_write_buffer_size(self) -> int:
         return 0
 
-    def resume_reading(self) -> None:
-        """Reading is never paused."""
+    def pause_reading(self) -> None:
+        """Nothing comes by itself."""
+
+    resume_reading = pause_reading
 
     def close(self) -> None:
         raise AssertionError("the connection was closed")
