@@ -5,17 +5,17 @@ Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_source.go,
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from simkit.engine.admission.candidate_cache import CandidateCache
-from simkit.engine.seams import Change, ListWatcher
+from simkit.engine.admission.changed_keys import ChangedKeys
+from simkit.engine.seams import ListWatcher
 from simkit.logic.policy.attributes import ClusterReader
 from simkit.meta.domain import ADMISSION_GROUP, AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
-from simkit.meta.names import GroupResource, GroupVersionResource, Key
+from simkit.meta.names import GroupResource, GroupVersionResource
 from simkit.meta.objects import Object
 
 if TYPE_CHECKING:
@@ -125,19 +125,12 @@ class PolicyIndex(Generic[Compiled]):
         self, source: PolicySource[Compiled], store: ListWatcher, known: _View[Compiled] | None = None
     ) -> None:
         self._source, self._store, self._lock = source, store, Lock()
-        self._changes, self._changed = 0, deque[Key]()
-        """Changes that were heard of, and the objects that they concern and that are still to be read."""
         self._view: _View[Compiled] = _View({}, {}, 0)
-        store.listen(self._follow, (source.policies, source.bindings))
+        self._changed = ChangedKeys(store, (source.policies, source.bindings))
         if known is not None:
             self._view = _View(known.policies, known.bindings, 0)
         else:
-            self._changed.extend(entry.key for kind in (source.policies, source.bindings) for entry in store.scan(kind))
-            self._changes += len(self._changed)
-
-    def _follow(self, changes: Sequence[Change]) -> None:
-        self._changed.extend(change.entry.key for change in changes)
-        self._changes += len(changes)
+            self._changed.add_stored()
 
     def fork(self, store: ListWatcher) -> PolicyIndex[Compiled]:
         """The same index over a fork of the store: nothing is compiled again."""
@@ -153,15 +146,13 @@ class PolicyIndex(Generic[Compiled]):
         return self._now().bound_policies
 
     def _now(self) -> _View[Compiled]:
-        if self._view.changes != self._changes:
+        if self._view.changes != self._changed.count:
             with self._lock:
                 self._take_in()
         return self._view
 
     def _take_in(self) -> None:
-        changes, keys = self._changes, set[Key]()
-        while self._changed:
-            keys.add(self._changed.popleft())
+        keys, changes = self._changed.take()
         policies, bindings = dict(self._view.policies), dict(self._view.bindings)
         for key in keys:
             entry = self._store.get(key)

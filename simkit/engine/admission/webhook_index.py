@@ -6,14 +6,14 @@ Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook/accessors.go, release 1.
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.admission.candidate_cache import CandidateCache
-from simkit.engine.seams import Change, ListWatcher
+from simkit.engine.admission.changed_keys import ChangedKeys
+from simkit.engine.seams import ListWatcher
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader, equivalents
 from simkit.logic.policy.matching import Constraints
 from simkit.meta.behaviour import applies
@@ -217,32 +217,22 @@ class WebhookIndex:
 
     def __init__(self, store: ListWatcher, known: _View | None = None) -> None:
         self._store, self._lock = store, threading.Lock()
-        self._changes, self._changed = 0, deque[Key]()
-        """Changes that were heard of, and the configurations that they concern and that are still to be read."""
         self._view = _View({}, {}, 0)
-        store.listen(self._follow, (MUTATING, VALIDATING))
+        self._changed = ChangedKeys(store, (MUTATING, VALIDATING))
         if known is not None:
             self._view = _View(known._read, known._named, 0)
         else:
-            keys = [entry.key for kind in (MUTATING, VALIDATING) for entry in store.scan(kind)]
-            self._changed.extend(keys)
-            self._changes += len(keys)
-
-    def _follow(self, changes: Sequence[Change]) -> None:
-        self._changed.extend(change.entry.key for change in changes)
-        self._changes += len(changes)
+            self._changed.add_stored()
 
     def _now(self) -> _View:
         """The webhooks as of now."""
-        if self._view.changes != self._changes:
+        if self._view.changes != self._changed.count:
             with self._lock:
                 self._take_in()
         return self._view
 
     def _take_in(self) -> None:
-        changes, keys = self._changes, set[Key]()
-        while self._changed:
-            keys.add(self._changed.popleft())
+        keys, changes = self._changed.take()
         entries = {key: self._store.get(key) for key in keys}
         found = {key: entry.object if entry is not None else None for key, entry in entries.items()}
         self._view = self._view.updated(found, changes)
