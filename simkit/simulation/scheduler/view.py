@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from typing import Final
 
@@ -41,7 +42,7 @@ class View:
         self.cache, self.lister = cache, lister
         self._namespaces: dict[str, Mapping[str, str]] | None = None
         self._assumed: dict[Key, Object] = {}
-        self._allocated: frozenset[DeviceId] | None = None
+        self._allocated: Counter[DeviceId] | None = None
         self._selectors: dict[tuple[str, str, tuple[tuple[str, str], ...]], LabelSelector] = {}
 
     @property
@@ -82,23 +83,29 @@ class View:
 
     def assume_claim(self, claim: Object) -> None:
         """Take a resource claim for what the scheduler has just made of it."""
+        before = self.resource_claim(namespace_of(claim), name_of(claim))
         self._assumed[Key(RESOURCE_CLAIMS, namespace_of(claim), name_of(claim))] = claim
-        self._allocated = None
+        if self._allocated is None:
+            return
+        self._allocated.update(devices_of(claim))
+        for each in devices_of(before) if before is not None else ():
+            self._allocated[each] -= 1
+            if not self._allocated[each]:
+                del self._allocated[each]
 
     def device_class(self, name: str) -> Object | None:
         """A class of devices."""
         return self.lister.get(Key(DEVICE_CLASSES, "", name))
 
     @property
-    def allocated_devices(self) -> frozenset[DeviceId]:
+    def allocated_devices(self) -> Collection[DeviceId]:
         """The devices that claims have, without those that administrators only look at.
 
-        O(claims) after each that the scheduler has written.
+        O(claims) the first time; then each claim that the scheduler writes costs its own devices.
         """
         if self._allocated is None:
-            told = self.lister.once("allocated", lambda: _by_claim(self.lister.scan(RESOURCE_CLAIMS)))
-            own = _by_claim(self._assumed.values())
-            self._allocated = frozenset(chain.from_iterable((told | own).values()))
+            current = _by_key(self.lister.scan(RESOURCE_CLAIMS)) | self._assumed
+            self._allocated = Counter(chain.from_iterable(map(devices_of, current.values())))
         return self._allocated
 
     def budgets(self, namespace: str) -> Iterable[Object]:
@@ -133,5 +140,5 @@ class View:
         return LabelSelector((*own, *of_object(selector).requirements)) if selector else LabelSelector(own)
 
 
-def _by_claim(claims: Iterable[Object]) -> dict[tuple[str, str], list[DeviceId]]:
-    return {(namespace_of(each), name_of(each)): devices_of(each) for each in claims}
+def _by_key(claims: Iterable[Object]) -> dict[Key, Object]:
+    return {Key(RESOURCE_CLAIMS, namespace_of(each), name_of(each)): each for each in claims}
