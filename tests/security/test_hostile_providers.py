@@ -23,8 +23,7 @@ from simkit.engine.authn.oidc_options import tokens_by_flags
 from simkit.meta.deadline import Deadline, within
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity
-from tests.engine.authn.providers import CURVE_KEY, RSA_KEY, Issuer, published, who
-from tests.engine.egress.service import serving
+from tests.engine.authn.providers import CURVE_KEY, RSA_KEY, Issuer, issuing, published, who
 from tests.security.places import places, put
 
 ODD: tuple[Any, ...] = (None, 7, 1.5, True, "", "é", "\0", "A", [], ["A"], {}, {"a": 1})
@@ -34,9 +33,7 @@ MODULUS = RSA_KEY.public_key().public_numbers().n
 @pytest.fixture
 def issuer(tmp_path: Path) -> Iterator[Issuer]:
     """A provider over HTTPS."""
-    made = Issuer()
-    with serving(tmp_path, made.reply) as service:
-        made.service = service
+    with issuing(tmp_path) as made:
         yield made
 
 

@@ -14,6 +14,7 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.engine.egress.call import MOST
 from simkit.meta.message import Request
+from tests.engine.egress.service import running
 from tests.simulation.test_scheduler_config import configuration
 from tests.simulation.worlds import messages, node_of, phase, pod, simulated
 
@@ -54,14 +55,8 @@ def extending(answer: Answer) -> Iterator[Service]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     service = Service(f"http://127.0.0.1:{server.server_port}/scheduler/")
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
+    with running(server):
         yield service
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def extended(cluster: Cluster, *extenders: dict[str, Any]) -> Cluster:

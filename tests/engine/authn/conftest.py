@@ -3,13 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.authn.providers import Issuer
-from tests.engine.egress.service import serving
+from tests.engine.authn.providers import Issuer, issuing
 
 
 @pytest.fixture
 def issuer(tmp_path: Path) -> Iterator[Issuer]:
-    made = Issuer()
-    with serving(tmp_path, made.reply) as service:
-        made.service = service
+    with issuing(tmp_path) as made:
         yield made

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import jwt
@@ -13,7 +15,7 @@ from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
-from tests.engine.egress.service import Service
+from tests.engine.egress.service import Service, serving
 
 RSA_KEY = rsa.generate_private_key(65537, 2048)
 CURVE_KEY = ec.generate_private_key(ec.SECP256R1())
@@ -64,6 +66,15 @@ class Issuer:
 
     def asked(self, path: str) -> int:
         return sum(where == path for where, _, _ in self.service.requests)
+
+
+@contextmanager
+def issuing(folder: Path) -> Iterator[Issuer]:
+    """A provider that is served, with its certificate in a folder."""
+    made = Issuer()
+    with serving(folder, made.reply) as service:
+        made.service = service
+        yield made
 
 
 def who(authenticator: Any, token: str) -> Identity | int | None:

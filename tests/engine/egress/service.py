@@ -94,10 +94,17 @@ def serving(folder: Path, reply: Reply, *, clients: bool = False, names: tuple[s
     server = Quiet(("127.0.0.1", 0), Handler)
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     service.url = f"https://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    with running(server):
+        yield service
+
+
+@contextmanager
+def running(server: ThreadingHTTPServer) -> Iterator[None]:
+    """A server that answers in a thread of its own."""
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
-        yield service
+        yield
     finally:
         server.shutdown()
         server.server_close()
