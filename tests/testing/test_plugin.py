@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import orjson
-import pandas  # noqa: F401 - a run within a test forgets what it has imported, and this cannot be imported twice
+import pandas  # noqa: F401 - a run within a test forgets what it has imported, and some cannot be imported twice
 import pytest
+import yaml  # noqa: F401 - its loader in C builds with the classes of the first import
 
 from tests.analysis.worlds import binding, role, rule
 
