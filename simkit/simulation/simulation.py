@@ -9,7 +9,7 @@ from simkit.engine.controllers.lister import uid_of
 from simkit.engine.controllers.reconciler import ReconcilingController
 from simkit.engine.egress.policy import EgressPolicy
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.clock import Clock
+from simkit.meta.clock import Clock, SimulatedClock
 from simkit.meta.objects import Object, at, name_of
 from simkit.schema.behaviour import default_behaviour
 from simkit.schema.catalogue import Catalogue
@@ -59,7 +59,7 @@ class Simulation:
     ) -> None:
         self._clock, self._seed, self._events = clock, seed, events
         release = catalogue().release
-        self.behaviours = Behaviours()
+        self.behaviours = Behaviours(ends_at_term=not isinstance(clock, SimulatedClock))
         post = no_calls if egress is None else ExtenderClient(egress)
         self.scheduler = Scheduler(clock, seed, behaviour or default_behaviour(release), post)
         self.kubelets = Kubelets(clock, perform, self.behaviours, release=release, events=events)

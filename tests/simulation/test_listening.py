@@ -72,7 +72,7 @@ def test_it_may_stay() -> None:
 
 def test_a_port_is_taken_once() -> None:
     """A second command on a port fails, and after a restart the port is free again."""
-    cluster = listening("nc -l -p 9000 & sleep 1; nc -l -p 9000; echo $?; wait")
+    cluster = listening("trap exit TERM; nc -l -p 9000 & sleep 1; nc -l -p 9000; echo $?; wait")
     cluster.advance(seconds=2)
     assert log(cluster).endswith("nc: bind: Address already in use\n1\n")
     execute(cluster, "server", "kill", "1")

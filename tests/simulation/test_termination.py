@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from simkit.cluster.cluster import Cluster
+from simkit.simulation.kubelet.process import Container, Process
 from tests.simulation.worlds import container, execute, pod, simulated
 
 _LOOP = "while true; do sleep 1; done & wait"
+_CONTAINER = Container({}, {})
 
 
 def _running(script: str, **spec: object) -> Cluster:
@@ -51,18 +53,41 @@ def test_who_does_not_end_is_killed() -> None:
     assert not _exists(cluster)
 
 
-def test_scripts_without_a_trap_end_at_once() -> None:
-    """So that tests need not wait for the grace period."""
-    cluster = _running(_LOOP)
+_ENDS = {"annotations": {"simkit/ends-at-term": "true"}}
+_ONE_OF_MANY = [_ENDS, {"shareProcessNamespace": True}, {"hostPID": True}]
+
+
+@pytest.mark.parametrize("spec", _ONE_OF_MANY)
+def test_scripts_without_a_trap_end_at_once(spec: dict[str, object]) -> None:
+    """Where that is said, and where another program is the first process, as in pods that share their processes."""
+    cluster = _running(_LOOP, **spec)
     _delete(cluster)
     assert not _exists(cluster)
 
 
+def test_the_real_clock_waits_for_no_grace_period() -> None:
+    """A user with kubectl does not wait 30 seconds for a ``sleep``, unless a behaviour says so."""
+    cluster = Cluster()
+    cluster.add_nodes(1)
+    assert cluster._control_plane.simulation is not None
+    behaviours = cluster._control_plane.simulation.behaviours
+    sleeping = pod("p", command=["sleep", "100"])
+
+    def outlives() -> bool:
+        process = Process(behaviours.program(Container(sleeping, sleeping["spec"]["containers"][0]))(_CONTAINER), 0.0)
+        process.advance(1.0)
+        process.signal("TERM", 1.0)
+        return process.ended is None
+
+    assert not outlives()
+    cluster.behave(ends_at_term="false")
+    assert outlives()
+
+
 @pytest.mark.parametrize("script", [_LOOP, "sleep 100", "kill $$; sleep 5; sleep 100"])
 def test_the_first_process_ignores_signals_without_a_trap(script: str) -> None:
-    """Where it is said to be as in a real container: the pod stays until the grace period is over, and ``kill`` does nothing."""
-    settings = {"simkit/ends-at-term": "false"}
-    cluster = _running(script, annotations=settings, terminationGracePeriodSeconds=7)
+    """As in a real container: the pod stays until the grace period is over, and ``kill`` does nothing."""
+    cluster = _running(script, terminationGracePeriodSeconds=7)
     execute(cluster, "p", "kill", "1")
     execute(cluster, "p", "kill", "-INT", "1")
     cluster.settle()
@@ -76,8 +101,7 @@ def test_the_first_process_ignores_signals_without_a_trap(script: str) -> None:
 
 def test_the_first_process_heeds_its_traps() -> None:
     """A trap is run as ever."""
-    settings = {"simkit/ends-at-term": "false"}
-    cluster = _running(f"trap 'exit 0' TERM; {_LOOP}", annotations=settings)
+    cluster = _running(f"trap 'exit 0' TERM; {_LOOP}")
     _delete(cluster)
     assert not _exists(cluster)
 
@@ -96,10 +120,46 @@ def test_a_command_in_the_foreground_comes_to_its_end_first() -> None:
 @pytest.mark.parametrize(("script", "code"), [(f"trap 'exit 5' TERM; {_LOOP}", 5), (_LOOP, 143)])
 def test_kill_from_an_exec(script: str, code: int) -> None:
     """``kill 1`` ends the program of the container, which starts again."""
-    cluster = _running(script)
+    cluster = _running(script, **_ENDS)
     assert execute(cluster, "p", "kill", "1") == (0, "")
     assert execute(cluster, "p", "sh", "-c", "kill -0 1; kill 99; echo $?")[1].endswith("1\n")
     cluster.settle()
     status = container(cluster, "p")
     assert status["lastState"]["terminated"]["exitCode"] == code
     assert (status["restartCount"], "running" in status["state"]) == (1, True)
+
+
+def test_a_failed_liveness_probe_leaves_the_grace_period() -> None:
+    """A ``sleep`` is killed at its end; a trap ends the container before. The probe may have a period of its own."""
+    cluster = simulated(1)
+    probe = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 1}
+    own = {**probe, "terminationGracePeriodSeconds": 3}
+    scripts = {
+        "sleeps": ("sleep 100", probe),
+        "hurries": ("sleep 100", own),
+        "heeds": (f"trap 'exit 4' TERM; {_LOOP}", probe),
+    }
+    for name, (script, given) in scripts.items():
+        spec = pod(
+            name, command=["sh", "-c", script], container={"livenessProbe": given}, terminationGracePeriodSeconds=20
+        )
+        cluster.create(spec)
+    cluster.settle()
+    ended = dict[str, tuple[int, int]]()
+    for second in range(1, 30):
+        cluster.advance(1)
+        for name in scripts:
+            found = container(cluster, name)["lastState"].get("terminated")
+            if found is not None:
+                ended.setdefault(name, (second, found["exitCode"]))
+    assert ended == {"heeds": (1, 4), "hurries": (3, 137), "sleeps": (20, 137)}
+
+
+def test_the_event_comes_when_the_end_begins() -> None:
+    """``Killing`` is told once, while the pod still stands."""
+    cluster = _running("sleep 100")
+    _delete(cluster)
+    cluster.advance(3)
+    told = [each for each in cluster.list("events", "default") if each["reason"] == "Killing"]
+    assert [(each["message"], each.get("count", 1)) for each in told] == [("Stopping container main", 1)]
+    assert _exists(cluster)

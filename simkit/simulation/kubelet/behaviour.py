@@ -9,7 +9,7 @@
 | ``simkit/live`` | ``false``: the liveness probe fails |
 | ``simkit/pull-error`` | why the image cannot be pulled: a text, or ``not-found``, ``denied``, ``no-such-host`` |
 | ``simkit/stop-after`` | time that containers take to stop |
-| ``simkit/ends-at-term`` | ``false``: scripts heed signals only by a trap, as the first process of a container does |
+| ``simkit/ends-at-term`` | ``false``: scripts heed signals only by a trap, as process 1 does; ``true``: they end |
 | ``simkit/cpu``, ``simkit/memory`` | the usage that is measured |
 | ``simkit/storage``, ``simkit/inodes``, ``simkit/pids`` | the disk, inodes and process numbers that containers use |
 | ``simkit/cpu-load`` | CPU that the ready pods of a controller use together |
@@ -84,14 +84,21 @@ class Behaviour:
 
 
 class Behaviours:
-    """The behaviours of a cluster's pods; the first that concerns a container counts."""
+    """The behaviours of a cluster's pods; the first that concerns a container counts.
 
-    def __init__(self, given: Sequence[Behaviour] = ()) -> None:
+    Parameters
+    ----------
+    ends_at_term
+        Whether scripts without a trap end at a signal where nothing else is said.
+    """
+
+    def __init__(self, given: Sequence[Behaviour] = (), *, ends_at_term: bool = True) -> None:
         self.given: list[Behaviour] = list(given)
+        self._ends_at_term = ends_at_term
 
     def fork(self) -> Behaviours:
         """An independent copy."""
-        return Behaviours(self.given)
+        return Behaviours(self.given, ends_at_term=self._ends_at_term)
 
     def setting(self, pod: Object, container: Mapping[str, Any], name: str) -> str:
         """The setting of a container, empty where nothing is said."""
@@ -150,7 +157,7 @@ class Behaviours:
         shell. Other programs end well after a second in pods of jobs, and run on in all others.
         """
         pod, image = container.pod, str(container.spec.get("image", ""))
-        first = self.setting(pod, container.spec, "ends-at-term") == "false"
+        first = self._ignores_signals(pod, container.spec)
         for each in self.given:
             if each.program is not None and each.concerns(pod, image):
                 return script_program(each.program, protected=first) if isinstance(each.program, str) else each.program
@@ -165,3 +172,14 @@ class Behaviours:
                 pass
         owners = metadata(pod).get("ownerReferences") or ()
         return completes if any(owner.get("kind") == "Job" for owner in owners) else forever
+
+    def _ignores_signals(self, pod: Object, container: Mapping[str, Any]) -> bool:
+        """True if a script is process 1, which the system sends no signal that it has no trap for.
+
+        In pods that share the processes of their containers, or of the node, another program is the first.
+        """
+        told = self.told(pod, container, "ends-at-term")
+        if told is not None:
+            return told == "false"
+        spec = pod.get("spec") or {}
+        return not (self._ends_at_term or spec.get("shareProcessNamespace") or spec.get("hostPID"))

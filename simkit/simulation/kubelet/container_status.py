@@ -74,6 +74,8 @@ class ContainerRun:
     """Always, OnFailure or Never."""
     progress: Progress
     environment: PodEnvironment
+    given_up: bool = False
+    """True if a probe has ended it: then it starts again even if it ended well."""
 
     def advance(self, start: float | None) -> dict[str, Any]:
         """The status now. ``start`` is when it may start for the first time; None: not yet."""
@@ -167,11 +169,14 @@ class ContainerRun:
         status = self._resized(status, process)
         ready = has_started = False
         if process.ended is None:
-            has_started = self._probed(STARTUP, status, started, process)
+            stopping = process.last is not None
+            has_started = bool(status.get("started")) if stopping else self._probed(STARTUP, status, started, process)
             if has_started and process.ended is None:
-                self._probed(LIVENESS, status, started, process)
+                if not stopping:
+                    self._probed(LIVENESS, status, started, process)
                 ready = self._ready(started) and self._probed(READINESS, status, started, process)
         if process.ended is not None:
+            self.given_up = process.last is not None
             return self._ended(status, *process.ended)
         self.progress.look_again(process.next_time if process.next_time and process.next_time < 1e11 else None)
         return {**status, "ready": ready, "started": has_started}
@@ -207,7 +212,7 @@ class ContainerRun:
             if verdict.gives_up and kind != READINESS:
                 text = f"Container {self.container['name']} failed {what} probe, will be restarted"
                 self.environment.tell(self.pod, self.container, ("Killing", text, False))
-                process.kill(now, KILLED)
+                process.terminate(now, now + _grace(self.pod, self.container[kind]))
         self.progress.look_again(due)
         return probes.passed(self.pod, self.container, kind)
 
@@ -236,7 +241,7 @@ class ContainerRun:
 
     def _restarts(self, status: Status) -> bool:
         code = status["state"]["terminated"]["exitCode"]
-        return self.policy == "Always" or (self.policy == "OnFailure" and code != 0)
+        return self.policy == "Always" or (self.policy == "OnFailure" and (code != 0 or self.given_up))
 
     def _restarted(self, status: dict[str, Any]) -> dict[str, Any]:
         """After its first end a container starts again at once, and after later ones it has to wait."""
@@ -257,6 +262,12 @@ class ContainerRun:
         )
         text = f"back-off {_spelled(pause)} restarting failed container={name} pod={where}"
         return {**status, "state": {"waiting": {"reason": "CrashLoopBackOff", "message": text}}}
+
+
+def _grace(pod: Object, probe: Mapping[str, Any]) -> float:
+    """The seconds that a container gets to stop when its probe has failed."""
+    own = probe.get("terminationGracePeriodSeconds")
+    return float(at(pod, "spec", "terminationGracePeriodSeconds") or 0) if own is None else float(own)
 
 
 def _differs(known: Status, wanted: Status, name: str) -> bool:

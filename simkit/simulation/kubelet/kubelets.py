@@ -375,14 +375,13 @@ class Kubelets:
             def warn(container: str, reason: str) -> None:
                 self._event(client, pod, (reason, "PreStopHook failed", True), container)
 
+            if not self.runtime.hooks.is_stopping(pod) and at(pod, "status", "phase") == "Running":
+                for name in (each.get("name", "") for each in at(pod, "spec", "containers") or ()):
+                    self._event(client, pod, ("Killing", f"Stopping container {name}", False), name)
             stopping = self.runtime.hooks.stopping(pod, now, warn)
             if now < stopping.due:
                 self._due.set(key, stopping.due)
                 return
-        for container in at(pod, "spec", "containers") or ():
-            if at(pod, "status", "phase") == "Running":
-                name = container.get("name", "")
-                self._event(client, pod, ("Killing", f"Stopping container {name}", False), name)
         self.runtime.processes.kill(pod, now, stopping.code)
         status = stopped_status(pod, now, stopping.codes, stopping.code)
         if status != (pod.get("status") or {}):

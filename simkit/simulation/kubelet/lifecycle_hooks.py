@@ -54,6 +54,10 @@ class LifecycleHooks:
         """Run the hook after a start; gives back whether it succeeded."""
         return self._run(pod, container, "postStart", now, _LONGEST)[1]
 
+    def is_stopping(self, pod: Object) -> bool:
+        """True if the containers of a pod are being stopped already."""
+        return uid_of(pod) in self._stops
+
     def stopping(self, pod: Object, now: float, tell: Tell) -> Stopping:
         """The state of a pod that is being deleted: the hooks before the end run, then ``TERM`` comes to its programs.
 

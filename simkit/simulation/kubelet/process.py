@@ -135,6 +135,8 @@ class Process:
         """The time of its end, and its exit code."""
         self.gave_in = False
         """True if a signal has ended it that it did not expect."""
+        self.last: float | None = None
+        """The time at which it is killed, once it was told to end."""
         self._listeners: list[Callable[[], None]] = []
         self.sockets: Mapping[int, Socket] = {}
         """The ports on which its commands listen."""
@@ -143,7 +145,10 @@ class Process:
     @property
     def next_time(self) -> float | None:
         """The time of its next step; None if it has ended or only waits."""
-        return None if self.ended else self._deadline if self._blocked else self._now
+        if self.ended:
+            return None
+        following = self._deadline if self._blocked else self._now
+        return following if self.last is None or (following is not None and following < self.last) else self.last
 
     @property
     def _blocked(self) -> bool:
@@ -202,6 +207,16 @@ class Process:
             if self.ended is None:
                 self._throw(Signalled(name), now)
 
+    def terminate(self, now: float, last: float) -> None:
+        """Tell it to end, and kill it at the last moment. One that a signal ends by itself counts as killed."""
+        with self._lock:
+            if self.ended is None and self.last is None:
+                self.signal("TERM", now)
+                self.last = last
+                if self.gave_in:
+                    self.ended = (now, KILLED)
+                self.advance(now, within=SLICE)
+
     def visit(self) -> None:
         """Have it look at its sockets when it goes on; it does not run meanwhile. May be called from any thread."""
         self._visited = True
@@ -224,7 +239,10 @@ class Process:
             present then.
         """
         with self._lock:
-            self._advance(now, None if within is None else time.perf_counter() + within)
+            last = now if self.last is None else min(now, self.last)
+            self._advance(last, None if within is None else time.perf_counter() + within)
+            if self.last is not None and self.last <= now:
+                self.kill(self.last, KILLED)
 
     def _advance(self, now: float, until: float | None) -> None:
         steps, before = 0, self.dropped + len(self.printed)
