@@ -47,7 +47,9 @@ from simkit.logic.rbac.index import RESOURCES, AccessIndex
 from simkit.meta.clock import NameSource
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
+from simkit.schema.catalogue import Catalogue
 from simkit.schema.feature_gates import parse_feature_gates
+from simkit.schema.runtimeconfig import gates_that_are_missing
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
@@ -98,6 +100,13 @@ def _gates(server: ControlPlane) -> Mapping[str, bool]:
     for text in gates.warnings:
         _LOG.warning(text)
     return gates.values
+
+
+def _base(server: ControlPlane) -> Catalogue:
+    options = server.options
+    for text in gates_that_are_missing(options.release, options.runtime_config, options.feature_gates):
+        _LOG.warning(text)
+    return catalogue_of(options)
 
 
 def _roles(server: ControlPlane) -> RBACAuthorizer:
@@ -324,7 +333,7 @@ def _start_of_snapshots(server: ControlPlane, origin: ControlPlane) -> StoreSnap
 
 PARTS: Final[tuple[Part, ...]] = (
     Part("gates", _gates, _gates_of_fork),
-    Part.anew("base", lambda server: catalogue_of(server.options)),
+    Part.anew("base", _base),
     Part("names", lambda server: NameSource(server.options.seed), lambda _, origin: origin.names.child()),
     Part.shared("token_key", lambda _: GeneratedKey()),
     Part(

@@ -103,7 +103,7 @@ def _gates(release: str) -> Limit:
 
 def catalogue_of(options: Options) -> Catalogue:
     """The resources of a server with these options, without custom resources."""
-    return configured(options.release, options.runtime_config)
+    return configured(options.release, options.runtime_config, options.feature_gates)
 
 
 def at_release(options: Options, release: str) -> Options:

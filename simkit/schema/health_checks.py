@@ -38,7 +38,7 @@ def _checks(release: str, gates: frozenset[tuple[str, bool]], endpoint: str) -> 
         for row in _table()
         if minor_of(row.get("since", f"1.{FIRST}")) <= at <= minor_of(row.get("last", f"1.{LAST}"))
         and endpoint in row.get("only", ENDPOINTS)
-        and ("gate" not in row or is_enabled(row["gate"], release, values))
+        and all(is_enabled(gate, release, values) for gate in row.get("gate", "").split())
     )
 
 

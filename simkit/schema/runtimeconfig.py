@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 
+from simkit.meta import datasets
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource
 from simkit.schema import lifecycle
 from simkit.schema.catalogue import Catalogue, Resource
+from simkit.schema.feature_gates import is_enabled, parse_feature_gates
+
+_NO_GATES: Final[Mapping[str, bool]] = MappingProxyType({})
 
 _SWEEPING: Final[Mapping[str, Callable[[str], bool]]] = {
     "api/all": lambda version: bool(version),
@@ -37,8 +43,15 @@ def parse(text: str) -> dict[str, bool]:
     return found
 
 
-def configured(release: str, settings: Mapping[str, bool]) -> Catalogue:
-    """The catalogue of a release under the settings.
+def configured(release: str, settings: Mapping[str, bool], gates: Mapping[str, bool] = _NO_GATES) -> Catalogue:
+    """The catalogue of a release under the settings, without resources whose feature gates are off.
+
+    Parameters
+    ----------
+    settings
+        Which versions and resources are on or off against their defaults, by key.
+    gates
+        The settings of ``--feature-gates``.
 
     Raises
     ------
@@ -56,11 +69,37 @@ def configured(release: str, settings: Mapping[str, bool]) -> Catalogue:
     Traceback (most recent call last):
     simkit.meta.errors.UnknownResource: no resource 'jobs.batch' at release 1.30
     """
-    return _configured(release, tuple(sorted(settings.items())))
+    return _configured(release, tuple(sorted(settings.items())), frozenset(_closed(release, gates)))
+
+
+def gates_that_are_missing(release: str, settings: Mapping[str, bool], gates: Mapping[str, bool]) -> Iterator[str]:
+    """A sentence for each resource that the settings switch on, and that is not served since its gate is off."""
+    closed = _closed(release, gates)
+    if closed and settings:
+        offered = {
+            each.group_resource: each for each in _configured(release, tuple(sorted(settings.items()))).resources()
+        }
+        for resource, gate in closed.items():
+            if resource in offered:
+                yield f"{offered[resource]} are not served: the feature gate {gate} is off"
+
+
+def _closed(release: str, gates: Mapping[str, bool]) -> Mapping[GroupResource, str]:
+    """The resources that feature gates keep out of a release, with the gates."""
+    values = parse_feature_gates(gates, release).values
+    table: Mapping[str, str] = datasets.load("api/releases/gated-resources.json")
+    found = ((GroupResource(*key.split()), gate) for key, gate in table.items())
+    return {resource: gate for resource, gate in found if not is_enabled(gate, release, values)}
 
 
 @lru_cache(maxsize=64)
-def _configured(release: str, settings: tuple[tuple[str, bool], ...]) -> Catalogue:
+def _configured(
+    release: str, settings: tuple[tuple[str, bool], ...], closed: frozenset[GroupResource] = frozenset()
+) -> Catalogue:
+    if closed:
+        found = _configured(release, settings)
+        there = any(each.group_resource in closed for each in found.resources())
+        return found.without(lambda resource: resource.group_resource in closed) if there else found
     if not settings:
         return Catalogue.for_release(release)
     if settings == (("api/all", False),):

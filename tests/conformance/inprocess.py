@@ -24,11 +24,26 @@ from simkit.engine.http.request_state import Work
 from simkit.engine.http.server import ServingOptions
 from simkit.engine.http.worker_threads import WorkerThreads
 from simkit.meta.clock import SimulatedClock
+from simkit.schema.feature_gates import known
 from tests.conformance.conversation import Answer, compared_headers, with_token
 
 TOKENS: Final = 'admin-token,admin,admin-uid,"system:masters"\nalice-token,alice,alice-uid,"devs"\n'
 ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
 """Of service account tokens, in all recordings but the first."""
+_GATES_OF_KINDS: Final = (
+    "ClusterTrustBundle",
+    "CoordinatedLeaderElection",
+    "DRADeviceTaintRules",
+    "DRADeviceTaints",
+    "DRAResourcePoolStatus",
+    "GangScheduling",
+    "GenericWorkload",
+    "MutatingAdmissionPolicy",
+    "PodCertificateRequest",
+    "StorageVersionAPI",
+    "StorageVersionMigrator",
+)
+"""The gates of kinds that are off by default."""
 _WORKER_SECONDS: Final = 0.01
 """How long the loop waits for a worker thread before it looks again."""
 _REQUEST_SECONDS: Final = 0.02
@@ -182,7 +197,18 @@ def controllers_of(area: str) -> Sequence[str]:
 
 def plugins_off(bundle: str) -> Sequence[str]:
     """The admission plugins that the recorded server did not have."""
-    return ("ServiceAccount",) if bundle.endswith("-explored") else ()
+    return ("ServiceAccount",) if bundle.endswith(("-explored", "-enabled")) else ()
+
+
+def feature_gates(bundle: str) -> Mapping[str, bool]:
+    """The feature gates that were set on the recorded server: where all versions were enabled, those of their kinds."""
+    there = known(release_of(bundle))
+    return {gate: True for gate in _GATES_OF_KINDS if gate in there} if bundle.endswith("-enabled") else {}
+
+
+def runtime_config(bundle: str) -> Mapping[str, bool]:
+    """The API versions that were enabled on the recorded server beyond its defaults."""
+    return {"api/all": True} if bundle.endswith("-enabled") else {}
 
 
 def has_bootstrap_tokens(bundle: str, area: str) -> bool:
@@ -200,6 +226,8 @@ def serving(folder: Path, bundle: str, area: str, without: Sequence[str] = ()) -
     identities = ServingOptions(certificate_folder=folder / "certificates").identities(clock)
     options = Options(
         release=release_of(bundle),
+        runtime_config=runtime_config(bundle),
+        feature_gates=feature_gates(bundle),
         clock=clock,
         controllers=controllers_of(area),
         disable_admission_plugins=without or plugins_off(bundle),

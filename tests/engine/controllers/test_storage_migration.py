@@ -8,7 +8,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.meta.errors import StatusError
+from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
 
@@ -106,7 +106,8 @@ def test_a_migration_names_a_resource_and_keeps_it() -> None:
         cluster.apply([{**live, "spec": {"resource": {"group": "", "version": "v1", "resource": "secrets"}}}])
 
 
-def test_without_the_gate_nobody_is_allowed_to_do_it() -> None:
-    """The rights of the controller come with the feature gate."""
+def test_without_the_gate_nobody_serves_it() -> None:
+    """The kind comes with the feature gate, whatever ``--runtime-config`` says."""
     cluster = Cluster(options=Options(seed=1, runtime_config={"storagemigration.k8s.io/v1alpha1": True}))
-    assert "conditions" not in migrate(cluster, "v1", "configmaps", "")
+    with pytest.raises(SimkitError, match="StorageVersionMigration"):
+        migrate(cluster, "v1", "configmaps", "")

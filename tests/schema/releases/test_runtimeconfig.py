@@ -7,7 +7,7 @@ import pytest
 from simkit.meta.errors import SimkitError
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.feature_gates import parse_feature_gates
-from simkit.schema.runtimeconfig import configured, parse
+from simkit.schema.runtimeconfig import configured, gates_that_are_missing, parse
 
 STORAGE = "storage.k8s.io/v1beta1"
 
@@ -112,3 +112,26 @@ def test_all_alphas_at_once() -> None:
     found = parse_feature_gates({"AllAlpha": True, "WatchList": False}).values
     assert found["APIServingWithRoutine"] is True
     assert found["WatchList"] is False
+
+
+@pytest.mark.parametrize(
+    ("release", "setting", "gate", "name"),
+    [
+        ("1.30", "storagemigration.k8s.io/v1alpha1", "StorageVersionMigrator", "storageversionmigrations"),
+        ("1.33", "certificates.k8s.io/v1beta1", "ClusterTrustBundle", "clustertrustbundles"),
+        ("1.34", "certificates.k8s.io/v1alpha1", "PodCertificateRequest", "podcertificaterequests"),
+        ("1.36", "scheduling.k8s.io/v1alpha2", "GenericWorkload", "podgroups"),
+    ],
+)
+def test_some_resources_need_their_feature_gate_as_well(release: str, setting: str, gate: str, name: str) -> None:
+    """Without the gate they are not served, and a sentence says why."""
+    on = {setting: True}
+    assert name not in {each.resource for each in configured(release, on).resources()}
+    assert name in {each.resource for each in configured(release, on, {gate: True}).resources()}
+    assert any(f"feature gate {gate} is off" in text for text in gates_that_are_missing(release, on, {}))
+    assert not [text for text in gates_that_are_missing(release, on, {gate: True}) if gate in text]
+
+
+def test_no_gate_is_missing_where_nothing_was_switched_on() -> None:
+    """A server with its defaults says nothing."""
+    assert not list(gates_that_are_missing("1.36", {}, {}))

@@ -48,7 +48,7 @@ def aggregated(engine: Engine, version: str, *, core: bool) -> Document:
     Group versions of other servers carry what these say of themselves, or are marked as stale.
     """
     document = discovery.aggregated(engine.catalogue, version, core=core)
-    if core or not engine.api_services.remote:
+    if core:
         return document
     own = {item["metadata"]["name"]: item for item in document["items"]}
     items = [

@@ -59,3 +59,13 @@ def test_grace_period() -> None:
     assert get(cluster, "/livez/ping").status == 200
     cluster.engine.started = True
     assert get(cluster, "/livez").status == 200
+
+
+def test_checks_of_features_that_are_off_by_default() -> None:
+    """They come with the gates, those of storage versions with two."""
+    gates = {"CoordinatedLeaderElection": True, "StorageVersionAPI": True}
+    on = get(Cluster(options=Options(release="1.36", feature_gates=gates)), "/readyz?verbose").body.decode()
+    off = get(Cluster("1.36"), "/readyz?verbose").body.decode()
+    for name in ("start-kube-apiserver-coordinated-leader-election-controller", "built-in-resources-storage-version"):
+        assert name in on
+        assert name not in off

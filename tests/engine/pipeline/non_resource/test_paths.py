@@ -23,3 +23,14 @@ def test_nothing_is_at_a_path_with_two_slashes_in_front(method: str, path: str) 
     """The rights are asked for as if there was one."""
     answer = simkit.Cluster().perform(Request.of(method, path, {}))
     assert (answer.status, answer.body) == (404, b"404 page not found\n")
+
+
+@pytest.mark.parametrize("release", ["1.31", "1.33", "1.34"])
+def test_both_lists_of_groups_have_one_order(release: str) -> None:
+    """That of the priorities, which changed for devices with 1.32; versions too."""
+    cluster = simkit.Cluster(options=simkit.Options(release=release, runtime_config={"api/all": True}))
+    accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+    listed = cluster.perform(Request.of("GET", "/apis")).object["groups"]
+    whole = cluster.perform(Request.of("GET", "/apis", headers={"accept": accept})).object["items"]
+    told = [(each["metadata"]["name"], [row["version"] for row in each["versions"]]) for each in whole]
+    assert told == [(each["name"], [row["version"] for row in each["versions"]]) for each in listed]
