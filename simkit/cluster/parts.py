@@ -13,6 +13,7 @@ from simkit.cluster import bootstrap
 from simkit.cluster.access import Access
 from simkit.cluster.controllers import ControllerContext, controllers
 from simkit.cluster.extensions import Extensions, performing
+from simkit.cluster.indexed_snapshot import Indexers
 from simkit.cluster.plugin_settings import read_settings
 from simkit.cluster.plugins import PluginInitializer, plugins
 from simkit.cluster.recording import audit_of
@@ -276,7 +277,7 @@ def _runner(server: ControlPlane, origin: ControllerManager | None = None) -> Co
         server.store,
         create,
         performing(server.engine, as_one=not options.use_service_account_credentials),
-        server.everything,
+        Indexers(server.store, lambda: server.catalogue).snapshot,
         clock=server.clock,
         rested=server.rested,
         origin=origin,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
+from simkit.engine.controllers.indexer import Indexed, Indexer, IndexFunc, indexer_of
 from simkit.engine.controllers.resources import PODS
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, labels_of, metadata
+from simkit.meta.objects import Object, at, labels_of, metadata, namespace_of
 from simkit.snapshot.protocol import Snapshot
 
 Made = TypeVar("Made")
@@ -19,8 +21,8 @@ class Lister:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self._lists: dict[tuple[GroupResource, str | None], Sequence[Object]] = {}
-        self._placed: dict[str, list[Object]] | None = None
-        self._owned: dict[tuple[GroupResource, str], dict[str, list[Object]]] = {}
+        self._indexers: dict[tuple[GroupResource, IndexFunc], Indexer] = {}
+        self._looked_up: dict[tuple[GroupResource, IndexFunc, Hashable], Sequence[Object]] = {}
         self._made: dict[Hashable, Any] = {}
 
     def get(self, key: Key) -> Object | None:
@@ -43,40 +45,53 @@ class Lister:
 
     def controlled(self, resource: GroupResource, namespace: str, uid: str) -> Sequence[Object]:
         """The objects of a namespace whose controller has a uid; those without a controller for the empty one."""
-        owned = self._owned.get((resource, namespace))
-        if owned is None:
-            owned = self._owned[resource, namespace] = {}
-            for obj in self.scan(resource, namespace):
-                owned.setdefault((controller_of(obj) or {}).get("uid", ""), []).append(obj)
-        return owned.get(uid, ())
+        return self._indexed(resource, _by_controller, (namespace, uid))
 
     def labelled(self, resource: GroupResource, namespace: str, labels: Mapping[str, str]) -> Sequence[Object]:
         """The objects of a namespace that have all of some labels, by name; all objects for no labels.
 
-        O(objects with the rarest of these labels), beside the index that is made the first time.
+        O(objects with the rarest of these labels).
         """
         if not labels:
             return self.scan(resource, namespace)
-        index = self.once((resource, namespace, "labels"), lambda: _by_label(self.scan(resource, namespace)))
-        fewest = min((index.get(pair, ()) for pair in labels.items()), key=len)
-        return [obj for obj in fewest if labels.items() <= labels_of(obj).items()]
+        index = self._indexer(resource, _by_label)
+        rarest = min(((namespace, *pair) for pair in labels.items()), key=index.count)
+        found = self._indexed(resource, _by_label, rarest)
+        return [obj for obj in found if labels.items() <= labels_of(obj).items()]
 
     def pods_on(self, node: str) -> Sequence[Object]:
-        """The pods of a node."""
-        if self._placed is None:
-            self._placed = {}
-            for pod in self.scan(PODS):
-                self._placed.setdefault(at(pod, "spec", "nodeName") or "", []).append(pod)
-        return self._placed.get(node, ())
+        """The pods of a node; those without one for the empty name."""
+        return self._indexed(PODS, _by_node, node)
+
+    def _indexed(self, resource: GroupResource, index_func: IndexFunc, value: Hashable) -> Sequence[Object]:
+        """The objects that have a value, by namespace and name; O(objects found)."""
+        found = self._looked_up.get((resource, index_func, value))
+        if found is None:
+            objects = map(self.get, self._indexer(resource, index_func).keys(value))
+            found = self._looked_up[resource, index_func, value] = [obj for obj in objects if obj is not None]
+        return found
+
+    def _indexer(self, resource: GroupResource, index_func: IndexFunc) -> Indexer:
+        found = self._indexers.get((resource, index_func))
+        if found is None:
+            made = self.snapshot.indexer if isinstance(self.snapshot, Indexed) else partial(indexer_of, self.snapshot)
+            found = self._indexers[resource, index_func] = made(resource, index_func)
+        return found
 
 
-def _by_label(objects: Iterable[Object]) -> Mapping[tuple[str, str], Sequence[Object]]:
-    found: dict[tuple[str, str], list[Object]] = {}
-    for obj in objects:
-        for name, value in labels_of(obj).items():
-            if isinstance(value, str):  # in a dump, anything may stand there
-                found.setdefault((name, value), []).append(obj)
-    return found
+def _by_controller(obj: Object) -> Iterable[Hashable]:
+    uid = (controller_of(obj) or {}).get("uid", "")
+    return ((namespace_of(obj), uid),) if isinstance(uid, str) else ()
+
+
+def _by_label(obj: Object) -> Iterable[Hashable]:
+    namespace = namespace_of(obj)  # in a dump, anything may stand for a value
+    return ((namespace, name, value) for name, value in labels_of(obj).items() if isinstance(value, str))
+
+
+def _by_node(pod: Object) -> Iterable[Hashable]:
+    node = at(pod, "spec", "nodeName") or ""
+    return (node,) if isinstance(node, str) else ()
 
 
 def controller_of(obj: Object) -> Mapping[str, Any] | None:
