@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
 from simkit.meta.fielderror import FieldError
@@ -112,6 +112,8 @@ class DeleteStrategy:
     """False if a propagation policy does nothing: ``rest.Unsupported``."""
     orphan_warning: str = ""
     """Warning for a request without a propagation policy."""
+    protected: Mapping[str, str] = field(default_factory=dict)
+    """Names of objects that nobody may delete, with the reason."""
     of_collection: DeleteStrategy | None = None
     """The behaviour where a collection is deleted, if it is another one."""
 

@@ -88,7 +88,7 @@ class FieldGates:
                 row.get("instead"),
                 row.get("withHolder", False),
                 row.get("withWholeHolder", False),
-                row.get("byMain", False),
+                minor_of(row.get("byMain", "1.0")) >= minor_of(release),
                 row.get("onCreate", False),
             )
             for name, row in gated_fields().items()
@@ -189,8 +189,8 @@ class DisabledFields:
             draft.update(made)
 
     def without(self, obj: Object) -> Object:
-        """The object without the disabled fields; the same object if it has none."""
-        return _pruned(obj, self.tree, _never) if self.tree is not None else obj
+        """The object without the disabled fields that nobody can have written; the same object if it has none."""
+        return _pruned(obj, self.tree, _is_stored) if self.tree is not None else obj
 
 
 class _Kept:
@@ -210,8 +210,9 @@ class _Kept:
         return leaf.name in self._names
 
 
-def _never(leaf: DisabledField) -> bool:
-    return False
+def _is_stored(leaf: DisabledField) -> bool:
+    """True if writes of the status store a disabled field."""
+    return leaf.by_main
 
 
 def _pruned(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> Any:

@@ -25,6 +25,7 @@ from simkit.meta.errors import (
     already_exists,
     bad_request,
     conflict,
+    forbidden,
     invalid,
     not_found,
 )
@@ -324,8 +325,12 @@ class Registry:
     def delete(self, deletion: Deletion) -> Outcome:
         """Remove an object, or mark it for removal if something keeps it.
 
-        Raises 404, 409 for preconditions that do not hold, and whatever admission raises.
+        Raises 403 for an object that the kind protects, 404, 409 for preconditions that do not hold, and whatever
+        admission raises.
         """
+        reason = deletion.strategy.protected.get(deletion.key.name)
+        if reason:
+            raise forbidden(deletion.scope.told_resource, deletion.key.name, reason)
         for _ in range(_TRIES):
             live = self.store.get(deletion.key)
             if live is None:

@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_immutable_field
-from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy
+from simkit.kinds.strategy import CHANGES, DeleteStrategy, MetadataChecks, Strategy
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, required, unsupported
 from simkit.meta.objects import Draft, Object, name_of
 
 SYSTEM: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 """The system's classes and their values."""
+_STAYS: Final = "this is a system priority class and cannot be deleted"
 HIGHEST: Final = 1000000000
 _POLICIES: Final = ("PreemptLowerPriority", "Never")
 
@@ -76,4 +77,8 @@ STRATEGY = Strategy(
     validate=_validate,
     raises_generation=_first_only,
     print_row=_row,
+    delete_strategy=DeleteStrategy(
+        protected=dict.fromkeys(SYSTEM, _STAYS),
+        of_collection=DeleteStrategy(),  # a collection takes them along
+    ),
 )

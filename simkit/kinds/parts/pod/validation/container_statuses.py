@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simkit.kinds.parts.pod.validation.security_context import validate_id
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     FieldError,
     duplicate,
@@ -34,9 +35,11 @@ _OF_CLAIMS: Final = (
 def validate_container_statuses(status: Object, spec: Object) -> Iterator[FieldError]:
     """The errors of the users that containers run as, and of the resources that they got."""
     windows = at(spec, "os", "name") == "windows"
+    user = "user.linux" if applies("error-of-container-user-names-user") else "linux"
     for name in (*(name for name, _ in _LISTS), _EPHEMERAL):
         for index, one in enumerate(status.get(name) or ()):
-            yield from _validate_user(f"status.{name}[{index}].user.linux", at(one, "user", "linux"), windows=windows)
+            path = f"status.{name}[{index}].{user}"
+            yield from _validate_user(path, at(one, "user", "linux"), windows=windows)
     for name, containers in _LISTS:
         yield from _validate_allocated(f"status.{name}", status.get(name) or (), spec.get(containers) or ())
     for index, one in enumerate(status.get(_EPHEMERAL) or ()):
@@ -69,9 +72,11 @@ def _validate_allocated(path: str, statuses: Sequence[Object], containers: Seque
 
 
 def _validate_resource_name(path: str, name: str, container: Object) -> Iterator[FieldError]:
-    if not name.startswith(_CLAIM):
+    knows_claims = applies("claims-in-allocated-resources")
+    if not knows_claims or not name.startswith(_CLAIM):
         if name not in (at(container, "resources", "requests") or {}):
-            yield invalid_value(path, name, "must match one of the container's resource requests")
+            word = "requests" if knows_claims else "requirements"
+            yield invalid_value(path, name, f"must match one of the container's resource {word}")
         return
     claims = at(container, "resources", "claims") or ()
     known = {"/".join(filter(None, (one.get("name"), one.get("request")))) for one in claims}
