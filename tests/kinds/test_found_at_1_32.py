@@ -57,7 +57,8 @@ def test_words_about_the_user_and_the_claims_of_a_container(release: str, told: 
     cluster = simkit.Cluster(release=release)
     sent(cluster, "POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
     sent(cluster, "POST", PODS, {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
-    found = {"name": "c", "image": "i", "imageID": "i", "allocatedResourcesStatus": [{"name": "claim:a"}]}
+    found: dict[str, Any] = {"name": "c", "image": "i", "imageID": "i"}
+    found["allocatedResourcesStatus"] = [{"name": "claim:a"}]
     found["user"] = {"linux": {"uid": -1, "gid": 1}}
     refused = sent(cluster, "PATCH", f"{PODS}/p/status", {"status": {"containerStatuses": [found]}}).object
     causes = refused["details"]["causes"]
