@@ -48,7 +48,7 @@ def _below(old: Any, new: Any, type_def: TypeDef) -> Node | None:
 
 def _below_map(old: Mapping[str, Any], new: Mapping[str, Any], type_def: TypeDef) -> Node | None:
     found: Node = {}
-    for name, (element, child, _) in type_def.fields.items():
+    for name, (element, child, _) in type_def.amount_list_fields.items():
         node = _below(old.get(name), new.get(name), child)
         if node is not None:
             found[element] = node

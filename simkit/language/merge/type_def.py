@@ -143,6 +143,11 @@ class TypeDef:
         return self.structured and self._schema is not None and _reaches_amount_lists(self._schema, frozenset())
 
     @cached_property
+    def amount_list_fields(self) -> Mapping[str, Entry]:
+        """The fields of this MAP below which there are such lists."""
+        return {name: entry for name, entry in self.fields.items() if entry.type_def.has_amount_lists}
+
+    @cached_property
     def keys(self) -> tuple[str, ...]:
         """The fields that identify elements of a LIST, sorted."""
         assert self._schema is not None
