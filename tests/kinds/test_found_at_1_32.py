@@ -64,3 +64,31 @@ def test_words_about_the_user_and_the_claims_of_a_container(release: str, told: 
     causes = refused["details"]["causes"]
     assert causes[0]["field"] == f"status.containerStatuses[0].{told[0]}"
     assert [told[1] in each["message"] for each in causes[1:]] == ([True] if told[1] else [])
+
+
+@pytest.mark.parametrize(("release", "status"), [("1.32", 201), ("1.33", 422)])
+def test_values_in_required_node_affinities(release: str, status: int) -> None:
+    """Volumes and pods may ask for nodes with values that no label can have, up to 1.32."""
+    cluster = simkit.Cluster(release=release)
+    terms = [{"matchExpressions": [{"key": "a", "operator": "In", "values": ["Not_Valid!"]}]}]
+    spec = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "hostPath": {"path": "/x"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+    }
+    volume = {"metadata": {"name": "v"}, "spec": spec}
+    assert sent(cluster, "POST", "/api/v1/persistentvolumes", volume).status == status
+
+
+@pytest.mark.parametrize(
+    ("release", "shown"),
+    [("1.30", '"null"'), ("1.32", "runtime.RawExtension{Raw:[]uint8(nil), Object:runtime.Object(nil)}")],
+)
+def test_a_revision_that_loses_its_data(release: str, shown: str) -> None:
+    """The error shows what takes the place of the data."""
+    cluster = simkit.Cluster(release=release)
+    revisions = "/apis/apps/v1/namespaces/default/controllerrevisions"
+    sent(cluster, "POST", revisions, {"metadata": {"name": "r"}, "data": {"a": 1}, "revision": 3})
+    refused = sent(cluster, "PATCH", f"{revisions}/r", {"data": None}).object
+    assert refused["details"]["causes"][-1]["message"] == f"Invalid value: {shown}: field is immutable"

@@ -35,14 +35,14 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 def _unread(data: Any) -> Any:
     """A raw extension as errors print it: byte by byte."""
+    raw = "(nil)" if data is None else "{" + ", ".join(f"0x{byte:x}" for byte in orjson.dumps(data)) + "}"
+    if applies("revision-data-is-an-object"):
+        return Shown(f"runtime.RawExtension{{Raw:[]uint8{raw}, Object:runtime.Object(nil)}}", data)
     if data is None:
         return None
-    raw = ", ".join(f"0x{byte:x}" for byte in orjson.dumps(data))
-    if applies("revision-data-is-an-object"):
-        return Shown(f"runtime.RawExtension{{Raw:[]uint8{{{raw}}}, Object:runtime.Object(nil)}}", data)
     kind = 'TypeMeta:runtime.TypeMeta{APIVersion:"", Kind:""}'
     return Shown(
-        f'runtime.Unknown{{{kind}, Raw:[]uint8{{{raw}}}, ContentEncoding:"", ContentType:"application/json"}}', data
+        f'runtime.Unknown{{{kind}, Raw:[]uint8{raw}, ContentEncoding:"", ContentType:"application/json"}}', data
     )
 
 

@@ -84,7 +84,7 @@ def _validate_nodes(spec: Object) -> Iterator[FieldError]:
         yield invalid_value("spec.nodeName", name, "must be either unset or set to a non-empty string")
     if selector is not None:
         said.append("nodeSelector")
-        yield from validate_node_selector("spec.nodeSelector", selector)
+        yield from validate_node_selector("spec.nodeSelector", selector, of_devices=True)
         terms: Sequence[Object] | None = selector.get("nodeSelectorTerms")
         if len(terms or ()) != 1:
             shown = structures("core.NodeSelectorTerm", terms)

@@ -163,4 +163,4 @@ def _validate_allocation(path: str, allocation: Object, names: Names) -> Iterato
         yield from validate_references(f"{here}.requests", config.get("requests") or (), names)
         yield from validate_opaque(here, config)
     if allocation.get("nodeSelector") is not None:
-        yield from validate_node_selector(f"{path}.nodeSelector", allocation["nodeSelector"])
+        yield from validate_node_selector(f"{path}.nodeSelector", allocation["nodeSelector"], of_devices=True)

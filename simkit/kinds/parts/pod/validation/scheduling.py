@@ -40,7 +40,7 @@ def validate_affinity(path: str, affinity: Object) -> Iterator[FieldError]:
     for index, term in enumerate(node.get(PREFERRED) or ()):
         at = f"{path}.nodeAffinity.{PREFERRED}[{index}]"
         yield from _validate_weight(at, term)
-        yield from _validate_node_term(f"{at}.preference", term.get("preference") or {}, needed=False)
+        yield from _validate_node_term(f"{at}.preference", term.get("preference") or {}, checks_values=False)
     for name in ("podAffinity", "podAntiAffinity"):
         pods = affinity.get(name) or {}
         for index, term in enumerate(pods.get(REQUIRED) or ()):
@@ -57,23 +57,24 @@ def _validate_weight(path: str, term: Object) -> Iterator[FieldError]:
         yield invalid_value(f"{path}.weight", weight, "must be in the range 1-100")
 
 
-def validate_node_selector(path: str, selector: Object) -> Iterator[FieldError]:
+def validate_node_selector(path: str, selector: Object, *, of_devices: bool = False) -> Iterator[FieldError]:
     """The errors of a selector of nodes."""
+    checks = applies("values-of-device-nodes-checked" if of_devices else "values-of-node-affinity-checked")
     at = f"{path}.nodeSelectorTerms"
     if not selector.get("nodeSelectorTerms"):
         yield required(at, "must have at least one node selector term")
     for index, term in enumerate(selector.get("nodeSelectorTerms") or ()):
-        yield from _validate_node_term(f"{at}[{index}]", term, needed=True)
+        yield from _validate_node_term(f"{at}[{index}]", term, checks_values=checks)
 
 
-def _validate_node_term(path: str, term: Object, *, needed: bool) -> Iterator[FieldError]:
+def _validate_node_term(path: str, term: Object, *, checks_values: bool) -> Iterator[FieldError]:
     for index, one in enumerate(term.get("matchExpressions") or ()):
-        yield from _validate_expression(f"{path}.matchExpressions[{index}]", one, needed=needed)
+        yield from _validate_expression(f"{path}.matchExpressions[{index}]", one, checks_values=checks_values)
     for index, one in enumerate(term.get("matchFields") or ()):
         yield from _validate_field(f"{path}.matchFields[{index}]", one)
 
 
-def _validate_expression(path: str, expression: Object, *, needed: bool) -> Iterator[FieldError]:
+def _validate_expression(path: str, expression: Object, *, checks_values: bool) -> Iterator[FieldError]:
     operator, values = expression.get("operator") or "", expression.get("values") or ()
     if operator in ("In", "NotIn"):
         if not values:
@@ -88,7 +89,7 @@ def _validate_expression(path: str, expression: Object, *, needed: bool) -> Iter
     else:
         yield invalid_value(f"{path}.operator", operator, "not a valid selector operator")
     yield from validate_qualified_name(f"{path}.key", expression.get("key") or "")
-    if needed and applies("values-of-node-affinity-checked"):
+    if checks_values:
         for index, value in enumerate(values):
             yield from (invalid_value(f"{path}.values[{index}]", value, text) for text in label_value(value))
 
