@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Gro
 from simkit.meta.objects import group_version_of
 from simkit.schema import lifecycle
 from simkit.schema.definitions import Definitions, definitions
+from simkit.schema.gated_subresources import closed_subresources, without_subresources
 from simkit.schema.releases import BASE, RELEASES, release_name
 from simkit.schema.resources import Resource, SubresourceInfo, from_row
 from simkit.schema.structural import Schema
@@ -183,6 +184,11 @@ class Catalogue:
         kinds = {resource.gvk for resource in kept.values()}
         return self._with(kept, {gvk: provider for gvk, provider in self._providers.items() if gvk in kinds})
 
+    def without_subresources(self, closed: Collection[str]) -> Catalogue:
+        """A catalogue without some subresources, each named by version and name: ``v1 pods/resize``."""
+        kept = {gvr: without_subresources(resource, closed) for gvr, resource in self._resources.items()}
+        return self._with(kept, self._providers)
+
     def _with(
         self,
         resources: Mapping[GroupVersionResource, Resource],
@@ -270,7 +276,8 @@ def _other_names(resource: Resource) -> Sequence[str]:
 def _for_release(release: str, everything: bool) -> Catalogue:
     name = release_name(release)
     if not everything:
-        return _for_release(name, True).without(lambda resource: not resource.enabled_by_default)
+        found = _for_release(name, True).without(lambda resource: not resource.enabled_by_default)
+        return found.without_subresources(closed_subresources(name, {}))
     table: Mapping[str, Any] = datasets.load(f"api/{BASE}/catalogue.json")
     if name == BASE:
         resources: Sequence[Resource] = [from_row(key, row) for key, row in table["resources"].items()]

@@ -14,6 +14,7 @@ from simkit.meta.names import GroupResource
 from simkit.schema import lifecycle
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.feature_gates import is_enabled, parse_feature_gates
+from simkit.schema.gated_subresources import closed_subresources
 
 _NO_GATES: Final[Mapping[str, bool]] = MappingProxyType({})
 
@@ -44,7 +45,7 @@ def parse(text: str) -> dict[str, bool]:
 
 
 def configured(release: str, settings: Mapping[str, bool], gates: Mapping[str, bool] = _NO_GATES) -> Catalogue:
-    """The catalogue of a release under the settings, without resources whose feature gates are off.
+    """The catalogue of a release under the settings, without resources and subresources whose feature gates are off.
 
     Parameters
     ----------
@@ -69,7 +70,8 @@ def configured(release: str, settings: Mapping[str, bool], gates: Mapping[str, b
     Traceback (most recent call last):
     simkit.meta.errors.UnknownResource: no resource 'jobs.batch' at release 1.30
     """
-    return _configured(release, tuple(sorted(settings.items())), frozenset(_closed(release, gates)))
+    parts = frozenset(closed_subresources(release, gates))
+    return _configured(release, tuple(sorted(settings.items())), frozenset(_closed(release, gates)), parts)
 
 
 def gates_that_are_missing(release: str, settings: Mapping[str, bool], gates: Mapping[str, bool]) -> Iterator[str]:
@@ -94,13 +96,16 @@ def _closed(release: str, gates: Mapping[str, bool]) -> Mapping[GroupResource, s
 
 @lru_cache(maxsize=64)
 def _configured(
-    release: str, settings: tuple[tuple[str, bool], ...], closed: frozenset[GroupResource] = frozenset()
+    release: str,
+    settings: tuple[tuple[str, bool], ...],
+    closed: frozenset[GroupResource] = frozenset(),
+    closed_parts: frozenset[str] = frozenset(),
 ) -> Catalogue:
     if closed:
-        found = _configured(release, settings)
+        found = _configured(release, settings, closed_parts=closed_parts)
         there = any(each.group_resource in closed for each in found.resources())
         return found.without(lambda resource: resource.group_resource in closed) if there else found
-    if not settings:
+    if not settings and closed_parts == closed_subresources(release, {}):
         return Catalogue.for_release(release)
     if settings == (("api/all", False),):
         raise SimkitError("--runtime-config: invalid key with only api/all=false: nothing would be served")
@@ -116,7 +121,7 @@ def _configured(
             on = versions.get(resource.api_version, on)
         return resources.get((resource.api_version, resource.resource), on)
 
-    return whole.without(lambda resource: not offered(resource))
+    return whole.without(lambda resource: not offered(resource)).without_subresources(closed_parts)
 
 
 def _by_version(resource: Resource) -> bool:

@@ -67,22 +67,9 @@ def off_by_default(name: str, first: int, last: int) -> str:
     return ""
 
 
-def _without_gated(name: str, by_release: Facts, gated: Sequence[Facts]) -> Facts:
-    """What was observed of a resource, without subresources of features that are off by default."""
-    off = [entry for entry in gated if entry["resource"] == name]
-
-    def kept(release: str, row: Facts) -> Facts:
-        gone = {entry["subresource"] for entry in off if number(release) < number(entry["since"])}
-        left = {part: shape for part, shape in row["subresources"].items() if part not in gone}
-        return {**row, "subresources": left}
-
-    return {release: kept(release, row) for release, row in by_release.items()} if off else by_release
-
-
 def resource_rows(seen: Facts, catalogue: Facts, overrides: Facts) -> dict[str, Any]:
     """One row a resource: what it is, the releases that have it, what was otherwise in earlier ones."""
     known = catalogue["resources"]
-    seen = {name: _without_gated(name, by_release, overrides["subresources"]) for name, by_release in seen.items()}
     rows = {}
     for name, by_release in sorted(seen.items()):
         releases = sorted((number(each) for each in by_release), key=int)

@@ -135,3 +135,22 @@ def test_some_resources_need_their_feature_gate_as_well(release: str, setting: s
 def test_no_gate_is_missing_where_nothing_was_switched_on() -> None:
     """A server with its defaults says nothing."""
     assert not list(gates_that_are_missing("1.36", {}, {}))
+
+
+@pytest.mark.parametrize(
+    ("release", "gates", "parts"),
+    [
+        ("1.32", {}, {"ephemeralcontainers"}),
+        ("1.32", {"InPlacePodVerticalScaling": True}, {"ephemeralcontainers", "resize"}),
+        ("1.33", {"InPlacePodVerticalScaling": False}, {"ephemeralcontainers"}),
+        ("1.22", {}, set()),
+        ("1.22", {"EphemeralContainers": True}, {"ephemeralcontainers"}),
+        ("1.23", {"EphemeralContainers": False}, set()),
+    ],
+)
+def test_subresources_come_with_their_gates(release: str, gates: dict[str, bool], parts: set[str]) -> None:
+    """A pod can be resized, and take ephemeral containers, where the features are on."""
+    found = configured(release, {}, gates).lookup("pods").subresources.keys()
+    assert found & {"ephemeralcontainers", "resize"} == parts
+    served = configured(release, {"api/alpha": True}, gates).lookup("pods").subresources.keys()
+    assert served == found

@@ -59,7 +59,7 @@ def _validate_weight(path: str, term: Object) -> Iterator[FieldError]:
 
 def validate_node_selector(path: str, selector: Object, *, of_devices: bool = False) -> Iterator[FieldError]:
     """The errors of a selector of nodes."""
-    checks = applies("values-of-device-nodes-checked" if of_devices else "values-of-node-affinity-checked")
+    checks = applies("values-of-device-nodes-checked") if of_devices else applies("values-of-node-affinity-checked")
     at = f"{path}.nodeSelectorTerms"
     if not selector.get("nodeSelectorTerms"):
         yield required(at, "must have at least one node selector term")
