@@ -170,3 +170,99 @@ def test_a_file_says_which_images_there_are(tmp_path: Path) -> None:
     cluster.settle()
     assert [phase(cluster, name) for name in ("good", "gone", "other")] == ["Running", "Pending", "Pending"]
     assert cluster.get("pod", "system", namespace="kube-system")["status"]["phase"] == "Running"
+
+
+def _listed(cluster: Cluster) -> list[tuple[str, int]]:
+    images = cluster.get("node", "node-0")["status"].get("images") or ()
+    return [(each["names"][0], each["sizeBytes"]) for each in images]
+
+
+def test_nodes_list_what_they_have_pulled() -> None:
+    """Ten seconds later, the largest first, at most fifty of them; a fork knows them too."""
+    cluster = simulated(1)
+    sizes = {"small:1": "10M", "big:1": "900Mi", "busybox": ""}
+    for number, (image, size) in enumerate(sizes.items()):
+        cluster.create(pod(f"p{number}", image=image, annotations={"simkit/image-size": size} if size else {}))
+    cluster.settle()
+    fork = cluster.fork()
+    assert _listed(cluster) == []
+    for each in (cluster, fork):
+        each.advance(11)
+        assert _listed(each) == [
+            ("docker.io/library/big:1", 900 << 20),
+            ("docker.io/library/small:1", 10_000_000),
+            ("docker.io/library/busybox:latest", 2_160_000),
+        ]
+    assert 'Successfully pulled image "small:1" in 0s (0s including waiting). Image size: 10000000 bytes.' in messages(
+        cluster, "Pulled"
+    )
+    for number in range(60):
+        cluster.create(pod(f"many{number}", image=f"many:{number}"))
+    cluster.advance(11)
+    assert len(_listed(cluster)) == 50
+    assert _listed(cluster)[0][0] == "docker.io/library/big:1"
+
+
+def test_pulls_take_their_time() -> None:
+    """One after the other on a node; who comes later waits for those before. An image that is there takes none."""
+    cluster = simulated(1)
+    cluster.behave(image="slow:*", pull_time="4s")
+    for name in ("a", "b"):
+        cluster.create(pod(name, image=f"slow:{name}"))
+    cluster.settle()
+    assert waiting(cluster, "a") == {"reason": "ContainerCreating"}
+    assert messages(cluster, "Pulling") == ['Pulling image "slow:a"', 'Pulling image "slow:b"']
+    cluster.advance(4)
+    assert [phase(cluster, name) for name in ("a", "b")] == ["Running", "Pending"]
+    cluster.advance(4)
+    assert phase(cluster, "b") == "Running"
+    pulled = [each.partition(" Image size")[0] for each in messages(cluster, "Pulled")]
+    assert pulled == [
+        'Successfully pulled image "slow:a" in 4s (4s including waiting).',
+        'Successfully pulled image "slow:b" in 4s (8s including waiting).',
+    ]
+    cluster.create(pod("again", image="slow:a"))
+    cluster.settle()
+    assert phase(cluster, "again") == "Running"
+
+
+def test_a_policy_that_always_pulls() -> None:
+    """Each start asks the registry, also for an image that the node has."""
+    cluster = simulated(1)
+    for name in ("a", "b"):
+        cluster.create(pod(name, image="app:1", container={"imagePullPolicy": "Always"}))
+        cluster.settle()
+    assert len(messages(cluster, "Pulling")) == 2
+
+
+def test_pauses_are_told_at_each_look() -> None:
+    """The count of the event grows while a pause lasts, as long as pauses are short."""
+    cluster = simulated(1)
+    cluster.behave(image="nope:*", pull_error="not-found")
+    cluster.create(pod("p", image="nope:1"))
+    cluster.create(pod("q", command=["false"]))
+    cluster.advance(70)
+    for name in ("p", "q"):
+        counts = [
+            each.get("count", 1)
+            for each in cluster.list("events", "default")
+            if (each["reason"], each["involvedObject"]["name"]) == ("BackOff", name)
+        ]
+        assert len(counts) == 1
+        assert 5 <= counts[0] <= 8
+    before = sum(each.get("count", 1) for each in cluster.list("events", "default"))
+    cluster.advance(hours=2)
+    after = sum(each.get("count", 1) for each in cluster.list("events", "default"))
+    assert after - before < 120
+
+
+def test_a_secret_for_pulling_that_is_not_there() -> None:
+    """The pod runs, with a warning; with the secret there is none."""
+    cluster = simulated(1)
+    cluster.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "there"}})
+    cluster.create(pod("p", imagePullSecrets=[{"name": "there"}, {"name": "gone"}]))
+    cluster.settle()
+    assert phase(cluster, "p") == "Running"
+    assert messages(cluster, "FailedToRetrieveImagePullSecret") == [
+        "Unable to retrieve some image pull secrets (gone); attempting to pull the image may not succeed."
+    ]

@@ -45,6 +45,18 @@ def _sources(volume: Mapping[str, Any]) -> Iterator[tuple[GroupResource, str, bo
                 yield resource, source[field].get("name", ""), bool(source[field].get("optional"))
 
 
+def missing_pull_secrets(pod: Object, lister: Lister, unknown: Collection[GroupResource] = ()) -> str:
+    """The warning about secrets for pulling that are not there; empty if all are. Images are pulled without them."""
+    names = [each.get("name", "") for each in at(pod, "spec", "imagePullSecrets") or ()]
+    if _SECRETS in unknown:
+        return ""
+    missing = [name for name in names if lister.get(Key(_SECRETS, namespace_of(pod), name)) is None]
+    if not missing:
+        return ""
+    told = f"Unable to retrieve some image pull secrets ({', '.join(missing)})"
+    return f"{told}; attempting to pull the image may not succeed."
+
+
 def missing_reference(
     pod: Object, container: Mapping[str, Any], lister: Lister, unknown: Collection[GroupResource] = ()
 ) -> str:

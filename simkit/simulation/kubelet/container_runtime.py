@@ -17,8 +17,9 @@ from simkit.simulation.kubelet.configuration_errors import missing_reference
 from simkit.simulation.kubelet.container_commands import ContainerCommands
 from simkit.simulation.kubelet.container_status import KILLED, PodEnvironment
 from simkit.simulation.kubelet.environment import SERVICES, environment
-from simkit.simulation.kubelet.image_pulls import ImagePulls, Images, Told
+from simkit.simulation.kubelet.image_pulls import ImagePulls, Told
 from simkit.simulation.kubelet.lifecycle_hooks import LifecycleHooks
+from simkit.simulation.kubelet.node_images import NodeImages
 from simkit.simulation.kubelet.ports import listener
 from simkit.simulation.kubelet.probe_attempts import ProbeAttempts
 from simkit.simulation.kubelet.probes import Outcome, Probes
@@ -42,6 +43,8 @@ class ContainerRuntime:
         Whether the release changes the resources of containers that run.
     tells_cause
         Whether it tells the last error of an image while it waits for the next attempt.
+    tells_size
+        Whether it tells the size of an image that was pulled.
     """
 
     def __init__(
@@ -52,8 +55,10 @@ class ContainerRuntime:
         *,
         resizes: bool = False,
         tells_cause: bool = False,
+        tells_size: bool = True,
     ) -> None:
-        self._resizes, self._pulls = resizes, ImagePulls(behaviours, tells_cause=tells_cause)
+        self._resizes = resizes
+        self._pulls = ImagePulls(behaviours, tells_cause=tells_cause, tells_size=tells_size)
         self._clock, self._perform, self._behaviours = clock, perform, behaviours
         volumes = Volumes(
             lambda key: read(perform, key), lambda pod, source: service_account_token(perform, pod, source)
@@ -83,7 +88,7 @@ class ContainerRuntime:
         address: str,
         tell: Callable[[Object, Mapping[str, Any], Told], None],
         unknown: Collection[GroupResource],
-        images: Images = None,
+        images: NodeImages,
     ) -> PodEnvironment:
         """The start of the containers of a pod: ``address`` is that of the pod, ``tell`` records an event.
 

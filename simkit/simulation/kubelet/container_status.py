@@ -15,7 +15,8 @@ from typing import Any, Final
 from simkit.meta.clock import moment, timestamp
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
-from simkit.simulation.kubelet.image_pulls import ImagePulls, Images, Lacking, Told
+from simkit.simulation.kubelet.image_pulls import LOOKS_EVERY, TOLD_OFTEN, ImagePulls, Lacking, Told
+from simkit.simulation.kubelet.node_images import NodeImages
 from simkit.simulation.kubelet.probes import LIVENESS, READINESS, STARTUP, Outcome, Probes
 from simkit.simulation.kubelet.process import Process
 
@@ -24,6 +25,7 @@ _FIRST_BACK_OFF: Final = 10.0
 _LONGEST_BACK_OFF: Final = 300.0
 _RESET_AFTER: Final = 600.0
 KILLED: Final = 137
+_CRASHES: Final = "CrashLoopBackOff"
 
 
 @dataclass(slots=True)
@@ -57,7 +59,7 @@ class PodEnvironment:
     post_start: Callable[[Object, Mapping[str, Any], int, float], None]
     """Run the hook after a start: pod, container, number of restarts, start."""
     pulls: ImagePulls
-    images: Images
+    images: NodeImages
     """The images of the node."""
     resizes: bool = False
     """True if the release tells the resources that a container runs with, which may change (from 1.33 on)."""
@@ -115,10 +117,11 @@ class ContainerRun:
 
     def _started_if_due(self, status: dict[str, Any], start: float | None) -> dict[str, Any]:
         if start is None:
-            reason = "PodInitializing" if self.pod.get("spec", {}).get("initContainers") else "ContainerCreating"
-            return {**status, "state": {"waiting": {"reason": reason}}}
-        if at(status, "state", "waiting", "reason") == "CrashLoopBackOff":
+            return {**status, "state": self._about_to_start}
+        if at(status, "state", "waiting", "reason") == _CRASHES:
             start = _finished(status) + _back_off(status)
+            if start > self.progress.now:
+                return self._still_waiting(status, start)
         lacking = self.environment.pulls.lacking(self.pod, self.container, self.environment.images, self.progress.now)
         if lacking is not None:
             return self._without_image(status, lacking)
@@ -133,7 +136,18 @@ class ContainerRun:
         restarts = status["restartCount"] + (1 if status["lastState"] else 0)
         return self._start(status, restarts)
 
+    @property
+    def _about_to_start(self) -> dict[str, Any]:
+        """The state of a container that was not started yet."""
+        reason = "PodInitializing" if self.pod.get("spec", {}).get("initContainers") else "ContainerCreating"
+        return {"waiting": {"reason": reason}}
+
     def _without_image(self, status: dict[str, Any], lacking: Lacking) -> dict[str, Any]:
+        if not lacking.reason:
+            for each in lacking.events:
+                self.environment.tell(self.pod, self.container, each)
+            self.progress.look_again(lacking.due)
+            return {**status, "state": self._about_to_start} if not status["lastState"] else status
         waiting = {"reason": lacking.reason, "message": lacking.message}
         if lacking.due is not None or at(status, "state", "waiting") != waiting:
             for each in lacking.events:
@@ -144,7 +158,7 @@ class ContainerRun:
     def _start(self, status: dict[str, Any], restarts: int) -> dict[str, Any]:
         name, image = self.container.get("name", ""), self.container.get("image", "")
         tell = self.environment.tell
-        for each in self.environment.pulls.events_of_start(self.container, self.environment.images):
+        for each in self.environment.pulls.events_of_start(self.pod, self.container, self.environment.images):
             tell(self.pod, self.container, each)
         tell(self.pod, self.container, ("Created", f"Created container {name}", False))
         tell(self.pod, self.container, ("Started", f"Started container {name}", False))
@@ -252,16 +266,20 @@ class ContainerRun:
         due = _finished(status) + pause
         if due <= self.progress.now:
             return self._start(status, status["restartCount"] + 1)
-        self.progress.look_again(due)
-        name, uid = self.container["name"], metadata(self.pod).get("uid", "")
-        where = f"{name_of(self.pod)}_{namespace_of(self.pod)}({uid})"
-        self.environment.tell(
-            self.pod,
-            self.container,
-            ("BackOff", f"Back-off restarting failed container {name} in pod {where}", True),
-        )
-        text = f"back-off {_spelled(pause)} restarting failed container={name} pod={where}"
-        return {**status, "state": {"waiting": {"reason": "CrashLoopBackOff", "message": text}}}
+        text = f"back-off {_spelled(pause)} restarting failed container={self.container['name']} pod={self._where}"
+        return self._still_waiting({**status, "state": {"waiting": {"reason": _CRASHES, "message": text}}}, due)
+
+    @property
+    def _where(self) -> str:
+        return f"{name_of(self.pod)}_{namespace_of(self.pod)}({metadata(self.pod).get('uid', '')})"
+
+    def _still_waiting(self, status: dict[str, Any], due: float) -> dict[str, Any]:
+        """A container in a pause between two starts; each look at it is told, during the first pauses."""
+        often = status["restartCount"] <= TOLD_OFTEN
+        self.progress.look_again(min(due, self.progress.now + LOOKS_EVERY) if often else due)
+        text = f"Back-off restarting failed container {self.container['name']} in pod {self._where}"
+        self.environment.tell(self.pod, self.container, ("BackOff", text, True))
+        return status
 
 
 def _grace(pod: Object, probe: Mapping[str, Any]) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import path_of
@@ -20,7 +19,7 @@ from simkit.engine.controllers.work_queue import WorkQueue
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import find
-from simkit.meta.clock import Clock, SimulatedClock, moment
+from simkit.meta.clock import Clock, moment
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
@@ -28,11 +27,11 @@ from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.simulation.due_times import DueTimes
 from simkit.simulation.kubelet.addresses import PodAddresses
 from simkit.simulation.kubelet.behaviour import Behaviours
-from simkit.simulation.kubelet.configuration_errors import missing_volume
+from simkit.simulation.kubelet.configuration_errors import missing_pull_secrets, missing_volume
 from simkit.simulation.kubelet.container_runtime import ContainerRuntime
 from simkit.simulation.kubelet.container_status import PodEnvironment, Progress
-from simkit.simulation.kubelet.image_pulls import Images, Told
-from simkit.simulation.kubelet.image_references import full_name
+from simkit.simulation.kubelet.heartbeats import Heartbeats
+from simkit.simulation.kubelet.image_pulls import Told
 from simkit.simulation.kubelet.lifecycle_hooks import Stopping
 from simkit.simulation.kubelet.node_config import (
     NodeConfig,
@@ -41,6 +40,7 @@ from simkit.simulation.kubelet.node_config import (
     pod_range,
 )
 from simkit.simulation.kubelet.node_devices import publish_devices
+from simkit.simulation.kubelet.node_images import NodeImages
 from simkit.simulation.kubelet.pod_admission import EVICTED, pressure_objection, rejected_status
 from simkit.simulation.kubelet.pod_status import PodNetwork, stopped_status, updated_status
 from simkit.simulation.kubelet.requests import remove_pod
@@ -51,19 +51,10 @@ from simkit.simulation.kubelet.simulated_node import (
     create_lease,
     nodes_of,
     renew_lease,
-    report_conditions,
 )
 from simkit.snapshot.protocol import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.kubelet")
-_RENEW_EVERY: Final = 10.0
-_RENEW_SIMULATED: Final = 300.0
-"""On a clock that is turned nodes need not report to be known to live."""
-_RENEWED_SIMULATED: Final = 100
-"""The most leases that are renewed in that time, so that thousands of nodes live through a day in a minute."""
-_RENEWED_IN_A_SECOND: Final = 50
-"""The most leases that are renewed in a second: more nodes renew theirs less often."""
-_REPORT_EVERY: Final = 300.0
 _RETRY: Final = 1.0
 _MOUNT_RETRY: Final = 2.0
 _INSTANT: Final = 1e-6
@@ -97,17 +88,21 @@ class Kubelets:
         """Has those of a fork learn what the ones of its origin know, which happens when that is first asked for."""
         version = tuple(map(int, release.split(".")))
         self.runtime = ContainerRuntime(
-            clock, perform, behaviours, resizes=version >= (1, 33), tells_cause=version >= (1, 32)
+            clock,
+            perform,
+            behaviours,
+            resizes=version >= (1, 33),
+            tells_cause=version >= (1, 32),
+            tells_size=version >= (1, 30),
         )
         self.runtime.processes.woken = self.look_at
         self._due = DueTimes()
         self._failed = WorkQueue[Key]("simulated-kubelets", clock)
         """Pods that could not be looked at, with the times of the next tries."""
-        self._beats = WorkQueue[str]("heartbeats", clock)
+        self._heartbeats = Heartbeats(clock, perform)
         self._network_condition = version >= (1, 29)
         self._resizes = Resizes()
         self._does_resize, self._tells_generation = version >= (1, 33), version >= (1, 34)
-        self._renewed = 0.0
         self._written: dict[Key, str] = {}
         """The versions of pods with a status of ours, which need no second look."""
         self._urgent: set[Key] = set()
@@ -146,7 +141,7 @@ class Kubelets:
         wanted = node_object(config, number, ordinal, self._release, now)
         addresses = PodAddresses(wanted["spec"]["podCIDR"])
         node = SimulatedNode(name_of(wanted), wanted["status"]["addresses"][0]["address"], addresses)
-        node.images = {full_name(each) for each in config.images} if config.images else None
+        node.images = NodeImages(wanted["status"]["images"], complete=bool(config.images))
         node.pods_in_stages, node.status_in_stages, node.eviction = pods_in_stages, status_in_stages, config.eviction()
         if status_in_stages:
             del wanted["status"]["conditions"]
@@ -171,6 +166,7 @@ class Kubelets:
         ready = find(at(node, "status", "conditions"), "Ready") or {}
         since = ready.get("lastTransitionTime")
         made, now = SimulatedNode(name_of(node), internal, addresses), self._clock.now()
+        made.images = NodeImages(at(node, "status", "images") or ())
         self._adopt_node(made, 0.0)
         made.healthy_since = moment(since) if since else now
         create_lease(NodeClient(self._perform, made), made, node, now)
@@ -178,20 +174,20 @@ class Kubelets:
     def _adopt_node(self, node: SimulatedNode, now: float) -> None:
         node.reported = node.healthy_since = now
         self.nodes[node.name] = node
-        self._renewed = self._renewed or now
+        self._heartbeats.begin(now)
 
     def stop(self, name: str) -> None:
         """Have a kubelet fall silent: no heartbeats, and nothing happens to its pods."""
         node, now = self._known(name), self._clock.now()
         node.alive = False
-        renew_lease(NodeClient(self._perform, node), node, now + _INSTANT, self._period)
+        renew_lease(NodeClient(self._perform, node), node, now + _INSTANT, self._heartbeats.period)
 
     def start(self, name: str) -> None:
         """Have a silent kubelet come back."""
         node = self._known(name)
         node.alive, node.reported = True, 0.0
         node.healthy_since = self._clock.now()
-        self._renewed = 0.0
+        self._heartbeats.hurry()
         self._returned.add(name)
 
     def _known(self, name: str) -> SimulatedNode:
@@ -220,7 +216,7 @@ class Kubelets:
     def next_time(self) -> float | None:
         if self._urgent:
             return 0.0
-        times = (self._due.first, self._failed.next_time, self._renewed + self._period if self.nodes else None)
+        times = (self._due.first, self._failed.next_time, self._heartbeats.next_time(len(self.nodes)))
         return min((each for each in times if each is not None), default=None)
 
     def concerns(self, change: Change) -> bool:
@@ -239,7 +235,8 @@ class Kubelets:
             copy = SimulatedNode(node.name, node.address, node.addresses.fork())
             copy.resume_from(node)
             self.nodes[node.name] = copy
-        self._renewed, self.unknown = other._renewed, other.unknown
+        self.unknown = other.unknown
+        self._heartbeats.resume_from(other._heartbeats)
         self._resizes.resume_from(other._resizes)
         self.runtime.resume_from(other.runtime)
         self._due.copy_from(other._due)
@@ -259,9 +256,7 @@ class Kubelets:
         for key in dict.fromkeys(keys):
             self._due.drop(key)
             self._failed.process((key,), lambda key: self._sync_pod(lister, key))
-        if self.nodes and now >= self._renewed + self._period:
-            self._renewed = now
-            self._heartbeats(lister, now)
+        self._heartbeats.beat(lister, self.nodes, now)
 
     def _needs_look(self, pod: Object, *, everything: bool) -> bool:
         """True if a pod is looked at though it has not changed. What runs already, as in a dump, is left as it is."""
@@ -319,7 +314,10 @@ class Kubelets:
         environment = self._pod_environment(client, lister, network, node.images)
         hold = self._resizes.decide(pod, lister) if self._does_resize else None
         environment = environment if hold is None else replace(environment, resizes=False)
-        hindrance = missing_volume(pod, lister, self.unknown) if at(pod, "status", "phase") == "Pending" else ""
+        pending = at(pod, "status", "phase") == "Pending"
+        hindrance = missing_volume(pod, lister, self.unknown) if pending else ""
+        if pending and (missing := missing_pull_secrets(pod, lister, self.unknown)):
+            self._event(client, pod, ("FailedToRetrieveImagePullSecret", missing, True))
         if hindrance:
             self._event(client, pod, ("FailedMount", hindrance, True))
             progress.look_again(progress.now + _MOUNT_RETRY)
@@ -331,6 +329,8 @@ class Kubelets:
             generation = metadata(pod).get("generation") if self._tells_generation else None
             status["conditions"] = with_hindrance(status["conditions"], hold, generation, progress.now)
         self._due.set(key, progress.due)
+        if node.images.changed:
+            self._heartbeats.report_soon(node.name, progress.now)
         if status != pod.get("status"):
             self._write(client, pod, status, key)
 
@@ -343,7 +343,9 @@ class Kubelets:
         known = at(pod, "status", "podIP") or ""
         return PodNetwork(node.address, node.addresses.of(uid_of(pod), known), self._network_condition)
 
-    def _pod_environment(self, client: Client, lister: Lister, network: PodNetwork, images: Images) -> PodEnvironment:
+    def _pod_environment(
+        self, client: Client, lister: Lister, network: PodNetwork, images: NodeImages
+    ) -> PodEnvironment:
         def tell(pod: Object, container: Mapping[str, Any], told: Told) -> None:
             self._event(client, pod, told, container.get("name", ""))
 
@@ -387,25 +389,3 @@ class Kubelets:
         if status != (pod.get("status") or {}):
             self._write(client, pod, status, key)
         remove_pod(client, pod)
-
-    # Heartbeats
-
-    @property
-    def _period(self) -> float:
-        """Seconds between two renewals of the leases."""
-        if isinstance(self._clock, SimulatedClock):
-            return _RENEW_SIMULATED * max(1.0, len(self.nodes) / _RENEWED_SIMULATED)
-        return max(_RENEW_EVERY, len(self.nodes) / _RENEWED_IN_A_SECOND)
-
-    def _heartbeats(self, lister: Lister, now: float) -> None:
-        period = self._period
-        for node in list(self.nodes.values()):
-            if node.alive:
-                self._beats.process((node.name,), partial(self._heartbeat, lister, node, now, period))
-
-    def _heartbeat(self, lister: Lister, node: SimulatedNode, now: float, period: float, _: str) -> None:
-        client = NodeClient(self._perform, node)
-        renew_lease(client, node, now, period)
-        if now - node.reported >= _REPORT_EVERY and not node.status_in_stages:
-            node.reported = now
-            report_conditions(client, lister, node, now)

@@ -6,7 +6,7 @@ Upstream: pkg/kubelet/kubelet_node_status.go and k8s.io/component-helpers/apimac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import path_of
 from simkit.engine.controllers.controller_manager import Client, Perform
@@ -21,8 +21,8 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
 from simkit.simulation.kubelet.addresses import PodAddresses
 from simkit.simulation.kubelet.eviction_settings import EvictionSettings
-from simkit.simulation.kubelet.image_pulls import Images
 from simkit.simulation.kubelet.node_config import node_conditions
+from simkit.simulation.kubelet.node_images import NodeImages
 
 _LEASE_SECONDS: Final = 40
 _MERGE: Final = "application/merge-patch+json"
@@ -39,7 +39,7 @@ class SimulatedNode:
         """True if stages, and not this kubelet, say what becomes of its pods, and of its node."""
         self.reported = 0.0
         self.healthy_since = 0.0
-        self.images: Images = None
+        self.images = NodeImages()
         self.eviction = EvictionSettings()
         self.pressures: dict[str, tuple[bool, float]] = {}
         """Conditions of pressure that held once: whether each holds, and since when."""
@@ -49,7 +49,7 @@ class SimulatedNode:
         self.alive, self.reported, self.healthy_since = other.alive, other.reported, other.healthy_since
         self.pods_in_stages, self.status_in_stages = other.pods_in_stages, other.status_in_stages
         self.eviction, self.pressures = other.eviction, dict(other.pressures)
-        self.images = None if other.images is None else set(other.images)
+        self.images = other.images.fork()
 
     @property
     def pressing(self) -> list[str]:
@@ -105,8 +105,10 @@ def report_conditions(client: Client, lister: Lister, node: SimulatedNode, now: 
     own = {each["type"] for each in told}
     others = [each for each in at(stored, "status", "conditions") or () if each.get("type") not in own]
     path = path_of(NODES, "", node.name, "status")
-    change = {"status": {"conditions": [*told, *others]}}
-    client.perform(Request.of("PATCH", path, change, content_type=_MERGE))
+    change: dict[str, Any] = {"conditions": [*told, *others]}
+    if node.images.changed:
+        change["images"], node.images.changed = node.images.listed(), False
+    client.perform(Request.of("PATCH", path, {"status": change}, content_type=_MERGE))
 
 
 def nodes_of(changes: Sequence[Change]) -> set[str]:

@@ -24,7 +24,6 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, name_of
 from simkit.simulation.kubelet.behaviour import Behaviour
 from simkit.simulation.kubelet.eviction_settings import EvictionSettings
-from simkit.simulation.kubelet.image_references import full_name
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.pod_admission import EVICTED, is_critical
 from simkit.simulation.kubelet.pod_status import given_up
@@ -224,8 +223,8 @@ class EvictionManager:
             "PATCH", path_of(NODES, "", node.name, "status"), change, content_type="application/merge-patch+json"
         )
         response = NodeClient(self._perform, node).perform(request)
-        if response.succeeded and node.images is not None:
-            node.images = {full_name(name) for each in removal.kept for name in each["names"]}
+        if response.succeeded:
+            node.images.forget(each for each in at(stored, "status", "images") if each not in removal.kept)
         return response.object if response.succeeded else stored
 
     def _note(
