@@ -73,6 +73,7 @@ class Explorer(PanelBox):
         lists = widgets.HBox([self.kinds, self.objects], layout=widgets.Layout(grid_gap="2em", flex_flow="row wrap"))
         one = widgets.VBox([widgets.HBox([self.back, self.head]), self.sections])
         super().__init__([self.work, lists, one])
+        self.kinds.clear()
         self.work.run("counting objects", self._count, self.kinds.show)
 
     def show_object(self, word: str, name: str, namespace: str | None = None) -> None:
@@ -118,7 +119,7 @@ class Explorer(PanelBox):
         self.head.value = f"<b>{html_text(kind)} {html_text(key.name)}</b>{html_text(where)}{told}"
         self.yaml.value = _YAML.format(html_text(object_yaml(obj))) if obj is not None else ""
         for each in (self.owners, self.events, self.access, self.past):
-            each.show(pd.DataFrame())
+            each.clear() if obj is not None else each.show(pd.DataFrame())
         self._fill()
 
     def _go_back(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +28,9 @@ MARKS: Final[Mapping[str, str]] = {
 _MARKING: Final = ("change", "outcome", "phase")
 _FEW: Final = 12
 """Rows that need no filter."""
+_DRAWING: Final = threading.RLock()
+"""Held while a table changes: its rows come from the thread that found them, its filter and pages from another. One
+lock for all tables, since a row that is chosen in one may fill the next."""
 _LAST_OF_PAGE: Final = -2
 """The value of ``chosen`` with which the browser turns back to the last row of the page before."""
 
@@ -46,6 +51,8 @@ class Pages(anywidget.AnyWidget):
         The column to sort by, with a minus in front for the other direction; empty: the order of the rows.
     chosen
         The number of the chosen row on the page, from 0; -1 if none is.
+    waits
+        True from ``clear`` to ``show``: nobody knows the rows yet.
 
     Notes
     -----
@@ -57,6 +64,9 @@ class Pages(anywidget.AnyWidget):
     columns = traitlets.List(traitlets.Unicode()).tag(sync=True)
     cells: traitlets.List[list[dict[str, Any]]] = traitlets.List().tag(sync=True)
     marks = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    first = traitlets.Int(0).tag(sync=True)
+    waits = traitlets.Bool(False).tag(sync=True)
+    drawn = traitlets.Int(0).tag(sync=True)
     page = traitlets.Int(1).tag(sync=True)
     pages = traitlets.Int(1).tag(sync=True)
     matching = traitlets.Int(0).tag(sync=True)
@@ -80,13 +90,20 @@ class Pages(anywidget.AnyWidget):
 
     def show(self, rows: pd.DataFrame) -> None:
         """Replace the rows of the table, and show the first page. A column to sort by stays if it is there."""
-        self._all = rows.reset_index(drop=True)
-        self._texts: pd.Series[str] | None = None
-        with self.hold_sync():
+        with _DRAWING, self.hold_sync():
+            self._all = rows.reset_index(drop=True)
+            self._texts: pd.Series[str] | None = None
+            self.waits = False
             if self.sort.removeprefix("-") not in self._all:
                 self.sort = ""
             self.bar = len(rows) > min(self.size, _FEW) or bool(self.filter)
             self._narrow()
+
+    def clear(self) -> None:
+        """Take the rows away until ``show`` brings those that are looked for. The table keeps its place on the page."""
+        with _DRAWING, self.hold_sync():
+            self.show(pd.DataFrame())
+            self.waits = True
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -132,17 +149,8 @@ class Pages(anywidget.AnyWidget):
             callback(row)
 
     def _narrow(self) -> None:
-        self._rows = self._all
-        for word in self.filter.lower().split():
-            if self._texts is None:
-                self._texts = self._all.astype(str).agg(" ".join, axis=1).str.lower() if len(self._all) else pd.Series()
-            self._rows = self._rows[self._texts[self._rows.index].str.contains(word, regex=False)]
-        column = self.sort.removeprefix("-")
-        if column in self._rows:
-            order = self._rows[column]
-            keys = order if pd.api.types.is_numeric_dtype(order) else order.map(cell)
-            self._rows = self._rows.loc[keys.sort_values(kind="stable", ascending=column == self.sort).index]
-        with self.hold_sync():
+        with _DRAWING, self.hold_sync():
+            self._rows = self._sorted(self._with_words(self.filter.lower().split()))
             self.pages = max(-(-len(self._rows) // self.size), 1)
             self.matching, self.total = len(self._rows), len(self._all)
             self.chosen = -1
@@ -151,10 +159,29 @@ class Pages(anywidget.AnyWidget):
             else:
                 self._render()
 
+    def _with_words(self, words: Sequence[str]) -> pd.DataFrame:
+        """The rows that hold all of some words in lower case."""
+        rows = self._all
+        for word in words if len(rows) else ():
+            if self._texts is None:
+                self._texts = reduce(lambda left, right: left + " " + right, _texts(rows)).str.lower()
+            rows = rows[self._texts[rows.index].str.contains(word, regex=False)]
+        return rows
+
+    def _sorted(self, rows: pd.DataFrame) -> pd.DataFrame:
+        column = self.sort.removeprefix("-")
+        if column not in rows:
+            return rows
+        order = rows[column]
+        keys = order if pd.api.types.is_numeric_dtype(order) else order.map(cell)
+        return rows.loc[keys.sort_values(kind="stable", ascending=column == self.sort).index]
+
     def _render(self) -> None:
-        self.page = min(max(self.page, 1), self.pages)
-        part = self._part()
-        with self.hold_sync():
+        with _DRAWING, self.hold_sync():
+            self.page = min(max(self.page, 1), self.pages)
+            part = self._part()
+            self.first = (self.page - 1) * self.size
+            self.drawn += 1  # tells the page that what it asked for was heard, also where the rows stay the same
             self.columns = [str(name) for name in part.columns]
             self.cells = [[_cell(value) for value in row] for row in _rows_of(part)]
             marking = next((name for name in _MARKING if name in part), None)
@@ -172,6 +199,11 @@ class Pages(anywidget.AnyWidget):
             return ""
         told = f"{len(part):,} of {len(self._all):,} rows" if len(part) < len(self._all) else ""
         return html_table([head(name) for name in part.columns], _rows_of(part), told=told)
+
+
+def _texts(rows: pd.DataFrame) -> Iterator[pd.Series[str]]:
+    """The columns as texts."""
+    return (rows.iloc[:, number].astype(str) for number in range(rows.shape[1]))
 
 
 def _rows_of(part: pd.DataFrame) -> Iterator[tuple[Any, ...]]:

@@ -104,10 +104,11 @@ class EscalationViewer(PanelBox):
 
     def _show_proof(self, proof: Proof | None) -> None:
         self.proof = proof
-        self.step.value = self.verdict.value = ""
         self.requests.show(pd.DataFrame() if proof is None else _shown(proof))
         self.back.disabled = self.next.disabled = proof is None
-        if proof is not None:
+        if proof is None:
+            self.step.value = self.verdict.value = ""
+        else:
             colour, why = _WORDS[proof.verdict], f": {proof.reason}" if proof.reason else ""
             head = html_text(f"{proof.path.subject} → {proof.path.goal}{why}")
             self.verdict.value = f'<b style="color:{colour}">{html_text(proof.verdict)}</b> {head}'

@@ -73,6 +73,7 @@ class TimelinePanel(PanelBox):
         self.table = Pages(page=page, empty="No version of these groups is served at this release.", label="versions")
         super().__init__([self.work, self.lanes, self.table])
         self.lanes.observe(lambda _: self._show_release(), "release")
+        self.table.clear()
         self.work.run("reading the versions of releases", self._read, self._show)
 
     def _read(self) -> pd.DataFrame:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import anywidget
 import ipywidgets as widgets
 
 from simkit.meta.escaping import html_text
 from simkit.notebook.background import Background
+from simkit.notebook.pages import STATIC
 from simkit.notebook.panel_display import PanelDisplay
 
 _HTML: Final = "text/html"
@@ -33,6 +35,12 @@ class Sections(widgets.VBox):  # type: ignore[misc]
             section.layout.display = None if name == self.chooser.value else "none"
 
 
+class PanelFocus(anywidget.AnyWidget):
+    """Keeps the focus of the keyboard in the panel that it is a part of; it shows nothing."""
+
+    _esm = STATIC / "panel_focus.js"
+
+
 class PanelBox(widgets.VBox):  # type: ignore[misc]
     """A panel that also has HTML for readers without a kernel, such as exports, code hosts and printers."""
 
@@ -41,7 +49,7 @@ class PanelBox(widgets.VBox):  # type: ignore[misc]
     """The line that runs its work."""
 
     def __init__(self, children: Sequence[widgets.Widget]) -> None:
-        super().__init__(children)
+        super().__init__([*children, PanelFocus()])
         self.add_class("sk-panel")  # the styles of its tables show the focus of its other controls too
 
     def wait(self) -> None:

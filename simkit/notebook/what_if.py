@@ -57,6 +57,7 @@ class WhatIfPanel(PanelBox):
         }
         self.sections = Sections(parts)
         super().__init__([self.changes, self.work, self.sections])
+        self.bindings.clear()
         self.work.run("listing bindings", self._list, self.bindings.show)
 
     def _list(self) -> pd.DataFrame:
@@ -75,10 +76,13 @@ class WhatIfPanel(PanelBox):
     def _show(self, found: tuple[pd.DataFrame, pd.DataFrame]) -> None:
         rows, effect = found
         self.bindings.show(rows)
-        self.effect.show(effect)
+        if not self.trying.steps:
+            self.sections.chooser.value = "Bindings"
         self.by_subject.show(_by_subject(effect))
+        if self.trying.steps:
+            self.sections.chooser.value = "Who loses what"
+        self.effect.show(effect)
         self.paths.show(pd.DataFrame())
-        self.sections.chooser.value = "Who loses what" if self.trying.steps else "Bindings"
         if self.trying.steps:
             self.work.tell(told_effect(effect))
 

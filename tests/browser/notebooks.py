@@ -14,10 +14,10 @@ FIRST_CELL = ".jp-Notebook .jp-CodeCell .cm-content"
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
-def run_cells(lab: Lab, page: Page, name: str, sources: Sequence[str]) -> None:
-    """Write a notebook, open it in JupyterLab, and send its cells to the kernel one after the other."""
+def run_cells(lab: Lab, page: Page, name: str, sources: Sequence[str], *, sent: int | None = None) -> None:
+    """Write a notebook, open it in JupyterLab, and send its cells, or the first ones, to the kernel in their order."""
     _write(lab, name, sources)
-    _run(page, lab.address(name), "text=/^Python 3.*Idle$|Idle/", len(sources))
+    _run(page, lab.address(name), "text=/^Python 3.*Idle$|Idle/", len(sources) if sent is None else sent)
 
 
 def run_cells_in_notebook_7(lab: Lab, page: Page, name: str, sources: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 
 import pandas as pd
@@ -68,6 +69,40 @@ def test_rows_are_sorted_and_chosen() -> None:
     assert told == [{"number": 3, "text": "b"}]
     assert "&lt;c&gt;" in pages.static_html()
     assert "2 of 3 rows" in pages.static_html()
+
+
+def test_rows_that_arrive_wait_until_the_filter_is_done() -> None:
+    """A table is filtered in one thread, its rows come from another: no row is looked up in the rows of before."""
+    arrival: list[threading.Thread] = []
+
+    class Interrupted:
+        """A value that is written while other rows arrive."""
+
+        def __str__(self) -> str:
+            if not arrival:
+                arrival.append(threading.Thread(target=pages.show, args=[pd.DataFrame({"text": ["x"] * 9})]))
+                arrival[0].start()
+                arrival[0].join(0.2)
+            return "x"
+
+    pages = Pages()
+    pages.show(pd.DataFrame({"text": [Interrupted(), "y"], "number": [1, 2]}))
+    arrival.clear()
+    pages.filter = "x"
+    assert pages.rows["number"].tolist() == [1]
+    arrival[0].join()
+    assert len(pages.rows) == 9
+
+
+def test_rows_that_are_looked_for_are_not_told_to_be_none() -> None:
+    """Until they are there, the table waits."""
+    pages = Pages(pd.DataFrame({"text": ["a"] * 60}), page=50)
+    pages.page = 2
+    assert pages.first == 50
+    pages.clear()
+    assert (pages.waits, len(pages.rows), pages.first) == (True, 0, 0)
+    pages.show(pd.DataFrame())
+    assert not pages.waits
 
 
 def test_cells_of_any_length_take_bounded_room() -> None:

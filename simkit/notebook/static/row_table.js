@@ -4,6 +4,7 @@
 const SHORT = 20; // letters of a cell that stays on one line: a time, ClusterRoleBinding
 const WHOLE = /^\d|^\S{1,12}$/; // what stays on one line in narrow places too: a time, ClusterRole
 const LONG_WORD = /[^\s-]{25}/u; // a hash; the words of names are shorter
+const PATIENCE = 1000; // milliseconds until a table says that it waits
 const PIECES = /[^]{1,12}/gu;
 const JOINTS = /(?<=[./@=]|\w{4}:)(?=[^\s./@=:])|(?<=[a-z])(?=[A-Z])/;
 const LAST_WORD = /(?<=[./@=]|\w{4}:)(?=[^\s./@=:])|(?<=[a-z])(?=[A-Z][a-z]+$)/;
@@ -34,7 +35,7 @@ function render({ model, el }) {
   const head = made("tr", {});
   const body = made("tbody", {});
   const grid = made("table", { role: "grid", class: "sk-rows" }, made("thead", {}, head), body);
-  const empty = made("p", { class: "sk-empty" });
+  const empty = made("p", { class: "sk-empty", tabindex: "-1" });
   const scroll = made("div", { class: "sk-scroll" }, grid);
   const box = made("div", { class: "sk-table", role: "group" }, bar, scroll, empty);
   el.replaceChildren(box);
@@ -43,11 +44,26 @@ function render({ model, el }) {
     model.set(name, value);
     model.save_changes();
   };
+  // A kernel hears no panel while it runs a cell: until the page that was asked for comes, the old one is pale.
+  let asked;
+  const ask = (name, value) => {
+    send(name, value);
+    clearTimeout(asked);
+    asked = setTimeout(() => {
+      box.setAttribute("aria-busy", "true");
+      count.textContent = "waiting for the kernel, which runs a cell";
+    }, PATIENCE);
+  };
+  const heard = () => {
+    clearTimeout(asked);
+    box.removeAttribute("aria-busy");
+    showBar();
+  };
   const turn = (to, from_end = false) => {
     const wanted = Math.min(Math.max(to, 1), model.get("pages"));
     if (wanted === model.get("page")) return;
     model.set("chosen", from_end ? -2 : -1);
-    send("page", wanted);
+    ask("page", wanted);
   };
   const choose = (number) => {
     if (number < 0) return turn(model.get("page") - 1, true);
@@ -65,19 +81,22 @@ function render({ model, el }) {
 
   function showHead() {
     const [sorted, down] = [model.get("sort").replace(/^-/, ""), model.get("sort").startsWith("-")];
+    const focused = [...head.children].findIndex((each) => each.contains(document.activeElement));
     head.replaceChildren(
       ...model.get("columns").map((column) => {
         const button = made("button", { type: "button", title: "sort by this column" }, column.replaceAll("_", " "));
-        button.addEventListener("click", () => send("sort", sorted === column && !down ? `-${column}` : column));
+        button.addEventListener("click", () => ask("sort", sorted === column && !down ? `-${column}` : column));
         const direction = sorted === column ? (down ? "descending" : "ascending") : "none";
         return made("th", { scope: "col", "aria-sort": direction }, button);
       }),
     );
+    head.children[focused]?.firstChild.focus();
   }
 
   function showRows() {
-    const focused = body.contains(document.activeElement);
-    const marks = model.get("marks");
+    const focused = [...body.rows, empty].includes(document.activeElement);
+    const { height } = box.getBoundingClientRect();
+    const [marks, first] = [model.get("marks"), model.get("first")];
     body.replaceChildren(
       ...model.get("cells").map((row, number) => {
         const cells = row.map((cell) => {
@@ -88,16 +107,18 @@ function render({ model, el }) {
           if (WHOLE.test(cell.text)) shown.classList.add("whole");
           return shown;
         });
-        const line = made("tr", { class: marks[number] || "", "aria-rowindex": String(number + 1) }, ...cells);
+        const line = made("tr", { class: marks[number] || "", "aria-rowindex": String(first + number + 2) }, ...cells);
         line.addEventListener("click", () => choose(number));
         line.addEventListener("dblclick", () => send("activated", model.get("activated") + 1));
         return line;
       }),
     );
-    empty.textContent = body.rows.length ? "" : model.get("empty");
-    grid.style.display = body.rows.length ? "" : "none";
+    const [any, waits] = [body.rows.length > 0, model.get("waits")];
+    box.style.minHeight = waits ? `${height}px` : ""; // what stands below stays where it is until there are rows
+    empty.textContent = any ? "" : waits ? "Not found out yet." : model.get("empty");
+    grid.style.display = any ? "" : "none";
     mark();
-    if (focused && body.rows.length) focus(Math.max(model.get("chosen"), 0));
+    if (focused) any ? focus(Math.max(model.get("chosen"), 0)) : empty.focus({ preventScroll: true });
   }
 
   function mark() {
@@ -116,18 +137,24 @@ function render({ model, el }) {
     if (document.activeElement !== filter) filter.value = model.get("filter");
     page.value = model.get("page");
     page.max = model.get("pages");
+    const turning = [back, next].includes(document.activeElement);
     back.disabled = model.get("page") <= 1;
     next.disabled = model.get("page") >= model.get("pages");
+    if (turning) [document.activeElement, next, back, filter].find((each) => [back, next, filter].includes(each) && !each.disabled)?.focus();
     bar.style.display = model.get("bar") ? "" : "none";
     box.setAttribute("aria-label", model.get("label"));
     grid.setAttribute("aria-label", model.get("label"));
-    grid.setAttribute("aria-rowcount", String(model.get("matching")));
+    grid.setAttribute("aria-rowcount", String(model.get("matching") + 1)); // with the head
   }
 
   let typed;
   filter.addEventListener("input", () => {
     clearTimeout(typed);
-    typed = setTimeout(() => send("filter", filter.value), 200);
+    typed = setTimeout(() => ask("filter", filter.value), 200);
+  });
+  filter.addEventListener("change", () => {
+    clearTimeout(typed);
+    if (filter.value !== model.get("filter")) ask("filter", filter.value);
   });
   filter.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown") choose(Math.max(model.get("chosen"), 0));
@@ -165,14 +192,16 @@ function render({ model, el }) {
   };
   const watched = [
     ["columns", showHead], ["sort", showHead], ["cells", showRows], ["marks", showRows], ["empty", showRows],
+    ["waits", showRows], ["first", showRows],
     ["chosen", mark], ["page", showBar], ["pages", showBar], ["matching", showBar], ["total", showBar], ["filter", showBar],
-    ["label", showBar], ["bar", showBar],
+    ["label", showBar], ["bar", showBar], ["drawn", heard],
   ].map(([name, draw]) => [`change:${name}`, plan(draw)]);
   watched.forEach(([name, draw]) => model.on(name, draw));
   showHead();
   showRows();
   showBar();
   return () => {
+    clearTimeout(asked);
     window.removeEventListener("keydown", press, true);
     watched.forEach(([name, draw]) => model.off(name, draw));
   };

@@ -15,7 +15,7 @@ function render({ model, el }) {
   const lanes = made("div", { class: "sk-lanes", role: "list" });
   const line = made("div", { class: "sk-now", "aria-hidden": "true" });
   const scale = made("div", { class: "sk-scale" });
-  const scroll = made("div", { class: "sk-lanes-scroll" }, lanes, line);
+  const scroll = made("div", { class: "sk-lanes-scroll", tabindex: "0", role: "group", "aria-label": "versions" }, lanes, line);
   const legend = made("div", { class: "sk-legend" }, ...["alpha", "beta", "stable", "deprecated"].map((phase) => made("span", { class: `sk-${phase}` }, phase)));
   el.replaceChildren(made("div", { class: "sk-timeline" }, made("label", { class: "sk-slider" }, output, slider), scale, scroll, legend));
 
