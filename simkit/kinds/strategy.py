@@ -217,6 +217,8 @@ class Strategy:
     """Brings the object into its stored form, after validation and before validating admission."""
     raises_generation: Callable[[Object, Object], bool] | None = None
     """A predicate for updates that raise ``metadata.generation``, not asked for the status; None: no generation."""
+    has_generation: Callable[[], bool] = _always
+    """A predicate: objects have a generation at the served release, if ``raises_generation`` is given."""
     counts_dropped_fields: bool = False
     """True if the generation is raised before the fields of disabled features are dropped, and so by them alone."""
     selectable_fields: Callable[[Object], Mapping[str, str]] = _no_fields

@@ -194,7 +194,8 @@ def port_name(name: str) -> Sequence[str]:
     if not _PORT_NAME_RE.fullmatch(name):
         wrong.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not re.search("[a-z]", name):
-        wrong.append("must contain at least one letter (a-z)")
+        needed = "letter (a-z)" if applies("port-names-need-letters-told") else "letter or number (a-z, 0-9)"
+        wrong.append(f"must contain at least one {needed}")
     if "--" in name:
         wrong.append("must not contain consecutive hyphens")
     if name.startswith("-") or name.endswith("-"):

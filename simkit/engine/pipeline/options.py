@@ -95,7 +95,7 @@ def write_options(request: Request, kind: str, *, is_apply: bool = False) -> Wri
     if not query:  # the usual case
         if is_apply:
             raise invalid(GroupKind(META_GROUP, kind), "", [required("fieldManager", "is required for apply patch")])
-        return WriteOptions(manager_from_user_agent(request.header("user-agent")))
+        return WriteOptions(manager_from_user_agent(request.header("user-agent")), validation=_validation(""))
     dry_run, manager = list(query.get("dryRun", ())), request.option("fieldManager")
     validation, force = request.option("fieldValidation"), is_true(query, "force")
     errors: list[FieldError] = []
@@ -105,6 +105,8 @@ def write_options(request: Request, kind: str, *, is_apply: bool = False) -> Wri
         if is_apply and not manager:
             errors.append(required("fieldManager", "is required for apply patch"))
     errors += _manager_errors(manager) + _dry_run_errors(dry_run)
+    if not applies("field-validation-known"):
+        validation = ""
     if validation not in _FIELD_VALIDATION:
         errors.append(unsupported("fieldValidation", validation, _FIELD_VALIDATION))
     if errors:
@@ -112,10 +114,15 @@ def write_options(request: Request, kind: str, *, is_apply: bool = False) -> Wri
     return WriteOptions(
         manager or manager_from_user_agent(request.header("user-agent")),
         bool(dry_run),
-        validation or "Warn",
+        _validation(validation),
         force,
         bool(manager),
     )
+
+
+def _validation(given: str) -> str:
+    """What becomes of unknown and repeated fields: Ignore, Warn or Strict."""
+    return given or "Warn" if applies("unknown-fields-told") else "Ignore"
 
 
 def _manager_errors(manager: str) -> list[FieldError]:

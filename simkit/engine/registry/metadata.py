@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.parts.validation.object_meta import FOREGROUND, ORPHAN, validate_finalizers, validate_object_meta
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataCheck, NameRule
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import NameSource, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required
@@ -24,12 +26,16 @@ _LONGEST_GENERATED: Final = 63
 def stamp_new(draft: Draft, name_source: NameSource, now: float, *, by_update: bool = False) -> None:
     """Set uid, time and, if requested, a generated name of a new object; remove fields that clients may not set.
 
-    An object that an update or apply creates keeps the grace period that it was written with.
+    An object of a kind without generations keeps the one that it was written with. One that an update or apply creates
+    keeps the time and the grace period of its deletion too.
     """
     metadata: dict[str, Any] = draft["metadata"]
-    for name in ("deletionTimestamp", "selfLink", "generation"):
+    for name in ("selfLink", "clusterName"):
         metadata.pop(name, None)
-    if not by_update:
+    if not metadata.get("generation"):
+        metadata.pop("generation", None)
+    if not by_update or not applies("deletion-of-new-objects-kept"):
+        metadata.pop("deletionTimestamp", None)
         metadata.pop("deletionGracePeriodSeconds", None)
     metadata["creationTimestamp"] = timestamp(now)
     metadata["uid"] = name_source.uid()
@@ -43,6 +49,8 @@ _WIPED: Final = frozenset({"creationTimestamp", "uid", "deletionTimestamp", "del
 
 def wipe_system_fields(draft: Draft) -> None:
     """Take the fields that only the server writes out of a body that creates an object, before anybody owns them."""
+    if not applies("system-fields-wiped-first"):
+        return
     given = draft.get("metadata") or {}
     draft["metadata"] = {name: value for name, value in given.items() if name not in _WIPED}
 
@@ -51,6 +59,7 @@ def keep_owned(draft: Draft, live: Object) -> None:
     """Keep the fields that the server owns on an update."""
     metadata, stored = draft["metadata"], live["metadata"]
     metadata.pop("selfLink", None)
+    metadata.pop("clusterName", None)
     if stored.get("deletionTimestamp"):
         metadata["deletionTimestamp"] = stored["deletionTimestamp"]
     if "deletionGracePeriodSeconds" in stored and metadata.get("deletionGracePeriodSeconds") is None:
@@ -92,6 +101,7 @@ def validate(
                 errors.append(invalid_value("metadata.namespace", namespace, text))
     elif namespace:
         errors.append(forbidden_field("metadata.namespace", "not allowed on this type"))
+    errors += validate_nonnegative("metadata.generation", metadata.get("generation") or 0)
     errors += validate_object_meta(metadata)
     if metadata.get("finalizers"):
         errors += validate_finalizers(metadata)

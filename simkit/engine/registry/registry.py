@@ -150,7 +150,7 @@ class Registry:
         if live is None:
             if write.scope.has_status and not strategy.keeps_status_on_create and strategy.wipes_status():
                 draft.pop("status", None)
-            if strategy.raises_generation is not None:
+            if strategy.raises_generation is not None and strategy.has_generation():
                 draft["metadata"]["generation"] = 1
         strategy.prepare(draft, live)
         if strategy.prepare_with_context is not None:
@@ -162,7 +162,7 @@ class Registry:
         meta.drop_empty(draft["metadata"])
         if live is None or write.subresource == "status" or strategy.raises_generation is None:
             return late
-        if strategy.raises_generation(draft, live):
+        if strategy.has_generation() and strategy.raises_generation(draft, live):
             draft["metadata"]["generation"] = (live["metadata"].get("generation") or 0) + 1
         return late
 

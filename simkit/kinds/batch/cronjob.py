@@ -22,7 +22,12 @@ from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.printers.cells import NONE, UNSET, age, created
 from simkit.kinds.parts.printers.label_selector import selector_text
 from simkit.kinds.parts.workload.older_versions import keeping_dependents
-from simkit.kinds.parts.workload.template_owner import default_missing, name_warnings, validate_nonnegative_fields
+from simkit.kinds.parts.workload.template_owner import (
+    default_missing,
+    has_generation,
+    name_warnings,
+    validate_nonnegative_fields,
+)
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import LABEL_DOMAIN
@@ -171,6 +176,7 @@ _STABLE: Final = Strategy(
     prepare=_prepare,
     validate=_validate,
     raises_generation=spec_differs,
+    has_generation=has_generation,
     print_row=_row,
     subresources={"status": Subresource(keep_all_but_status)},
     warnings=_warnings,

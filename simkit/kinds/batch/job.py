@@ -23,6 +23,7 @@ from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.parts.workload.template_owner import (
     MISMATCH,
     default_missing,
+    has_generation,
     name_warnings,
     selector_of,
     shown_labels,
@@ -325,6 +326,7 @@ STRATEGY = Strategy(
     validate=_validate,
     validate_last=_validate_last,
     raises_generation=spec_differs,
+    has_generation=has_generation,
     selectable_fields=_fields,
     print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},

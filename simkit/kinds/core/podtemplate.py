@@ -12,6 +12,7 @@ from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template, validate_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.printers.cells import pairs
+from simkit.kinds.parts.workload.template_owner import has_generation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
@@ -45,6 +46,7 @@ STRATEGY = Strategy(
     prepare=_prepare,
     validate=_validate,
     raises_generation=spec_differs,
+    has_generation=has_generation,
     print_row=_row,
     warnings=_warnings,
     return_deleted_object=True,

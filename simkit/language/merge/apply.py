@@ -41,8 +41,15 @@ from simkit.language.merge.type_def import BadElement, TypeDef, type_def_of
 from simkit.language.merge.typed import field_set, same
 from simkit.language.merge.unapplied_fields import Pruner
 from simkit.language.merge.update import UNTRACKED, reduced, updated
-from simkit.language.merge.validate import metadata_of, reference_text, text_of, validation_errors
+from simkit.language.merge.validate import (
+    metadata_of,
+    reference_text,
+    tells_elements_apart,
+    text_of,
+    validation_errors,
+)
 from simkit.language.merge.versions import Converter, Versions
+from simkit.meta.behaviour import applies
 from simkit.meta.errors import StatusError
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Draft, Object, metadata
@@ -153,7 +160,9 @@ def apply(
     owner = Owner(manager, APPLY, "", subresource)
     application = _Application(live or {}, applied, type_def, owner, api_version, time, reset_fields, convert)
     managed = _claims(application, gvk_text)
-    _check_intent(applied, type_def, gvk_text)
+    _check_fit("patch", applied, type_def, gvk_text)
+    if not applies("repeats-tracked") and not tells_elements_apart(live, type_def):
+        _check_fit("live", application.live, type_def, gvk_text)
     try:
         result = _attempt(application, managed, force=force)
     except ApplyConflict as conflict:
@@ -177,10 +186,11 @@ def _check_owners(applied: Object) -> None:
         raise malformed("metadata.managedFields must be nil")
 
 
-def _check_intent(applied: Object, type_def: TypeDef, gvk_text: str) -> None:
-    wrong = validation_errors(applied, type_def)
+def _check_fit(word: str, obj: Object, type_def: TypeDef, gvk_text: str) -> None:
+    wrong = validation_errors(obj, type_def)
     if wrong:
-        raise failed(f"failed to create typed patch object ({reference_text(applied, gvk_text)}): {wrong}")
+        named = f" ({reference_text(obj, gvk_text)})" if applies("typed-errors-name-objects") else ""
+        raise failed(f"failed to create typed {word} object{named}: {wrong}")
 
 
 def _claims(application: _Application, gvk_text: str) -> ManagedFields:
@@ -197,12 +207,19 @@ def _claims(application: _Application, gvk_text: str) -> ManagedFields:
         return managed
     before = Owner(BEFORE_FIRST_APPLY, UPDATE, application.api_version, application.owner.subresource)
     type_def = application.type_def
+    if not applies("repeats-tracked") and not tells_elements_apart(live, type_def):
+        raise _unowned(live, gvk_text, validation_errors(live, type_def))
     try:
         return updated({}, live, {}, before, type_def, time=application.time, ignored=application.ignored)
     except BadElement as wrong:
-        text = validation_errors(live, type_def) or str(wrong)
-        told = f"failed to convert new object ({reference_text(live, gvk_text)}) to smd typed: {text}"
-        raise failed(f"failed to create manager for existing fields: {told}") from wrong
+        raise _unowned(live, gvk_text, validation_errors(live, type_def) or str(wrong)) from wrong
+
+
+def _unowned(live: Object, gvk_text: str, wrong: str) -> StatusError:
+    """The error of an object whose fields can have no owner."""
+    named = reference_text(live, gvk_text) if applies("typed-errors-name-objects") else gvk_text
+    told = f"failed to convert new object ({named}) to smd typed: {wrong}"
+    return failed(f"failed to create manager for existing fields: {told}")
 
 
 def _attempt(application: _Application, managed: ManagedFields, *, force: bool) -> Draft:

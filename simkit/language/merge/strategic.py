@@ -18,6 +18,7 @@ from simkit.language.merge.mergepatch import without_nulls
 from simkit.language.merge.order import arranged
 from simkit.language.merge.refusal import PatchError, failed, malformed, unfitting
 from simkit.language.merge.typed import identity, same
+from simkit.meta.behaviour import applies
 from simkit.meta.go_fmt import format_string, format_value, type_name
 from simkit.meta.go_json import go_kind
 from simkit.schema.structural import Schema
@@ -61,7 +62,7 @@ def strategic_merge(document: Mapping[str, Any], patch: Mapping[str, Any], schem
     Notes
     -----
     Elements that are new to a list stand in front of those that were there. Fields below a field that the document
-    lacks are taken as they are, without nulls and without elements that carry ``$patch``.
+    lacks are taken as they are, without elements that carry ``$patch``, and without nulls where the release drops them.
 
     References
     ----------
@@ -124,8 +125,9 @@ def _merge_field(draft: Item, name: str, value: Any, schema: Schema | None, *, d
         return
     before = draft.get(name)
     if name not in draft or type(before) is not type(value):
-        if not deletes:
-            _take(draft, name, without_nulls(value))
+        drops_nulls = applies("nulls-below-new-fields-dropped")
+        if not deletes or not drops_nulls:
+            _take(draft, name, without_nulls(value) if drops_nulls else value)
     elif isinstance(value, dict):
         node = _field(schema, name)
         replaces = "replace" in node.patch_strategy

@@ -25,7 +25,9 @@ from simkit.language.merge.managedfields import (
 from simkit.language.merge.reconcile import reconciled
 from simkit.language.merge.type_def import BadElement, TypeDef, type_def_of
 from simkit.language.merge.typed import Comparison
+from simkit.language.merge.validate import tells_elements_apart
 from simkit.language.merge.versions import Converter, Versions
+from simkit.meta.behaviour import applies
 from simkit.meta.bounded_cache import cached_when_short
 from simkit.meta.objects import Object, metadata
 from simkit.schema.structural import Schema
@@ -88,8 +90,8 @@ def track_update(
     Returns
     -------
     list of mappings
-        In their fixed order; empty where the object is not tracked: one that lost its managers, and one with an
-        element of a list that lacks its keys.
+        In their fixed order; empty where the object is not tracked: one that lost its managers, one with an element
+        of a list that lacks its keys, and at some releases one with an element that is there twice.
 
     Notes
     -----
@@ -99,11 +101,11 @@ def track_update(
     managed = managed_fields_before(live, wanted, subresource)
     if not managed and live is not None and metadata(live).get("uid"):
         return []
-    owner = Owner(manager or UNKNOWN, UPDATE, api_version, subresource)
+    owner, type_def = Owner(manager or UNKNOWN, UPDATE, api_version, subresource), type_def_of(schema)
+    if not applies("repeats-tracked") and not all(tells_elements_apart(each, type_def) for each in (live, wanted)):
+        return []
     try:
-        after = updated(
-            live or {}, wanted, managed, owner, type_def_of(schema), time=time, ignored=reset_fields, convert=convert
-        )
+        after = updated(live or {}, wanted, managed, owner, type_def, time=time, ignored=reset_fields, convert=convert)
     except BadElement:
         return []
     return written(capped(after))

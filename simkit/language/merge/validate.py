@@ -116,6 +116,24 @@ def _check_elements(value: Sequence[Any], type_def: TypeDef, path: str) -> Itera
         yield from _check(item, type_def.items, f"{path}{element_text(element)}")
 
 
+def tells_elements_apart(value: Any, type_def: TypeDef | None) -> bool:
+    """False if a list of a value has two elements that count as one, or one that lacks what tells it from others."""
+    if type_def is None:
+        return True
+    if isinstance(value, dict):
+        return all(tells_elements_apart(item, type_def.child(name)) for name, item in value.items())
+    if not isinstance(value, list):
+        return True
+    if type_def.kind in (LIST, SET):
+        try:
+            elements = {type_def.element(item) for item in value}
+        except BadElement:
+            return False
+        if len(elements) < len(value):
+            return False
+    return all(tells_elements_apart(item, type_def.items) for item in value)
+
+
 def metadata_of(applied: Mapping[str, Any]) -> Mapping[str, Any]:
     """The metadata of a configuration of any shape; empty if it has none."""
     given = applied.get("metadata")

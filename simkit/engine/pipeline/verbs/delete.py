@@ -97,7 +97,7 @@ def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) 
 
 def _warn_of_orphans(context: RequestContext, scope: RequestScope, options: opt.DeleteOptions) -> None:
     warning = scope.strategy.delete_strategy.orphan_warning
-    if warning and not options.propagation:
+    if warning and not options.propagation and applies("orphaned-pods-warned"):
         context.warnings.append(warning)
 
 

@@ -24,6 +24,11 @@ MISMATCH: Final = "`selector` does not match template `labels`"
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
+def has_generation() -> bool:
+    """True if jobs, cron jobs and pod templates have a generation at the served release."""
+    return applies("jobs-have-generations")
+
+
 def selector_of(selector: Object | None) -> labels.LabelSelector | None:
     """The selector of an object; None if it is invalid."""
     for expression in (selector or {}).get("matchExpressions") or ():

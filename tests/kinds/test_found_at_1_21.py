@@ -1,0 +1,109 @@
+"""What a comparison with kube-apiserver 1.21 found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import simkit
+from simkit.meta.message import Request, Response
+
+PODS = "/api/v1/namespaces/default/pods"
+MAPS = "/api/v1/namespaces/default/configmaps"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+CONTAINER = {"name": "c", "image": "i"}
+
+
+def sent(cluster: simkit.Cluster, method: str, path: str, body: Any = None, *, kind: str = "") -> Response:
+    """The answer to a request with an object, or with a patch of some kind (merge-patch+json)."""
+    patch = f"application/{kind or 'merge-patch+json'}"
+    headers = {"content-type": patch if method == "PATCH" else "application/json"}
+    return cluster.perform(Request.of(method, path, body, headers=headers))
+
+
+def with_account(release: str) -> simkit.Cluster:
+    """A cluster in which pods can be created."""
+    cluster = simkit.Cluster(release=release)
+    sent(cluster, "POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
+    return cluster
+
+
+@pytest.mark.parametrize(("release", "statuses"), [("1.22", (201, 201)), ("1.23", (422, 201)), ("1.25", (422, 400))])
+def test_the_option_field_validation(release: str, statuses: tuple[int, int]) -> None:
+    """1.22 does not know it, 1.24 looks at its value alone, and 1.25 refuses unknown fields."""
+    cluster = simkit.Cluster(release=release)
+    assert sent(cluster, "POST", f"{MAPS}?fieldValidation=Other", {"metadata": {"name": "a"}}).status == statuses[0]
+    unknown = {"metadata": {"name": "b"}, "more": 1}
+    assert sent(cluster, "POST", f"{MAPS}?fieldValidation=Strict", unknown).status == statuses[1]
+    warned = "warning" in {name.lower() for name, _ in sent(cluster, "PUT", f"{MAPS}/b", unknown).headers}
+    assert warned == (release == "1.25")
+
+
+@pytest.mark.parametrize("release", ["1.21", "1.30", "1.36"])
+def test_generations_that_clients_write(release: str) -> None:
+    """A kind without generations keeps what a new object says, and nothing below zero."""
+    cluster = simkit.Cluster(release=release)
+    made = sent(cluster, "POST", MAPS, {"metadata": {"name": "a", "generation": 5, "clusterName": "x"}}).object
+    assert (made["metadata"]["generation"], "clusterName" in made["metadata"]) == (5, False)
+    changed = sent(cluster, "PATCH", f"{MAPS}/a", {"metadata": {"generation": 7, "labels": {"a": "b"}}}).object
+    assert changed["metadata"]["generation"] == 5
+    refused = sent(cluster, "POST", MAPS, {"metadata": {"name": "b", "generation": -1}})
+    assert refused.object["details"]["causes"][0]["field"] == "metadata.generation"
+
+
+@pytest.mark.parametrize(("release", "kept"), [("1.23", False), ("1.25", True)])
+def test_the_deletion_that_an_apply_writes(release: str, kept: bool) -> None:
+    """An object that an apply creates keeps when it is to be deleted, from 1.24 on."""
+    cluster = simkit.Cluster(release=release)
+    head = {"name": "a", "deletionTimestamp": "2020-01-01T00:00:00Z", "deletionGracePeriodSeconds": 5}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": head}
+    made = sent(cluster, "PATCH", f"{MAPS}/a?fieldManager=one", body, kind="apply-patch+yaml")
+    assert made.status == 201
+    assert ({"deletionTimestamp", "deletionGracePeriodSeconds"} <= made.object["metadata"].keys()) == kept
+
+
+@pytest.mark.parametrize(("release", "generation"), [("1.21", None), ("1.23", 1)])
+def test_jobs_have_generations(release: str, generation: int | None) -> None:
+    """Jobs count their changes, and whoever deletes one is told of its pods, from 1.23 on."""
+    cluster = simkit.Cluster(release=release)
+    body = {
+        "metadata": {"name": "j"},
+        "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [CONTAINER]}}},
+    }
+    assert sent(cluster, "POST", JOBS, body).object["metadata"].get("generation") == generation
+    warned = "warning" in {name.lower() for name, _ in sent(cluster, "DELETE", f"{JOBS}/j").headers}
+    assert warned == (generation is not None)
+
+
+@pytest.mark.parametrize(
+    ("release", "told"),
+    [
+        ("1.21", "failed to create typed patch object: .spec.containers"),
+        ("1.28", "failed to create typed patch object (/q; /v1, Kind=Pod): .spec.containers"),
+    ],
+)
+def test_repeated_elements_before_1_29(release: str, told: str) -> None:
+    """An object with them has no managed fields, and nothing can be applied to it."""
+    cluster = with_account(release)
+    spec = {"containers": [{**CONTAINER, "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]}]}
+    assert (
+        "managedFields" not in sent(cluster, "POST", PODS, {"metadata": {"name": "p"}, "spec": spec}).object["metadata"]
+    )
+    applied = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"a": "b"}}}
+    refused = sent(cluster, "PATCH", f"{PODS}/p?fieldManager=one", applied, kind="apply-patch+yaml").object
+    assert refused["message"].startswith("failed to create manager for existing fields: failed to convert new object (")
+    applied = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "q"}, "spec": spec}
+    refused = sent(cluster, "PATCH", f"{PODS}/q?fieldManager=one", applied, kind="apply-patch+yaml").object
+    assert refused["message"].startswith(told)
+    assert refused["message"].endswith('duplicate entries for key [name="A"]')
+
+
+@pytest.mark.parametrize(("release", "labels"), [("1.21", {"a": ""}), ("1.25", None)])
+def test_nulls_of_strategic_patches(release: str, labels: dict[str, str] | None) -> None:
+    """A null below a field that the object lacks becomes an empty text before 1.24."""
+    cluster = simkit.Cluster(release=release)
+    sent(cluster, "POST", MAPS, {"metadata": {"name": "a"}})
+    body = {"metadata": {"labels": {"a": None}}}
+    changed = sent(cluster, "PATCH", f"{MAPS}/a", body, kind="strategic-merge-patch+json").object
+    assert changed["metadata"].get("labels") == labels
