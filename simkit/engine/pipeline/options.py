@@ -121,7 +121,7 @@ def write_options(request: Request, kind: str, *, is_apply: bool = False) -> Wri
 
 
 def _validation(given: str) -> str:
-    """What becomes of unknown and repeated fields: Ignore, Warn or Strict."""
+    """Ignore, Warn or Strict, for unknown and repeated fields."""
     return given or "Warn" if applies("unknown-fields-told") else "Ignore"
 
 
