@@ -221,6 +221,8 @@ class Strategy:
     """A predicate: objects have a generation at the served release, if ``raises_generation`` is given."""
     counts_dropped_fields: bool = False
     """True if the generation is raised before the fields of disabled features are dropped, and so by them alone."""
+    empty: Object = field(default_factory=dict)
+    """The values that an object without any has in kube-apiserver, as bookmarks of watches show it, besides zeroes."""
     selectable_fields: Callable[[Object], Mapping[str, str]] = _no_fields
     """Values for field selectors besides ``metadata.name`` and ``metadata.namespace``."""
     print_row: RowPrinter | None = None

@@ -95,16 +95,20 @@ def hold(server: Server, case: Case) -> Iterator[Outcome]:
             continue
         answer = asked(server, step, variables)
         body = parsed_body(answer.body)
-        for name, path in (step.get("save") or {}).items():
-            value = lookup(body, path)
-            if value is not None:
-                variables[name] = value
-                if (step.get("mark") or {}).get(name):
-                    normalize.replacements[str(value)] = f"<{name}>"
+        for name, value in saved(step, body).items():
+            variables[name] = value
+            if (step.get("mark") or {}).get(name):
+                normalize.replacements[str(value)] = f"<{name}>"
         compared = compared_parts(step, answer, body, normalize)
         expected = step.get("expect")
         found = list(differences(expected, compared))
         yield Outcome(number, found, list(differences(expected, compared, soft=True)) if found else ())
+
+
+def saved(step: Step, body: Any) -> dict[str, Any]:
+    """What a step says to keep of its answer for later steps, by name."""
+    found = {name: lookup(body, path) for name, path in (step.get("save") or {}).items()}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def with_token(headers: Mapping[str, str], user: str) -> dict[str, str]:

@@ -26,8 +26,19 @@ from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue
 from tests.conformance import inprocess
 from tests.conformance.compare import representatives
-from tests.conformance.conversation import Answer, Case, Server, Step, asked, compared_parts, parsed_body, recorded
+from tests.conformance.conversation import (
+    Answer,
+    Case,
+    Server,
+    Step,
+    asked,
+    compared_parts,
+    parsed_body,
+    recorded,
+    saved,
+)
 from tests.conformance.differences import Normalizer, differences
+from tests.conformance.random_reads import KINDS, RandomReads
 from tests.conformance.random_steps import NAMESPACE, RandomSteps
 from tests.conformance.replay import OverHttp
 
@@ -87,12 +98,12 @@ class Explorer:
         self._held += 1
         digest = hashlib.sha256(f"{id(self)}{self._held}{json.dumps(steps)}".encode()).hexdigest()
         stamp = f"a{digest[:9]}"
-        sides = [(server, Normalizer({stamp: "<unique>"})) for server in (self._theirs, self._ours)]
+        sides = [(server, Normalizer({stamp: "<unique>"}), {"unique": stamp}) for server in (self._theirs, self._ours)]
         answers: list[Mapping[str, Any]] = []
         for number, step in enumerate(steps):
             self.requests += 1
             try:
-                theirs, ours = (_answered(server, normalize, step, stamp) for server, normalize in sides)
+                theirs, ours = (_answered(*side, step) for side in sides)
             except (ConnectionError, ssl.SSLEOFError):  # what kube-apiserver does where a request makes it fail
                 return
             answers.append(theirs)
@@ -119,18 +130,53 @@ class Explorer:
         return found
 
 
-def _answered(server: Server, normalize: Normalizer, step: Step, stamp: str) -> Mapping[str, Any]:
+def _answered(server: Server, normalize: Normalizer, variables: dict[str, str], step: Step) -> Mapping[str, Any]:
     body = step.get("body")
     if body is not None and not isinstance(body, str):  # without spaces, which objects of any kind would keep
         step = {**step, "body": json.dumps(body, separators=(",", ":"))}
-    answer: Answer = asked(server, step, {"unique": stamp})
+    answer: Answer = asked(server, step, variables)
+    variables.update(saved(step, parsed_body(answer.body)))
     plain = answer.body
     for pattern, marker in _MOMENTARY:
         plain = pattern.sub(marker, plain)
-    body = parsed_body(plain)
-    if isinstance(body, dict) and body.get("kind") == "Table":
-        body["rows"] = [{**row, "cells": list(map(_without_age, row["cells"]))} for row in body.get("rows") or ()]
-    return compared_parts({**step, "ignore": _IGNORED}, answer, body, normalize)
+    body = _without_ages(parsed_body(plain))
+    return compared_parts({**step, "ignore": ()}, answer, _with_owners_in_order(body), normalize)
+
+
+def _with_owners_in_order(value: Any) -> Any:
+    """A value whose lists of owners are sorted: of two entries, the one of an earlier second stands first."""
+    if isinstance(value, list):
+        return list(map(_with_owners_in_order, value))
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: sorted(item, key=_owner)
+        if name == "managedFields" and isinstance(item, list)
+        else _with_owners_in_order(item)
+        for name, item in value.items()
+    }
+
+
+def _owner(entry: Any) -> list[str]:
+    shown = entry if isinstance(entry, dict) else {}
+    return [str(shown.get(name, "")) for name in ("manager", "operation", "apiVersion", "subresource")]
+
+
+def _without_ages(body: Any) -> Any:
+    """A body, or the events of a watch, with markers in the place of ages in tables."""
+    if not isinstance(body, dict):
+        return body
+    if isinstance(body.get("stream"), list):
+        return {**body, "stream": list(map(_without_ages, body["stream"]))}
+    if isinstance(body.get("object"), dict):
+        shown = _without_ages(body["object"])
+        if body.get("type") == "BOOKMARK":  # of the moment, in which others may have written
+            shown = {**shown, "metadata": {**shown["metadata"], "resourceVersion": "<now>"}}
+        return {**body, "object": shown}
+    if body.get("kind") == "Table":
+        rows = [{**row, "cells": list(map(_without_age, row["cells"]))} for row in body.get("rows") or ()]
+        return {**body, "rows": rows}
+    return body
 
 
 def _without_age(cell: Any) -> Any:
@@ -190,11 +236,28 @@ def explore(
         for (version, kind), objects in kinds.items():
             random = Random(f"{seed} {number} {version} {kind}")
             steps = list(RandomSteps(catalogue, random.choice(objects), f"{seed} {number} {version} {kind}").steps())
-            for found in list(explorer.all_differences(steps)):
-                mark = f"{kind} {signature(found)}"
-                if mark not in seen:
-                    seen.add(mark)
-                    yield kind, explorer.shrunk(found)
+            yield from _new(explorer, kind, steps, seen)
+
+
+def explore_reads(
+    explorer: Explorer, *, seed: int, rounds: int, only: Collection[str] = ()
+) -> Iterator[tuple[str, Found]]:
+    """The same as ``explore`` with lists and watches as of any moment of some writes."""
+    seen = set[str]()
+    for number in range(rounds):
+        for resource in KINDS:
+            if not only or resource in only:
+                steps = list(RandomReads(resource, f"{seed} {number} {resource}").steps())
+                yield from _new(explorer, resource, steps, seen)
+
+
+def _new(explorer: Explorer, kind: str, steps: Sequence[Step], seen: set[str]) -> Iterator[tuple[str, Found]]:
+    """The differences in a conversation of a sort that was not seen before, as short as they can be."""
+    for found in list(explorer.all_differences(steps)):
+        mark = f"{kind} {signature(found)}"
+        if mark not in seen:
+            seen.add(mark)
+            yield kind, explorer.shrunk(found)
 
 
 def objects_by_kind(catalogue: Catalogue) -> Mapping[tuple[str, str], Sequence[Object]]:
@@ -250,6 +313,7 @@ def main(arguments: Sequence[str]) -> int:
         "--disable-admission-plugins", default="", help="admission plugins that the server does not have, with commas"
     )
     parser.add_argument("--kinds", default="", help="the kinds to ask about, with commas (all)")
+    parser.add_argument("--reads", action="store_true", help="list and watch what was written; --kinds are resources")
     parser.add_argument("--soft", action="store_true", help="do not compare the wording of messages")
     parser.add_argument("--cases", type=Path, help="the folder to write case files to")
     chosen = parser.parse_args(arguments)
@@ -261,7 +325,9 @@ def main(arguments: Sequence[str]) -> int:
     ):
         explorer = Explorer(OverHttp(chosen.url), ours, wording=not chosen.soft)
         only = [name for name in chosen.kinds.split(",") if name]
-        for kind, found in explore(explorer, chosen.release, seed=chosen.seed, rounds=chosen.rounds, only=only):
+        settings = {"seed": chosen.seed, "rounds": chosen.rounds, "only": only}
+        looked = explore_reads(explorer, **settings) if chosen.reads else explore(explorer, chosen.release, **settings)
+        for kind, found in looked:
             count += 1
             step = found.steps[found.number]
             print(f"{kind}: {step['method']} {step['path']}: {'; '.join(found.told[:3])}", flush=True)

@@ -20,7 +20,7 @@ from tests.conformance.oddities import GONE, odd_values, with_value
 NAMESPACE: Final = "{{unique}}"
 _TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 _PARTIAL: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-_ACCEPTS: Final = (
+ACCEPTS: Final = (
     "application/json",
     "application/json",
     _TABLE,
@@ -316,10 +316,10 @@ class RandomSteps:
         return self._patched("apply-patch+yaml", json.dumps(self._some()), manager)
 
     def _get(self) -> Step:
-        return {"method": "GET", "path": self._place, "headers": {"Accept": self._random.choice(_ACCEPTS)}}
+        return {"method": "GET", "path": self._place, "headers": {"Accept": self._random.choice(ACCEPTS)}}
 
     def _list(self) -> Step:
-        headers = {"Accept": self._random.choice(_ACCEPTS)}
+        headers = {"Accept": self._random.choice(ACCEPTS)}
         options = self._random.choice(_LISTS)
         if not self._resource.namespaced and "fieldSelector" not in options:
             mine = f"fieldSelector=metadata.name%3D{name_of(self._object)}"

@@ -12,6 +12,7 @@ from simkit.schema.catalogue import Catalogue
 from tests.conformance import inprocess
 from tests.conformance.conversation import Answer, Server, Step
 from tests.conformance.explore import Explorer, case_of, signature
+from tests.conformance.random_reads import KINDS, RandomReads
 from tests.conformance.random_steps import RandomSteps
 
 CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "b", "c": "d"}}
@@ -53,6 +54,16 @@ def test_two_servers_of_a_release_agree(servers: tuple[Server, Server]) -> None:
     explorer = Explorer(*servers)
     for seed in range(12):
         assert explorer.difference(list(RandomSteps(CATALOGUE, CONFIG_MAP, str(seed)).steps())) is None
+
+
+@pytest.mark.parametrize("resource", KINDS)
+def test_two_servers_agree_about_the_past(servers: tuple[Server, Server], resource: str) -> None:
+    """Lists and watches as of any moment of some writes, each server at its own revisions."""
+    explorer = Explorer(*servers)
+    asked = list(RandomReads(resource, resource).steps())
+    assert asked == list(RandomReads(resource, resource).steps())
+    assert explorer.difference(asked) is None
+    assert explorer.requests == len(asked)
 
 
 def test_a_difference_is_made_short(servers: tuple[Server, Server]) -> None:

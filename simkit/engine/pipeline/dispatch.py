@@ -171,17 +171,17 @@ def _negotiated(engine: Engine, context: RequestContext, scope: RequestScope) ->
     """The form of the answer. Raises 406 if there is none, and the errors of a list's options where they come first."""
     info, accept = context.info, context.request.header("accept")
     listed, go_restful = info.verb in ("list", "watch"), scope.custom is None
+    routed = not go_restful or is_answerable(accept, text=False)
     try:
         return negotiate(
             accept,
             watchable=listed,
             go_restful=go_restful,
             binary=PROTOBUF not in accept or _has_binary(scope, info),
-            tables=_has_tables(scope.resource, info) and not _begins_a_list(engine, context),
+            tables=_has_tables(scope.resource, info) and not (routed and _begins_a_list(engine, context)),
             text=info.subresource == "log",
         )
     except StatusError:
-        routed = not go_restful or is_answerable(accept, text=False)
         if listed and routed and applies("list-options-before-forms"):
             options = list_options(context.request, watch=info.verb == "watch", watch_list=engine.gate("WatchList"))
             check_syntax(options)

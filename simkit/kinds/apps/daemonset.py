@@ -152,6 +152,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 _STABLE: Final = Strategy(
     default=_default,
+    empty={"metadata": {"annotations": {GENERATION: "0"}}},
     prepare=_prepare,
     metadata_checks=checked_twice(_once),
     validate=_validate,

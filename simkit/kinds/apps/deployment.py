@@ -146,6 +146,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 _STABLE: Final = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
+    empty={"spec": {"replicas": 0}},
     prepare=_prepare,
     validate=_validate,
     raises_generation=_raises_generation,

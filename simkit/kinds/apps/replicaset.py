@@ -72,6 +72,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 _STABLE: Final = Strategy(
     metadata_checks=checked_twice(_once),
     default=_default,
+    empty={"spec": {"replicas": 0}},
     prepare=_prepare,
     validate=_validate,
     validate_last=_validate_last,

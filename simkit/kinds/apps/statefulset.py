@@ -246,6 +246,7 @@ _STABLE: Final = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     validate_name=dns_label,
     default=_default,
+    empty={"spec": {"replicas": 0}},
     prepare=_prepare,
     validate=_validate,
     raises_generation=spec_differs,

@@ -44,6 +44,13 @@ def test_options_come_first_in_four_releases(release: str, status: int) -> None:
     assert told(cluster, "limit=1", UNKNOWN_FORM)[0] == 406
 
 
+@pytest.mark.parametrize("release", ["1.30", "1.32", "1.33", "1.36"])
+@pytest.mark.parametrize("query", ["resourceVersionMatch=Exact", "watch=true&resourceVersionMatch=Exact"])
+def test_a_media_type_that_the_path_does_not_have_comes_before_all(release: str, query: str) -> None:
+    """No handler is called, and so no options are looked at."""
+    assert told(simkit.Cluster(release=release), query, {"accept": "text/plain"})[0] == 406
+
+
 @pytest.mark.parametrize(("release", "status"), [("1.31", 200), ("1.32", 406), ("1.34", 200)])
 def test_no_tables_of_watched_lists(release: str, status: int) -> None:
     """A watch that begins with a list has no Table as long as its end cannot be written in one."""
@@ -52,3 +59,16 @@ def test_no_tables_of_watched_lists(release: str, status: int) -> None:
     assert cluster.perform(Request.of("GET", f"{MAPS}?{query}", headers=TABLE)).status == status
     other = "watch=true&timeoutSeconds=1"
     assert cluster.perform(Request.of("GET", f"{MAPS}?{other}", headers=TABLE)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ("1.30", "invalid resource version: resourceVersion: "),
+        ("1.31", "invalid continue token: continue key is not valid: "),
+    ],
+)
+def test_bad_tokens_are_told_before_bad_revisions_since_1_31(release: str, message: str) -> None:
+    """A list that goes on has no revision of its own."""
+    status, words = told(simkit.Cluster(release=release), "limit=1&continue=x&resourceVersion=-1")
+    assert (status, words[: len(message)]) == (400, message)

@@ -9,6 +9,7 @@ import pytest
 
 import simkit
 from simkit.meta.message import Request, Response
+from tests.engine.pipeline.streams import ready
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 OLD = "/api/v1/watch/namespaces/default/configmaps"
@@ -32,7 +33,7 @@ def get(cluster: simkit.Cluster, path: str, accept: str = "") -> Response:
 
 def names(response: Response) -> list[str]:
     """The names of the objects that a watch begins with."""
-    return [orjson.loads(frame)["object"]["metadata"]["name"] for frame in response.stream.poll()]
+    return [orjson.loads(frame)["object"]["metadata"]["name"] for frame in ready(response.stream)]
 
 
 def test_a_namespace_is_watched_by_its_old_path(cluster: simkit.Cluster) -> None:
@@ -69,8 +70,7 @@ def test_bookmarks_have_the_form_of_the_events(
 ) -> None:
     """A bookmark is an empty object of the kind, in the representation of the stream."""
     stream = get(cluster, f"{path}?watch=1&allowWatchBookmarks=true", accept).stream
-    stream.poll()
-    stream.poll()
+    ready(stream)
     shown = orjson.loads(stream.bookmark()[0])["object"]
     assert shown.pop("metadata") == {"resourceVersion": shown_revision(cluster), "creationTimestamp": None}
     assert shown == expected
@@ -79,8 +79,7 @@ def test_bookmarks_have_the_form_of_the_events(
 def test_bookmarks_of_tables(cluster: simkit.Cluster) -> None:
     """In a stream of Tables a bookmark is a Table of one row without a name."""
     stream = get(cluster, f"{MAPS}?watch=1&allowWatchBookmarks=true", TABLE).stream
-    stream.poll()
-    stream.poll()
+    ready(stream)
     shown = orjson.loads(stream.bookmark()[0])["object"]
     assert (shown["kind"], shown["columnDefinitions"], len(shown["rows"])) == ("Table", None, 1)
     assert shown["rows"][0]["object"]["metadata"]["resourceVersion"] == shown_revision(cluster)

@@ -94,6 +94,8 @@ class ListChunk:
                 opt.stored_revision(options.resource_version)
             self._delegator.await_revision(options.resource_version)
             return self._chunk(None, None, 0)
+        if options.token and applies("tokens-before-revisions"):
+            return self._continue()
         requested = opt.stored_revision(options.resource_version)
         if options.token:
             return self._continue()

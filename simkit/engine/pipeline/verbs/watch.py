@@ -34,7 +34,7 @@ from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, expired, not_acceptable
 from simkit.meta.message import Response
 from simkit.meta.names import Revision
-from simkit.meta.objects import Draft, Object, null_creation
+from simkit.meta.objects import Draft, Object, annotations_of, null_creation
 from simkit.schema.decoding import decode
 
 _SLICE: Final = 0.004
@@ -192,10 +192,12 @@ class WatchStream:
 
     def _bookmark(self, revision: Revision, annotations: dict[str, str] | None = None) -> bytes:
         resource = self._scope.resource
+        empty = self._scope.strategy.empty
         metadata: dict[str, Any] = {"resourceVersion": str(revision)}
-        if annotations:
-            metadata["annotations"] = annotations
-        obj: Draft = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        shown = {**annotations_of(empty), **(annotations or {})}
+        if shown:
+            metadata["annotations"] = shown
+        obj: Draft = {**empty, "kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
         if not resource.custom:
             obj = decode(obj, self._scope.schema).object  # with the zero values of the kind
             metadata = {name: value for name, value in obj["metadata"].items() if name != "creationTimestamp"}
