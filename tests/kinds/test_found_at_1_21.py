@@ -107,3 +107,13 @@ def test_nulls_of_strategic_patches(release: str, labels: dict[str, str] | None)
     body = {"metadata": {"labels": {"a": None}}}
     changed = sent(cluster, "PATCH", f"{MAPS}/a", body, kind="strategic-merge-patch+json").object
     assert changed["metadata"].get("labels") == labels
+
+
+@pytest.mark.parametrize("release", ["1.21", "1.27", "1.30"])
+def test_who_owns_the_resources_of_a_claim(release: str) -> None:
+    """The resources are a part of every claim, and so nobody owns them as a whole."""
+    cluster = simkit.Cluster(release=release)
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    made = sent(cluster, "POST", claims, {"metadata": {"name": "c"}, "spec": spec}).object
+    assert "." not in made["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:resources"]
