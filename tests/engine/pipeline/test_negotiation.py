@@ -76,17 +76,33 @@ def test_metadata_of_lists_and_objects(path: str, kind: str, message: str) -> No
     assert taken.object["apiVersion"] == f"{META_GROUP}/v1beta1"
 
 
-def test_custom_objects_have_no_binary_form() -> None:
-    """Clients that would rather have protobuf get JSON where they take it; metadata alone has a binary form."""
-    cluster, gadgets = simkit.Cluster(seed=1), "/apis/example.com/v1/namespaces/default/gadgets"
+GADGETS = "/apis/example.com/v1/namespaces/default/gadgets"
+
+
+def with_gadget() -> simkit.Cluster:
+    """A cluster with one object of a custom kind."""
+    cluster = simkit.Cluster(seed=1)
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
     names = {"plural": "gadgets", "kind": "Gadget"}
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
     definition = {"metadata": {"name": "gadgets.example.com"}, "spec": spec}
     cluster.perform(Request.of("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition))
     cluster.perform(
-        Request.of("POST", gadgets, {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "a"}})
+        Request.of("POST", GADGETS, {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "a"}})
     )
+    return cluster
+
+
+def test_a_custom_object_is_no_list() -> None:
+    """Inside of kube-apiserver it could be one, and so it is refused in other words."""
+    accept = f"{JSON};as=PartialObjectMetadataList;g={META_GROUP};v=v1"
+    refused = with_gadget().perform(Request.of("GET", f"{GADGETS}/a", headers={"accept": accept}))
+    assert (refused.status, refused.object["message"]) == (500, "content is not a list")
+
+
+def test_custom_objects_have_no_binary_form() -> None:
+    """Clients that would rather have protobuf get JSON where they take it; metadata alone has a binary form."""
+    cluster = with_gadget()
 
     def asked(path: str, accept: str) -> tuple[int, str]:
         answer = cluster.perform(Request.of("GET", path, headers={"accept": accept}))
@@ -96,10 +112,10 @@ def test_custom_objects_have_no_binary_form() -> None:
 
     metadata = f"{PROTOBUF};as=PartialObjectMetadata;g={META_GROUP};v=v1"
     for query in ("", "?watch=1"):
-        assert asked(f"{gadgets}{query}", f"{PROTOBUF}, {JSON}") == (200, JSON)
-        assert asked(f"{gadgets}{query}", PROTOBUF) == (406, PROTOBUF)
-    assert asked(f"{gadgets}/a", metadata) == (200, PROTOBUF)
-    assert asked(f"{gadgets}?watch=1", metadata) == (200, f"{PROTOBUF};stream=watch")
+        assert asked(f"{GADGETS}{query}", f"{PROTOBUF}, {JSON}") == (200, JSON)
+        assert asked(f"{GADGETS}{query}", PROTOBUF) == (406, PROTOBUF)
+    assert asked(f"{GADGETS}/a", metadata) == (200, PROTOBUF)
+    assert asked(f"{GADGETS}?watch=1", metadata) == (200, f"{PROTOBUF};stream=watch")
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Entry
 from simkit.meta import go_json
 from simkit.meta.domain import META_GROUP
-from simkit.meta.errors import StatusError, bad_request, not_acceptable
+from simkit.meta.errors import StatusError, bad_request, not_acceptable, unexplained
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request, Response, StoredResponse
 from simkit.meta.objects import Object
@@ -91,6 +91,8 @@ def single_object(scope: RequestScope, entry: Entry, media_type: MediaTypeOption
         return as_table(scope, [obj], media_type, {"resourceVersion": version} if version else {}, now)
     if media_type.transform == "PartialObjectMetadata":
         return partial(scope, obj, media_type.version)
+    if media_type.transform and scope.custom is not None:  # inside of kube-apiserver one might be a list
+        raise unexplained("content is not a list")
     if media_type.transform:
         raise _unfit(scope, media_type, f"{scope.resource.kind}", "not a list")
     return obj
