@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from simkit.meta.escaping import html_text
 from simkit.meta.objects import namespace_of
+from simkit.meta.readable_table import html_table
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
@@ -25,19 +26,14 @@ def cluster_html(cluster: Cluster) -> str:
             by_resource[str(resource)] += 1
             by_namespace[namespace_of(entry.object) or "(the whole cluster)"] += 1
     head = f"release {cluster.release}, {by_resource.total():,} objects at revision {made.store.revision}"
-    tables = "".join(
-        _table(title, counts) for title, counts in (("resource", by_resource), ("namespace", by_namespace))
-    )
+    shown = (_table(title, counts) for title, counts in (("resource", by_resource), ("namespace", by_namespace)))
+    tables = "".join(f"<div>{each}</div>" for each in shown)
     lost = cluster.dump.lost if cluster.dump is not None else ()
     told = f"<p>{len(lost)} things in the dump could not be read: see <code>cluster.dump</code>.</p>" if lost else ""
-    return f"<p><b>Cluster</b>: {html_text(head)}</p>{told}<div style='display:flex;gap:2em'>{tables}</div>"
+    side_by_side = f"<div style='display:flex;flex-wrap:wrap;gap:0 2em'>{tables}</div>"
+    return f"<p><b>Cluster</b>: {html_text(head)}</p>{told}{side_by_side}"
 
 
 def _table(title: str, counts: Counter[str]) -> str:
-    rows = "".join(
-        f"<tr><td style='text-align:left'>{html_text(name)}</td><td>{number:,}</td></tr>"
-        for name, number in counts.most_common(MOST)
-    )
-    more = f"<tr><td style='text-align:left'>{len(counts) - MOST} more</td><td></td></tr>" if len(counts) > MOST else ""
-    head = f"<tr><th style='text-align:left'>{title}</th><th>objects</th></tr>"
-    return f"<table style='align-self:flex-start'>{head}{rows}{more}</table>"
+    left_out = len(counts) - MOST
+    return html_table((title, "objects"), counts.most_common(MOST), told=f"{left_out} more" if left_out > 0 else "")

@@ -37,9 +37,10 @@ _WORD: Final = 12
 """Letters of a cell that is not broken: ClusterRole."""
 _PROSE: Final = 60
 """Letters from which on a cell has a least width, so that it does not become a column of single words."""
-_PIECE: Final = 24
-"""Letters of a word that may be broken anywhere, such as a hash; the words of names are shorter."""
-_JOINT: Final = re.compile(r"(?:(?<=[./@=])|(?<=\w{4}:))(?=[^\s./@=:])|(?<=[a-z])(?=[A-Z][a-z])")
+_PIECE: Final = 12
+_LONG_WORD: Final = re.compile(r"([^\s-]{25,})")
+"""A word that may be broken anywhere, such as a hash; the words of names are shorter."""
+_JOINT: Final = re.compile(r"(?:(?<=[./@=])|(?<=\w{4}:))(?=[^\s./@=:])(?!(?<=\d\.)\d)|(?<=[a-z])(?=[A-Z][a-z])")
 _BREAK: Final = "<wbr>"
 
 
@@ -206,20 +207,19 @@ def breakable(text: str) -> str:
     --------
     >>> breakable("batch/v1"), breakable("autoscaling/v2"), breakable("ClusterRoleBinding")
     ('batch/v1', 'autoscaling/<wbr>v2', 'Cluster<wbr>Role<wbr>Binding')
+    >>> breakable("two of 0123456789abcdef0123456789 at 1.25 replicas")
+    'two of 0123456789ab<wbr>cdef01234567<wbr>89 at 1.25 replicas'
     """
     if len(text) <= _WORD:
         return html_text(text)
-    words = (_BREAK.join(_pieces(word)) for word in _JOINT.split(text))
-    return _BREAK.join(words)
+    return _BREAK.join("".join(_pieces(word)) for word in _JOINT.split(text))
 
 
-def _pieces(word: str) -> Iterator[str]:
-    """A word in HTML, a long one in pieces."""
-    if max(map(len, word.split()), default=0) <= _PIECE:
-        yield html_text(word)
-        return
-    for start in range(0, len(word), _PIECE // 2):
-        yield html_text(word[start : start + _PIECE // 2])
+def _pieces(text: str) -> Iterator[str]:
+    """A text in HTML, with its long words in pieces."""
+    for number, part in enumerate(_LONG_WORD.split(text)):
+        step = _PIECE if number % 2 else len(part)
+        yield _BREAK.join(html_text(part[start : start + step]) for start in range(0, len(part), max(step, 1)))
 
 
 def shown_of(rows: Sequence[Any] | Iterable[Any], total: int, limit: int | None) -> tuple[list[Any], str]:

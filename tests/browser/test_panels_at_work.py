@@ -15,7 +15,8 @@ CELLS = (
     "import simkit\nfrom simkit.notebook import *\ncluster = simkit.demo()\nexplore(cluster)",
     "what_if_panel(cluster)",
     "escalation_viewer(cluster)",
-    "import pandas\nfrom simkit.notebook.pages import Pages\nPages(pandas.DataFrame({'n': range(120)}), label='numbers')",
+    "import pandas\nfrom simkit.notebook.pages import Pages\n"
+    "Pages(pandas.DataFrame({'n': range(120), 'told': 'two of 0123456789abcdef0123456789 at 1.25'}), label='numbers')",
     "from pathlib import Path\nimport time\nPath('running').touch()\nwhile not Path('enough').exists(): time.sleep(0.05)",
 )
 EXPLORER, WHAT_IF, ESCALATIONS, TABLE, LONG_CELL = range(len(CELLS))
@@ -132,10 +133,12 @@ def test_a_cell_runs_while_a_panel_works(lab: Lab, shown: Page) -> None:
     first = _rows(table, "numbers").first
     _press(table.get_by_role("button", name="Next", exact=True))
     expect(table).to_have_attribute("aria-busy", "true")
-    expect(first).to_have_text("0")
+    number, told = first.locator("td").all()
+    expect(number).to_have_text("0")
+    assert told.inner_html() == "two of 0123456789ab<wbr>cdef01234567<wbr>89 at 1.25", "long words alone are in pieces"
     expect(table.get_by_text("waiting for the kernel")).to_be_visible()
     (lab.folder / "enough").touch()
-    expect(first).to_have_text("50")
+    expect(first.locator("td").first).to_have_text("50")
     expect(table).not_to_have_attribute("aria-busy", "true")
     expect(table.get_by_text("of 3; 120 of 120 rows")).to_be_visible()
 

@@ -132,8 +132,10 @@ def test_whatever_a_call_gives_back_has_html(cluster: simkit.Cluster) -> None:
 
 @pytest.mark.parametrize("name", ASKED)
 def test_it_shows_itself_as_html(cluster: simkit.Cluster, name: str) -> None:
-    """There is HTML, no name in it becomes markup, and none turns or hides what stands beside it."""
+    """There is HTML, no name in it becomes markup, and none turns or hides what stands beside it. Tables are those of
+    simkit, whose cells are not Python and keep their distance."""
     html = ASKED[name](cluster)._repr_html_()
     assert html
     assert "<img" not in html
+    assert 'class="dataframe"' not in html
     assert_visible(html)

@@ -73,25 +73,24 @@ def test_rows_are_sorted_and_chosen() -> None:
 
 def test_rows_that_arrive_wait_until_the_filter_is_done() -> None:
     """A table is filtered in one thread, its rows come from another: no row is looked up in the rows of before."""
-    arrival: list[threading.Thread] = []
+    arrival = threading.Thread(target=lambda: pages.show(pd.DataFrame({"text": ["x"] * 9})))
+    matching: list[int] = []
 
     class Interrupted:
         """A value that is written while other rows arrive."""
 
         def __str__(self) -> str:
-            if not arrival:
-                arrival.append(threading.Thread(target=pages.show, args=[pd.DataFrame({"text": ["x"] * 9})]))
-                arrival[0].start()
-                arrival[0].join(0.2)
+            if pages.filter and not arrival.ident:
+                arrival.start()
+                arrival.join(0.2)
             return "x"
 
     pages = Pages()
-    pages.show(pd.DataFrame({"text": [Interrupted(), "y"], "number": [1, 2]}))
-    arrival.clear()
+    pages.show(pd.DataFrame({"text": [Interrupted(), "y"]}))
+    pages.observe(lambda change: matching.append(change["new"]), "matching")
     pages.filter = "x"
-    assert pages.rows["number"].tolist() == [1]
-    arrival[0].join()
-    assert len(pages.rows) == 9
+    arrival.join()
+    assert matching == [1, 9], "the filter is done with the rows that were there, then the others come"
 
 
 def test_rows_that_are_looked_for_are_not_told_to_be_none() -> None:

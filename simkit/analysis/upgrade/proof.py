@@ -10,6 +10,7 @@ import pandas as pd
 
 from simkit.analysis.audit_log.requests import RecordedRequest
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Evidence
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.migration import create_on_trial, ensure_namespace
@@ -85,7 +86,7 @@ class UpgradeProof(Evidence):
         return f"<UpgradeProof: {told or 'nothing to execute'}>"
 
     def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, escape=True))
+        return ReadableFrame(self.to_frame())._repr_html_()
 
 
 def prove_upgrade(

@@ -12,6 +12,7 @@ import pandas as pd
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.audit_log.requests import RecordedRequest, recorded_requests
 from simkit.analysis.rbac.tables import SEVERITY_WORDS, table
+from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.find import BehaviourSearch
 from simkit.analysis.upgrade.bound_subjects import BoundSubjects
@@ -27,6 +28,7 @@ from simkit.analysis.upgrade.timeline import LANE_COLUMNS
 from simkit.analysis.upgrade.unknown_fields import UnknownFields
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
+from simkit.meta.escaping import html_text
 from simkit.meta.forked import on_all_cores
 from simkit.schema.lifecycle import lifecycle_of, successor
 from simkit.schema.releases import minor_of
@@ -169,7 +171,7 @@ class UpgradeReport(Result):
         return f"<UpgradeReport {self.title}: {count} breaks{f' ({told})' if told else ''}{callers}>"
 
     def _repr_html_(self) -> str:
-        return str(self.summary().to_html(index=False, escape=True))
+        return f"<p>{html_text(repr(self))}</p>{ReadableFrame(self.summary())._repr_html_()}"
 
 
 def upgrade_report(

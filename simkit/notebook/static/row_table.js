@@ -3,11 +3,11 @@
 
 const SHORT = 20; // letters of a cell that stays on one line: a time, ClusterRoleBinding
 const WHOLE = /^\d|^\S{1,12}$/; // what stays on one line in narrow places too: a time, ClusterRole
-const LONG_WORD = /[^\s-]{25}/u; // a hash; the words of names are shorter
+const LONG_WORD = /([^\s-]{25,})/u; // a hash; the words of names are shorter
 const PATIENCE = 1000; // milliseconds until a table says that it waits
 const PIECES = /[^]{1,12}/gu;
-const JOINTS = /(?<=[./@=]|\w{4}:)(?=[^\s./@=:])|(?<=[a-z])(?=[A-Z])/;
-const LAST_WORD = /(?<=[./@=]|\w{4}:)(?=[^\s./@=:])|(?<=[a-z])(?=[A-Z][a-z]+$)/;
+const JOINTS = /(?<=[./@=]|\w{4}:)(?=[^\s./@=:])(?!(?<=\d\.)\d)|(?<=[a-z])(?=[A-Z])/;
+const LAST_WORD = /(?<=[./@=]|\w{4}:)(?=[^\s./@=:])(?!(?<=\d\.)\d)|(?<=[a-z])(?=[A-Z][a-z]+$)/;
 
 function made(tag, attributes, ...children) {
   const element = document.createElement(tag);
@@ -19,9 +19,9 @@ function made(tag, attributes, ...children) {
 // Long names have no blanks: they may be broken behind the signs that join their parts, and a part that is long itself
 // anywhere. Short cells are broken in narrow places only, before their last word: ClusterRole Binding.
 function breakable(text) {
-  const parts = text.split(text.length > SHORT ? JOINTS : LAST_WORD);
-  const pieces = parts.flatMap((part) => LONG_WORD.test(part) ? part.match(PIECES) : [part]);
-  return pieces.flatMap((piece, number) => (number ? [document.createElement("wbr"), piece] : [piece]));
+  const between = (parts) => parts.flatMap((part, number) => (number ? [document.createElement("wbr"), part] : [part]).flat());
+  const words = (part) => part.split(LONG_WORD).flatMap((word, number) => (number % 2 ? between(word.match(PIECES)) : [word]));
+  return between(text.split(text.length > SHORT ? JOINTS : LAST_WORD).map(words));
 }
 
 function render({ model, el }) {
