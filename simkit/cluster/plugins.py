@@ -123,6 +123,18 @@ def _pod_topology_labels(initializer: PluginInitializer) -> Plugin:
     return PodTopologyLabels(initializer.store)
 
 
+def _pod_group_protection(_: PluginInitializer) -> Plugin:
+    from simkit.engine.admission.pod_groups import PodGroupProtection  # off by default at all releases
+
+    return PodGroupProtection()
+
+
+def _pod_group_workload_exists(initializer: PluginInitializer) -> Plugin:
+    from simkit.engine.admission.pod_groups import PodGroupWorkloadExists  # as above
+
+    return PodGroupWorkloadExists(initializer.store)
+
+
 def _node_declared_features(initializer: PluginInitializer) -> Plugin:
     from simkit.engine.admission.node_declared_feature_validator import NodeDeclaredFeatureValidator  # as above
 
@@ -202,6 +214,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "PersistentVolumeLabel": lambda _: PersistentVolumeLabel(),
     "DefaultStorageClass": lambda initializer: DefaultStorageClass(initializer.store),
     "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
+    "PodGroupProtection": _pod_group_protection,
     "OwnerReferencesPermissionEnforcement": _owner_references,
     "PersistentVolumeClaimResize": lambda initializer: PersistentVolumeClaimResize(initializer.store),
     "RuntimeClass": lambda initializer: RuntimeClass(initializer.store),
@@ -212,6 +225,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "DefaultIngressClass": lambda initializer: DefaultIngressClass(initializer.store),
     "DenyServiceExternalIPs": lambda _: DenyServiceExternalIPs(),
     "PodTopologyLabels": _pod_topology_labels,
+    "PodGroupWorkloadExists": _pod_group_workload_exists,
     "NodeDeclaredFeatureValidator": _node_declared_features,
     "PodResizeValidator": _pod_resize_validator,
     "MutatingAdmissionPolicy": _mutating_policies,

@@ -36,6 +36,8 @@ class DisabledField:
     name: str
     instead: Any = None
     """The value in place of a dropped field; None: no value."""
+    null: bool = False
+    """True if the field stays as null: Go writes it even where it is nil."""
     with_holder: bool = False
     """True if what holds it goes too, where nothing else is left there."""
     with_whole_holder: bool = False
@@ -86,6 +88,7 @@ class FieldGates:
             name: DisabledField(
                 name,
                 row.get("instead"),
+                row.get("null", False),
                 row.get("withHolder", False),
                 row.get("withWholeHolder", False),
                 minor_of(row.get("byMain", "1.0")) >= minor_of(release),
@@ -227,7 +230,7 @@ def _pruned(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> An
     for name, leaf in node.leaves.items():
         if name not in value or kept(leaf):
             continue
-        if leaf.instead is None:
+        if leaf.instead is None and not leaf.null:
             gone.append(name)
         elif value[name] is not None:
             changed[name] = leaf.instead

@@ -29,6 +29,7 @@ INGRESSES: Final = GroupResource(api_group("networking"), "ingresses")
 INGRESS_CLASSES: Final = GroupResource(api_group("networking"), "ingressclasses")
 LOCAL_ACCESS_REVIEWS: Final = GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews")
 SIGNING_REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningrequests")
+POD_CERTIFICATES: Final = GroupResource(CERTIFICATES_GROUP, "podcertificaterequests")
 TRUST_BUNDLES: Final = GroupResource(CERTIFICATES_GROUP, "clustertrustbundles")
 
 Resources = frozenset[GroupResource] | None

@@ -7,7 +7,8 @@ Follows ``pkg/registry/admissionregistration/mutatingadmissionpolicybinding/stra
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from simkit.kinds.admissionregistration.mutatingadmissionpolicy import validate_operations
 from simkit.kinds.admissionregistration.validatingadmissionpolicybinding import param_cell, validate_param
@@ -16,6 +17,7 @@ from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import validate_required_name
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, spec_differs
+from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -23,6 +25,14 @@ from simkit.meta.objects import Draft, Object, at, name_of
 
 def _default(draft: Draft) -> None:
     default_match(own_copy(draft, "spec"), "matchResources")
+
+
+def _default_first(draft: Draft) -> None:
+    """The defaults of the first version, which has one more."""
+    _default(draft)
+    if at(draft, "spec", "paramRef") is not None:
+        reference = own_copy(draft, "spec", "paramRef")
+        reference["parameterNotFoundAction"] = reference.get("parameterNotFoundAction") or "Deny"
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -43,7 +53,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), *cells, created(obj, now)]
 
 
-STRATEGY = Strategy(
+_STABLE: Final = Strategy(
     metadata_checks=MetadataChecks((WHOLE,)),
     unqualified_finalizers=True,
     default=_default,
@@ -51,4 +61,7 @@ STRATEGY = Strategy(
     raises_generation=spec_differs,
     print_row=_row,
     allow_unconditional_update=False,
+)
+STRATEGY = replace(
+    _STABLE, older_versions={f"{api_group('admissionregistration')}/v1alpha1": replace(_STABLE, default=_default_first)}
 )

@@ -7,6 +7,7 @@ Follows ``pkg/registry/admissionregistration/validatingadmissionpolicybinding/st
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.admission.rules import default_match, validate_match
@@ -39,6 +40,14 @@ _EITHER: Final = "name and selector are mutually exclusive"
 
 def _default(draft: Draft) -> None:
     default_match(own_copy(draft, "spec"), "matchResources")
+
+
+def _default_first(draft: Draft) -> None:
+    """The defaults of the first version, which has one more."""
+    _default(draft)
+    if at(draft, "spec", "paramRef") is not None:
+        reference = own_copy(draft, "spec", "paramRef")
+        reference["parameterNotFoundAction"] = reference.get("parameterNotFoundAction") or "Deny"
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -107,7 +116,7 @@ def param_cell(reference: Object | None) -> str:
     return selector_structure(reference["selector"]) if reference.get("selector") is not None else UNSET
 
 
-STRATEGY = Strategy(
+_STABLE: Final = Strategy(
     metadata_checks=MetadataChecks((WHOLE,)),
     unqualified_finalizers=True,
     default=_default,
@@ -115,4 +124,7 @@ STRATEGY = Strategy(
     raises_generation=spec_differs,
     print_row=_row,
     allow_unconditional_update=False,
+)
+STRATEGY = replace(
+    _STABLE, older_versions={f"{api_group('admissionregistration')}/v1alpha1": replace(_STABLE, default=_default_first)}
 )

@@ -6,23 +6,30 @@ Follows ``pkg/registry/certificates/clustertrustbundle/strategy.go`` and
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from simkit.kinds.parts.printers.cells import NONE
 from simkit.kinds.parts.validation.fields import validate_immutable_field
-from simkit.kinds.parts.validation.pem import certificates_error
+from simkit.kinds.parts.validation.pem import Entry, entries
 from simkit.kinds.parts.validation.signer_name import validate_signer_name
 from simkit.kinds.strategy import Strategy
-from simkit.meta.fielderror import FieldError, invalid_value
-from simkit.meta.name_validation import path_segment
+from simkit.meta.certificate_errors import unreadable
+from simkit.meta.fielderror import FieldError, invalid_value, too_long
+from simkit.meta.name_validation import any_name, dns_subdomain
 from simkit.meta.objects import Object, at, name_of
+
+_BUNDLE: Final = "spec.trustBundle"
+_LARGEST: Final = 1024 * 1024
+"""Bytes of a bundle."""
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     signer = at(obj, "spec", "signerName") or ""
     errors = list(_validate_fields(obj, signer))
+    bundle = at(obj, "spec", "trustBundle") or ""
+    if old is None or bundle != (at(old, "spec", "trustBundle") or ""):
+        errors += _validate_bundle(bundle)
     if old is not None:
         errors += validate_immutable_field("spec.signerName", signer, at(old, "spec", "signerName") or "")
     return errors
@@ -30,23 +37,55 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 def _validate_fields(obj: Object, signer: str) -> Iterator[FieldError]:
     name = name_of(obj)
+    yield from (invalid_value("metadata.name", name, text) for text in _name_texts(name, signer))
     if signer:
-        prefix = signer.replace("/", ":") + ":"
-        if not name.startswith(prefix):
-            text = f"ClusterTrustBundle for signerName {signer} must be named with prefix {prefix}"
-            yield invalid_value("metadata.name", name, text)
         yield from validate_signer_name("spec.signerName", signer)
-    elif ":" in name:
-        text = 'ClusterTrustBundle without signer name must not have ":" in its name'
-        yield invalid_value("metadata.name", name, text)
-    bundle = at(obj, "spec", "trustBundle") or ""
-    why = certificates_error(_encoded(bundle)) if bundle else "at least one trust anchor must be provided"
-    if why:
-        yield invalid_value("spec.trustBundle", "<value omitted>", why)
 
 
-def _encoded(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
+def _name_texts(name: str, signer: str) -> Sequence[str]:
+    """The errors of a name, which begins with that of the signer if there is one."""
+    prefix = f"{signer.replace('/', ':')}:" if signer else ""
+    if not name.startswith(prefix):
+        return [f"ClusterTrustBundle for signerName {signer} must be named with prefix {prefix}"]
+    if not signer and ":" in name:
+        return ['ClusterTrustBundle without signer name must not have ":" in its name']
+    return dns_subdomain(name.removeprefix(prefix))
+
+
+def _validate_bundle(bundle: str) -> Iterator[FieldError]:
+    """The errors of each entry; if there are none, those of all together."""
+    if len(bundle.encode()) > _LARGEST:
+        yield too_long(_BUNDLE, _LARGEST)
+        return
+    wrong, found = list[str](), dict[bytes, list[int]]()
+    for index, entry in enumerate(entries(bundle.encode())):
+        why = _entry_error(entry)
+        if why:
+            wrong.append(f"entry {index} {why}")
+        found.setdefault(entry.der, []).append(index)
+    if not wrong:
+        wrong = [] if found else ["at least one trust anchor must be provided"]
+        same = (indices for indices in found.values() if len(indices) > 1)
+        wrong += [f"duplicate trust anchor (indices [{' '.join(map(str, indices))}])" for indices in same]
+    yield from (invalid_value(_BUNDLE, "<value omitted>", why) for why in wrong)
+
+
+def _entry_error(entry: Entry) -> str:
+    from cryptography import x509
+
+    if entry.label != "CERTIFICATE":
+        return f"has bad block type: {entry.label}"
+    if entry.headed:
+        return "has PEM block headers"
+    try:
+        extensions = x509.load_der_x509_certificate(entry.der).extensions
+    except unreadable():
+        return "does not parse as X.509"
+    try:
+        is_authority = extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except x509.ExtensionNotFound:
+        is_authority = False
+    return "" if is_authority else "does not have the CA bit set"
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
@@ -58,7 +97,7 @@ def _fields(obj: Object) -> dict[str, str]:
 
 
 STRATEGY = Strategy(
-    validate_name=path_segment,
+    validate_name=any_name,
     validate=_validate,
     print_row=_row,
     selectable_fields=_fields,

@@ -177,7 +177,7 @@ def _compare(old: Any, new: Any, type_def: TypeDef) -> _Triple:
     kind = type_def.kind
     if kind is MAP or kind is ANY:
         if (old or new) and _maps(old, new):
-            return _compare_maps(old or {}, new or {}, type_def)
+            return _compare_maps(old or {}, new or {}, type_def, fieldless=old is None)
         if kind is ANY:
             return _compare_mixed(old, new, type_def)
     elif kind is not LEAF and (old or new) and _lists(old, new):
@@ -225,13 +225,17 @@ class _Gathered:
         return (self.added or None, self.modified or None, self.removed or None)
 
 
-def _compare_maps(old: Mapping[str, Any], new: Mapping[str, Any], type_def: TypeDef) -> _Triple:
+def _compare_maps(
+    old: Mapping[str, Any], new: Mapping[str, Any], type_def: TypeDef, *, fieldless: bool = False
+) -> _Triple:
+    """The changes of a map; one that was null had no fields, not even those that Go writes with their zero values."""
     out = _Gathered()
     declared, structured = type_def.fields, type_def.structured
     for name in new if not old else {**old, **new}:
         entry = declared.get(name)
         if entry:
             element, child, absent = entry
+            absent = ABSENT if fieldless else absent
         elif type_def.values is not None:
             element, child, absent = f"f:{name}", type_def.values, ABSENT
         else:

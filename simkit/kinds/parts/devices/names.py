@@ -91,6 +91,20 @@ def validate_pool_name(path: str, name: str) -> Iterator[FieldError]:
         yield from validate_text(path, part, dns_subdomain)
 
 
+def validate_pool_parts(path: str, name: str) -> Iterator[FieldError]:
+    """The errors of the name of a pool in the words of declared formats, which number its parts."""
+    if len(name) > _LONGEST_POOL:
+        yield too_long(path, _LONGEST_POOL)
+    for index, part in enumerate(name.split("/")):
+        texts = dns_subdomain(part) if part else ("must not be empty",)
+        yield from (invalid_value(path, part, f"segment {index}: {_in_bytes(text)}") for text in texts)
+
+
+def _in_bytes(text: str) -> str:
+    """The text of a rule in the words of declared formats, which count bytes."""
+    return text.replace(" characters", " bytes") if text.startswith("must be no more than") else text
+
+
 def validate_qualified(path: str, name: str) -> Iterator[FieldError]:
     """The errors of the name of an attribute or capacity, with or without a domain."""
     parts = name.split("/")

@@ -24,25 +24,28 @@ _REASON_RULE: Final = (
 )
 
 
-def validate_conditions(path: str, conditions: Sequence[Object]) -> Iterator[FieldError]:
-    """The errors of a list of conditions."""
+def validate_conditions(
+    path: str, conditions: Sequence[Object], stamp: str = "lastTransitionTime"
+) -> Iterator[FieldError]:
+    """The errors of a list of conditions. One without the time in the field ``stamp`` lacks its ``lastTransitionTime``,
+    as kube-apiserver calls it."""
     seen: set[str] = set()
     for index, condition in enumerate(conditions):
         kind = condition.get("type") or ""
         if kind in seen:
             yield duplicate(f"{path}[{index}].type", kind)
         seen.add(kind)
-        yield from _validate_fields(f"{path}[{index}]", condition, kind)
+        yield from _validate_fields(f"{path}[{index}]", condition, kind, stamp)
 
 
-def _validate_fields(path: str, condition: Object, kind: str) -> Iterator[FieldError]:
+def _validate_fields(path: str, condition: Object, kind: str, stamp: str) -> Iterator[FieldError]:
     yield from (invalid_value(f"{path}.type", kind, text) for text in qualified_name(kind))
     if condition.get("status") not in _STATUSES:
         yield unsupported(f"{path}.status", condition.get("status") or "", _STATUSES)
     if (condition.get("observedGeneration") or 0) < 0:
         text = "must be greater than or equal to zero"
         yield invalid_value(f"{path}.observedGeneration", condition["observedGeneration"], text)
-    if not condition.get("lastTransitionTime"):
+    if not condition.get(stamp):
         yield required(f"{path}.lastTransitionTime", _must_be_set())
     reason = condition.get("reason") or ""
     if not reason:
@@ -57,6 +60,18 @@ def _validate_fields(path: str, condition: Object, kind: str) -> Iterator[FieldE
 
 def _must_be_set() -> str:
     return "" if applies("required-values-told-alone") else "must be set"
+
+
+def shown_conditions(conditions: Sequence[Object]) -> list[Object]:
+    """Conditions in the order of their fields, with those that their JSON always has."""
+    return [_shown(condition) for condition in conditions]
+
+
+def _shown(condition: Object) -> Object:
+    seen = {"observedGeneration": condition["observedGeneration"]} if condition.get("observedGeneration") else {}
+    head = {name: condition.get(name) or "" for name in ("type", "status")}
+    tail = {name: condition.get(name) or "" for name in ("reason", "message")}
+    return {**head, **seen, "lastTransitionTime": condition.get("lastTransitionTime"), **tail}
 
 
 def status_of(obj: Object, kind: str) -> Object | None:

@@ -9,7 +9,7 @@ import base64
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simkit.meta.certificate_errors import unreadable
 from simkit.meta.fielderror import Shown
@@ -33,12 +33,26 @@ def octets(encoded: str | None) -> Shown:
 
 def blocks(content: bytes) -> Iterator[tuple[str, bytes]]:
     """Each block of a PEM text: its type and its bytes. Other text and headers are skipped."""
+    return ((entry.label, entry.der) for entry in entries(content))
+
+
+class Entry(NamedTuple):
+    """One block of a PEM text: its type, whether it has headers, and its bytes without these."""
+
+    label: str
+    headed: bool
+    der: bytes
+
+
+def entries(content: bytes) -> Iterator[Entry]:
+    """Each block of a PEM text that can be decoded, with or without headers. Other text is skipped."""
     for label, body in _labelled(content):
-        if b":" in body:
+        headed = b":" in body
+        if headed:
             body = b"\n".join(line for line in body.splitlines() if b":" not in line)
         der = _decoded(body)
         if der is not None:
-            yield label.decode("utf-8", "replace"), der
+            yield Entry(label.decode("utf-8", "replace"), headed, der)
 
 
 def _labelled(content: bytes) -> Iterator[tuple[bytes, bytes]]:

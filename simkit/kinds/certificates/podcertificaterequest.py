@@ -1,0 +1,172 @@
+"""Strategy of PodCertificateRequest: validation of the request and of what was issued, selectors, printer columns.
+
+Follows ``pkg/registry/certificates/podcertificaterequest/strategy.go`` and
+``pkg/apis/certificates/validation/validation.go``, release 1.36.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.certificates.issued_chain import validate_chain
+from simkit.kinds.parts.certificates.requested_key import validate_proven_key, validate_stub_request
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status
+from simkit.kinds.parts.go_printing.internal_json import internal_json
+from simkit.kinds.parts.printers.cells import pairs
+from simkit.kinds.parts.validation.conditions import validate_conditions
+from simkit.kinds.parts.validation.fields import FIXED
+from simkit.kinds.parts.validation.signer_name import validate_signer_name
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
+from simkit.meta.behaviour import applies
+from simkit.meta.fielderror import OMITTED, FieldError, invalid_value, required, too_long, unsupported
+from simkit.meta.name_validation import dns_subdomain, qualified_name
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_HOUR: Final = 3600
+_DAY: Final = 24 * _HOUR
+_LONGEST_UID: Final = 128
+_LARGEST_ANNOTATIONS: Final = 256 * 1024
+_ENDS: Final = ("Issued", "Denied", "Failed")
+_NAMED: Final = (("podName", "podUID"), ("serviceAccountName", "serviceAccountUID"), ("nodeName", "nodeUID"))
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    if old is None:
+        draft["status"] = {}
+
+
+def _default(draft: Draft) -> None:
+    spec = draft["spec"] = dict(draft.get("spec") or {})
+    if spec.get("maxExpirationSeconds") is None:
+        spec["maxExpirationSeconds"] = _DAY
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    spec = obj["spec"]
+    if old is None:
+        return list(_validate_new(spec))
+    if spec == (old.get("spec") or {}):
+        return ()
+    return [invalid_value("spec", internal_json("certificates.PodCertificateRequestSpec", spec), FIXED)]
+
+
+def _validate_new(spec: Object) -> Iterator[FieldError]:
+    signer, most = spec.get("signerName") or "", spec.get("maxExpirationSeconds")
+    yield from validate_signer_name("spec.signerName", signer)
+    yield from _validate_annotations(spec.get("unverifiedUserAnnotations"))
+    for name, uid in _NAMED:
+        yield from _validate_named(spec, name, uid)
+    if most is None:
+        yield required("spec.maxExpirationSeconds", "must be set")
+        return
+    domain = signer.partition("/")[0]
+    own = domain == "kubernetes.io" or domain.endswith(".kubernetes.io")
+    longest = _DAY if own else 91 * _DAY
+    if not _HOUR <= most <= longest:
+        yield invalid_value("spec.maxExpirationSeconds", most, f"must be in the range [{_HOUR}, {longest}]")
+    yield from _validate_key(spec)
+
+
+def _validate_annotations(annotations: Object | None) -> Iterator[FieldError]:
+    path = "spec.unverifiedUserAnnotations"
+    for key in sorted(annotations or ()):
+        wrong = qualified_name(key.lower())
+        if not wrong and key.count("/") != 1:
+            wrong = ['must be a domain-prefixed key (such as "acme.io/foo")']
+        yield from (invalid_value(path, key.lower(), text) for text in wrong)
+    if sum(len(text.encode()) for pair in (annotations or {}).items() for text in pair) > _LARGEST_ANNOTATIONS:
+        yield too_long(path, _LARGEST_ANNOTATIONS)
+
+
+def _validate_named(spec: Object, name: str, uid: str) -> Iterator[FieldError]:
+    named, identity = spec.get(name) or "", spec.get(uid) or ""
+    yield from (invalid_value(f"spec.{name}", named, text) for text in dns_subdomain(named))
+    if not identity:
+        yield invalid_value(f"spec.{uid}", identity, "must not be empty")
+    if len(identity.encode()) > _LONGEST_UID:
+        yield too_long(f"spec.{uid}", _LONGEST_UID)
+
+
+def _validate_key(spec: Object) -> Iterator[FieldError]:
+    """The errors of the key: one with a signature, or one in an empty signing request (from 1.36 on)."""
+    stub, key, proof = (spec.get(name) or "" for name in ("stubPKCS10Request", "pkixPublicKey", "proofOfPossession"))
+    if not applies("pods-request-with-signing-requests") or (key and proof and not stub):
+        yield from validate_proven_key(spec.get("podUID") or "", key, proof)
+    elif stub and not key and not proof:
+        yield from validate_stub_request(base64.b64decode(stub))
+    else:
+        text = "exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set"
+        yield invalid_value("spec", OMITTED, text)
+
+
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    status, before = (_whole(each.get("status") or {}) for each in (obj, old or {}))
+    conditions = status.get("conditions") or ()
+    errors = [*_validate_ends(conditions), *validate_conditions("status.conditions", conditions)]
+    if errors:
+        return errors
+    state, ended = _end(status), _end(before)
+    text = 'status is immutable unless transitioning to "Issued", "Denied", or "Failed"'
+    kept = before
+    if ended:
+        text = "immutable after PodCertificateRequest is issued, denied, or failed"
+    elif state == "Issued":
+        return [*validate_chain(obj["spec"], status)]
+    elif state:
+        kept = {"conditions": conditions}
+        text = "non-condition status fields must be empty when denying or failing the PodCertificateRequest"
+    return [] if status == kept else [invalid_value("status", OMITTED, text)]
+
+
+def _whole(status: Object) -> Object:
+    """A status without its empty parts."""
+    return {name: value for name, value in status.items() if value}
+
+
+def _validate_ends(conditions: Sequence[Object]) -> Iterator[FieldError]:
+    known = 0
+    for index, condition in enumerate(conditions):
+        path, kind = f"status.conditions.[{index}]", condition.get("type") or ""
+        if kind not in _ENDS:
+            yield unsupported(f"{path}.type", kind, _ENDS)
+            continue
+        known += 1
+        if known > 1:
+            text = 'There may be at most one condition with type "Issued", "Denied", or "Failed"'
+            yield invalid_value(f"{path}.type", kind, text)
+        if condition.get("status") != "True":
+            yield unsupported(f"{path}.status", condition.get("status") or "", ("True",))
+
+
+def _end(status: Object) -> str:
+    """The condition that tells how a request ended; empty for one that goes on."""
+    conditions: Sequence[Object] = status.get("conditions") or ()
+    ended = (each["type"] for each in conditions if each.get("type") in _ENDS and each.get("status") == "True")
+    return next(ended, "")
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec = obj.get("spec") or {}
+    ends = [each["type"] for each in at(obj, "status", "conditions") or () if each.get("type") in _ENDS]
+    named = (spec.get(name) or "" for name in ("podName", "serviceAccountName", "nodeName", "signerName"))
+    return [name_of(obj), *named, ends[-1] if ends else "Pending", pairs(spec.get("unverifiedUserAnnotations"))]
+
+
+def _fields(obj: Object) -> dict[str, str]:
+    spec = obj.get("spec") or {}
+    return {f"spec.{name}": spec.get(name) or "" for name in ("signerName", "podName", "nodeName")}
+
+
+STRATEGY = Strategy(
+    metadata_checks=MetadataChecks((CHANGES,)),
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    print_row=_row,
+    selectable_fields=_fields,
+    subresources={"status": Subresource(keep_all_but_own_status, _validate_status, owns_all=True)},
+    reset_fields=lambda: {"": (), "status": ("spec",)},
+    allow_unconditional_update=False,
+)

@@ -1,0 +1,1 @@
+"""Keys and certificates of pods: what a request proves, and what a signer may issue for it."""
