@@ -88,7 +88,7 @@ class FieldGates:
             name: DisabledField(
                 name,
                 row.get("instead"),
-                row.get("null", False),
+                "null" in row and minor_of(row["null"]) >= minor_of(release),
                 row.get("withHolder", False),
                 row.get("withWholeHolder", False),
                 minor_of(row.get("byMain", "1.0")) >= minor_of(release),

@@ -5,23 +5,29 @@ Follows ``pkg/registry/resource/devicetaintrule/strategy.go``, release 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy
-from simkit.kinds.parts.devices.taints import default_taint, validate_taint_rule
+from simkit.kinds.parts.devices.names import validate_pool_name
+from simkit.kinds.parts.devices.requests import validate_selectors
+from simkit.kinds.parts.devices.taints import default_taint, validate_changed_taint
+from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.conditions import validate_conditions
+from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, WriteContext, spec_differs
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.fielderror import FieldError, too_many
+from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _MOST_CONDITIONS = 8
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    if old is None:
+    if old is None and applies("device-taint-rules-tell-progress"):
         draft["status"] = {}
 
 
@@ -35,7 +41,26 @@ def _prepare_with_context(draft: Draft, old: Object | None, circumstances: Write
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*validate_taint_rule(obj.get("spec") or {}, None if old is None else old.get("spec") or {})]
+    spec, before = obj.get("spec") or {}, {} if old is None else old.get("spec") or {}
+    errors = list(_validate_selector(spec.get("deviceSelector") or {}, before.get("deviceSelector") or {}))
+    errors += validate_changed_taint("spec.taint", spec.get("taint") or {}, before.get("taint"))
+    return errors
+
+
+def _validate_selector(selector: Object, before: Object) -> Iterator[FieldError]:
+    """The errors of a selector; up to 1.34 it may name a class, and have expressions."""
+    path = "spec.deviceSelector"
+    rules: Sequence[tuple[str, Callable[[str, str], Iterable[FieldError]]]] = (
+        ("deviceClassName", lambda at, name: validate_text(at, name, dns_subdomain)),
+        ("driver", validate_driver),
+        ("pool", validate_pool_name),
+        ("device", lambda at, name: validate_text(at, name, dns_label)),
+    )
+    for name, rule in rules:
+        if selector.get(name) is not None:
+            yield from rule(f"{path}.{name}", selector[name])
+    selectors = selector.get("selectors") or ()
+    yield from validate_selectors(f"{path}.selectors", selectors, stored=selectors == before.get("selectors"))
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:

@@ -99,7 +99,9 @@ def _is(obj: Object, kind: str) -> bool:
 def _row(obj: Object, now: float) -> Sequence[Any]:
     conditions = at(obj, "status", "conditions") or ()
     states = [each["type"] for each in conditions if each.get("status") == "True" and each.get("type") in _ENDS]
-    return [*_older_row(obj, now), states[-1] if states else "Unknown"]
+    resource = at(obj, "spec", "resource") or {}
+    named = ".".join(filter(None, (resource.get(name) for name in ("resource", "group"))))
+    return [name_of(obj), named, states[-1] if states else "Unknown"]
 
 
 # The first version, up to 1.34
@@ -125,7 +127,7 @@ def _validate_older_status(obj: Object, old: Object | None) -> Sequence[FieldErr
     errors += validate_conditions(_CONDITIONS, conditions, stamp="lastUpdateTime")
     told = FIXED if applies("required-values-told-alone") else "resourceVersion cannot be updated"
     errors += _validate_fixed_version(version, before.get("resourceVersion") or "", told)
-    shown = structures("storagemigration.MigrationCondition", status.get("conditions"))
+    shown = structures("storagemigration.MigrationCondition", conditions)
     return errors + list(_validate_end(obj, old or {}, shown))
 
 
@@ -140,8 +142,7 @@ def _validate_older_version(version: str) -> Iterator[FieldError]:
 
 def _older_row(obj: Object, now: float) -> Sequence[Any]:
     resource = at(obj, "spec", "resource") or {}
-    parts = (resource.get(name) for name in ("resource", "version", "group"))
-    return [name_of(obj), ".".join(filter(None, parts))]
+    return [name_of(obj), ".".join(resource.get(name) or "" for name in ("resource", "version", "group"))]
 
 
 _LATER: Final = Strategy(

@@ -29,6 +29,8 @@ _ADDITIONS: Final = {
     "PodTopologyLabels": "1.36",
     "NodeDeclaredFeatureValidator": "1.36",
     "PodResizeValidator": "1.36",
+    "PodGroupProtection": "1.36",
+    "PodGroupWorkloadExists": "1.36",
 }
 """Plugins that 1.30 does not have, with a release that does."""
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.devices.names import validate_pool_name
-from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.labels import validate_qualified_name
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.fielderror import FieldError, required, unsupported
-from simkit.meta.name_validation import dns_label, label_value
+from simkit.meta.name_validation import label_value
 from simkit.meta.objects import Draft, Object
 
 _EFFECTS: Final = ("NoExecute", "NoSchedule", "None")
@@ -49,15 +47,3 @@ def validate_changed_taint(path: str, taint: Object, old: Object | None) -> Iter
         yield required(f"{path}.effect")
     elif effect not in taint_effects():
         yield unsupported(f"{path}.effect", effect, taint_effects())
-
-
-def validate_taint_rule(spec: Object, old: Object | None) -> Iterator[FieldError]:
-    """The errors of the spec of a rule that taints devices."""
-    selector = spec.get("deviceSelector") or {}
-    if selector.get("driver") is not None:
-        yield from validate_driver("spec.deviceSelector.driver", selector["driver"])
-    if selector.get("pool") is not None:
-        yield from validate_pool_name("spec.deviceSelector.pool", selector["pool"])
-    if selector.get("device") is not None:
-        yield from validate_text("spec.deviceSelector.device", selector["device"], dns_label)
-    yield from validate_changed_taint("spec.taint", spec.get("taint") or {}, (old or {}).get("taint"))

@@ -36,6 +36,8 @@ def structure(kind: str, value: Object) -> Shown:
 
 
 def _text(kind: str, value: Any) -> str:
+    if kind in _PLAIN:
+        return _PLAIN[kind](value)
     if kind.startswith("*"):
         return pointer(kind[1:], value)
     if kind.startswith("[]"):
@@ -43,9 +45,7 @@ def _text(kind: str, value: Any) -> str:
             return texts(value, kind[2:]).text
         listed = ", ".join(structure(kind[2:], one).text for one in value or ())
         return f"{kind}(nil)" if value is None else f"{kind}{{{listed}}}"
-    if is_structure(kind):
-        return structure(kind, value or {}).text
-    return _PLAIN[kind](value)
+    return structure(kind, value or {}).text
 
 
 def amounts(value: Mapping[str, str] | None) -> Shown:
@@ -81,6 +81,7 @@ _PLAIN: Final[Mapping[str, Callable[[Any], str]]] = {
     "texts": lambda value: texts(value).text,
     "amounts": _amounts_text,
     "time": _time,
+    "v1.Time": _time,
     "time?": lambda _: "<nil>",
     "raw": lambda value: f"runtime.RawExtension{{Raw:{_bytes(value)}, Object:runtime.Object(nil)}}",
 }
