@@ -36,10 +36,12 @@ def validate_chain(spec: Object, status: Object) -> Iterator[FieldError]:
     if len(chain.encode()) > _LARGEST:
         yield too_long(_CHAIN, _LARGEST)
         return
-    leaf, *others = [*entries(chain.encode())] or [None]
-    if leaf is None:
+    found = list(entries(chain.encode()))
+    if not found:
         yield invalid_value(_CHAIN, chain, "issued certificate chain must contain at least one certificate")
-    elif leaf.label != _CERTIFICATE:
+        return
+    leaf, *others = found
+    if leaf.label != _CERTIFICATE:
         text = "issued certificate chain must consist entirely of CERTIFICATE PEM blocks"
         yield invalid_value(_CHAIN, chain, text)
     else:
