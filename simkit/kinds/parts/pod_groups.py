@@ -1,4 +1,4 @@
-"""What groups of pods and workloads share: the policy by which pods are scheduled, and fields that never change.
+"""Shared parts of groups of pods and workloads: the policy by which pods are scheduled, fields that never change.
 
 Follows the markers of ``k8s.io/api/scheduling/v1alpha2/types.go``, release 1.36.
 """
