@@ -14,7 +14,7 @@ _VERSION: Final = re.compile(
 )
 
 Precedence = tuple[tuple[int, ...], tuple[tuple[int, int, str], ...]]
-"""The order of versions: the numbers, then the parts of a pre-release; a version without one comes after all of them."""
+"""The order of versions: numbers, then the parts of a pre-release; a version without one comes after all of these."""
 _NO_PRERELEASE: Final = ((2, 0, ""),)
 
 
