@@ -46,10 +46,12 @@ BUNDLES: Final = (
     "1.30-explored",
     "1.33",
     "1.33-explored",
+    "1.33-enabled",
     "1.34-explored",
     "1.35-explored",
     "1.36",
     "1.36-explored",
+    "1.36-enabled",
 )
 START_SECONDS: Final = 20
 AT_A_TIME: Final = 4
