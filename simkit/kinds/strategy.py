@@ -254,6 +254,8 @@ class Strategy:
     """False if an update must carry a resourceVersion."""
     return_deleted_object: bool = False
     """True if DELETE returns the object instead of a Status."""
+    tells_no_object: Callable[[], bool] = _kept
+    """A predicate: DELETE returns a Status whatever becomes of the object, at the served release."""
     status_reset_fields: Sequence[tuple[str, ...]] = ()
     """Fields besides the spec that a write of the status does not change, and whose managers it does not change."""
     keeps_status_on_create: bool = False

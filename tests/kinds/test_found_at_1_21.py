@@ -117,3 +117,62 @@ def test_who_owns_the_resources_of_a_claim(release: str) -> None:
     claims = "/api/v1/namespaces/default/persistentvolumeclaims"
     made = sent(cluster, "POST", claims, {"metadata": {"name": "c"}, "spec": spec}).object
     assert "." not in made["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:resources"]
+
+
+@pytest.mark.parametrize(("release", "owners"), [("1.21", 1), ("1.22", 2)])
+def test_owners_by_subresource(release: str, owners: int) -> None:
+    """Who writes the status of an object owns it together with the rest up to 1.21."""
+    cluster = simkit.Cluster(release=release)
+    nodes = "/api/v1/nodes"
+    sent(cluster, "POST", nodes, {"metadata": {"name": "n", "labels": {"a": "b"}}})
+    changed = sent(cluster, "PATCH", f"{nodes}/n/status", {"status": {"phase": "Running"}}).object
+    assert len(changed["metadata"]["managedFields"]) == owners
+    assert ("subresource" in changed["metadata"]["managedFields"][-1]) == (owners == 2)
+
+
+@pytest.mark.parametrize(("release", "kind"), [("1.21", "Status"), ("1.23", "Service")])
+def test_the_answer_to_the_deletion_of_a_service(release: str, kind: str) -> None:
+    """Services are told after their deletion from 1.23 on."""
+    cluster = simkit.Cluster(release=release)
+    services = "/api/v1/namespaces/default/services"
+    sent(cluster, "POST", services, {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
+    answer = sent(cluster, "DELETE", f"{services}/s").object
+    assert (answer["kind"], answer.get("details", {}).get("name", "s")) == (kind, "s")
+
+
+@pytest.mark.parametrize(
+    ("release", "told"),
+    [
+        ("1.21", ["must specify a handler type", "must not be set for init containers"]),
+        ("1.25", ["may not be set for init containers"]),
+    ],
+)
+def test_probes_of_init_containers(release: str, told: list[str]) -> None:
+    """Up to 1.24 init containers are checked like regular ones, and then refused for having probes."""
+    cluster = with_account(release)
+    spec = {"initContainers": [{**CONTAINER, "name": "i", "readinessProbe": {}}], "containers": [CONTAINER]}
+    refused = sent(cluster, "POST", PODS, {"metadata": {"name": "p"}, "spec": spec}).object
+    messages = [each["message"] for each in refused["details"]["causes"]]
+    assert len(messages) == len(told)
+    assert all(end in message for end, message in zip(told, messages, strict=True))
+
+
+@pytest.mark.parametrize(("release", "sign"), [("1.21", "-"), ("1.25", "+")])
+def test_the_direction_of_a_change(release: str, sign: str) -> None:
+    """The error of a changed pod showed the change backwards up to 1.24."""
+    cluster = with_account(release)
+    sent(cluster, "POST", PODS, {"metadata": {"name": "p"}, "spec": {"containers": [CONTAINER]}})
+    refused = sent(cluster, "PATCH", f"{PODS}/p", {"spec": {"affinity": {}}}).object
+    assert f"\n{sign} \tAffinity: " in refused["message"].replace("\u00a0", " ")
+    assert "&core.Affinity{}" in refused["message"].split(f"\n{sign}", 1)[1].split("\n")[0]
+
+
+@pytest.mark.parametrize(("release", "kept"), [("1.21", True), ("1.22", False)])
+def test_the_configuration_source_of_a_node(release: str, kept: bool) -> None:
+    """Nodes may take their configuration from a ConfigMap up to 1.21, and changes of it are checked."""
+    cluster = simkit.Cluster(release=release)
+    source = {"configMap": {"name": "c", "namespace": "n"}}
+    answer = sent(cluster, "POST", "/api/v1/nodes", {"metadata": {"name": "n"}, "spec": {"configSource": source}})
+    assert ("configSource" in answer.object["spec"]) == kept
+    changed = sent(cluster, "PATCH", "/api/v1/nodes/n", {"spec": {"configSource": {"configMap": {"uid": "u"}}}})
+    assert (changed.status == 422) == kept

@@ -13,6 +13,7 @@ from simkit.kinds.parts.copy_on_write import keep_all_but_status
 from simkit.kinds.parts.declared_features import validate_declared_features
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.go_printing.syntax import texts
+from simkit.kinds.parts.node_config import validate_node_config
 from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, created
 from simkit.kinds.parts.validation.conditions import status_of
 from simkit.kinds.parts.validation.fields import validate_text
@@ -34,7 +35,7 @@ _CONFIG_GOES: Final = "deprecated in v1.22, support removal is planned in v1.23"
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     spec = draft.get("spec") or {}
-    if at(old, "spec", "configSource") is None:
+    if at(old, "spec", "configSource") is None and not applies("node-config-allowed"):
         spec = {name: value for name, value in spec.items() if name != "configSource"}
     draft["spec"] = spec
 
@@ -42,6 +43,8 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _keep_status(draft: Draft, live: Object) -> None:
     """Keep everything but the status, and of that the configuration unless one is stored."""
     keep_all_but_status(draft, live)
+    if applies("node-config-allowed"):
+        return
     if at(live, "status", "config") is None and at(draft, "status", "config") is not None:
         draft["status"] = {name: value for name, value in draft["status"].items() if name != "config"}
 
@@ -71,6 +74,8 @@ def _validate_update(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
     errors = [*_validate_resource(status), *_validate_address(status.get("addresses") or ())]
     errors += _changes(obj.get("spec") or {}, at(old, "spec") or {})
+    if applies("node-config-allowed"):
+        errors += validate_node_config(obj)
     errors += _validate_taint(at(obj, "spec", "taints") or ())
     if (at(obj, "spec", "externalID") or "") != (at(old, "spec", "externalID") or ""):
         errors.append(forbidden_field("spec.externalID", "may not be updated"))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.go_printing.diff import difference
+from simkit.kinds.parts.go_printing.diff import change
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.validation.deprecated_node_labels import expression_warnings, newer_label
@@ -90,7 +90,7 @@ def _validate_mount(obj: Object) -> Iterator[FieldError]:
 def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
     sources = {name: _lasting(spec, old, name) for name in SOURCES}
     if any(sources[name] != old.get(name) for name in SOURCES):
-        yield forbidden_field("spec.persistentvolumesource", f"{_ONCE_MADE}\n{difference(_SOURCE, old, sources)}")
+        yield forbidden_field("spec.persistentvolumesource", f"{_ONCE_MADE}\n{change(_SOURCE, old, sources)}")
     if spec.get("volumeMode") != old.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)
     before, now = old.get("nodeAffinity"), spec.get("nodeAffinity")

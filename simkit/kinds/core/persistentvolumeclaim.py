@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.go_printing.diff import difference
+from simkit.kinds.parts.go_printing.diff import change
 from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.validation.fields import FIXED
 from simkit.kinds.parts.validation.resource_quantities import bare, is_native
@@ -109,7 +109,7 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
         spec |= {name: before[name] for name in ("volumeAttributesClassName",) if name in before}
     if spec != before:
         more = " and volumeAttributesClassName" if applies("attributes-of-claims-may-change") else ""
-        yield forbidden_field("spec", f"{_ONCE_BOUND.format(more)}\n{difference(_SPEC, before, spec)}")
+        yield forbidden_field("spec", f"{_ONCE_BOUND.format(more)}\n{change(_SPEC, before, spec)}")
     yield from _shrunk(now_size or "0", old_size or "0", at(old, "status", "capacity", "storage") or "0")
     if spec.get("volumeMode") != before.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)

@@ -107,6 +107,10 @@ def _name_errors(name: str, prefix: bool = False) -> Sequence[str]:
     return dns_label(name, prefix) if applies("relaxed-service-names") else dns1035_label(name, prefix)
 
 
+def _tells_no_object() -> bool:
+    return not applies("deleted-services-told")
+
+
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks(
         (CHANGES,), after=(MetadataCheck(whole=True, until=lambda: applies("services-checked-once")),)
@@ -121,4 +125,5 @@ STRATEGY = Strategy(
     subresources={"status": Subresource(keep_all_but_status, validate_service_status, balancer_warnings, creates=True)},
     allow_create_on_update=True,
     return_deleted_object=True,
+    tells_no_object=_tells_no_object,
 )

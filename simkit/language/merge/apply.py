@@ -157,7 +157,7 @@ def apply(
     gvk_text = _check_type(applied, api_version, kind)
     type_def = type_def_of(schema)
     _check_owners(applied)
-    owner = Owner(manager, APPLY, "", subresource)
+    owner = Owner(manager, APPLY, "", subresource if applies("owners-by-subresource") else "")
     application = _Application(live or {}, applied, type_def, owner, api_version, time, reset_fields, convert)
     managed = _claims(application, gvk_text)
     _check_fit("patch", applied, type_def, gvk_text)

@@ -98,6 +98,7 @@ def track_update(
     O(what changed) after one look at both objects. Where kube-apiserver, merging the oldest updaters, would lose the
     entry that it merged them into before, this keeps it.
     """
+    subresource = subresource if applies("owners-by-subresource") else ""
     managed = managed_fields_before(live, wanted, subresource)
     if not managed and live is not None and metadata(live).get("uid"):
         return []

@@ -227,7 +227,9 @@ class _Change:
         wanted = self._admitted(self._wanted(before), before)
         self._check(obj, wanted)
         paths, version = self._view.paths, self._scope.resource.api_version
-        fields = parent_records(owners, metadata(wanted).get("managedFields") or [], paths, api_version=version)
+        fields = owners
+        if applies("owners-of-scales"):
+            fields = parent_records(owners, metadata(wanted).get("managedFields") or [], paths, api_version=version)
         made = _with(obj, self._view.spec_replicas_path, at(wanted, "spec", "replicas") or 0)
         noted = {**metadata(obj), "managedFields": fields}
         given = metadata(wanted).get("resourceVersion") or ""

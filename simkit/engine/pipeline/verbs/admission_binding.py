@@ -85,6 +85,8 @@ class AdmissionBinding:
         self.engine.admission.validate(self.review("CREATE" if live is None else "UPDATE", obj, live))
 
     def _warnings(self, obj: Object, live: Object | None) -> Sequence[str]:
+        if not applies("writers-warned"):
+            return ()
         subresource = self.context.info.subresource
         if not subresource or live is None:
             return self.scope.strategy.warnings(obj, live)

@@ -87,7 +87,8 @@ def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) 
     options, cascades = options_of(engine, context)
     key = scope.registry_scope.key(context.info.namespace, context.info.name)
     outcome = _delete(engine, context, scope, key, options)
-    if not outcome.removed or scope.strategy.return_deleted_object:
+    tells_object = not outcome.removed or scope.strategy.return_deleted_object
+    if tells_object and not scope.strategy.tells_no_object():
         status = 202 if not outcome.removed and cascades else 200
         return responses.object_response(
             scope, outcome.entry, context.output_media_type, status=status, now=engine.clock.now()

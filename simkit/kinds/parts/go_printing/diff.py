@@ -28,6 +28,11 @@ _ELEMENTS: Final[Mapping[str, str]] = {"texts": "", "map": "", "amounts": "quant
 _NAMES: Final = {"struct": "field", "list": "element", "map": "entry"}
 
 
+def change(kind: str, old: Any, new: Any) -> str:
+    """The difference that the error of a changed specification shows: at some releases from the new to the old one."""
+    return difference(kind, old, new) if applies("changes-shown-forward") else difference(kind, new, old)
+
+
 def difference(kind: str, old: Any, new: Any) -> str:
     """The report on two values of a type; since release 1.34 that on their JSON.
 

@@ -8,8 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.pod.validation.environment import validate_env, validate_env_from
-from simkit.kinds.parts.pod.validation.probes import validate_lifecycle, validate_probes
+from simkit.kinds.parts.pod.validation.probes import (
+    validate_lifecycle,
+    validate_probe,
+    validate_probes,
+    validate_probes_first,
+)
 from simkit.kinds.parts.pod.validation.resize_policy import validate_init_resize_policy, validate_resize_policy
 from simkit.kinds.parts.pod.validation.resource_claims import claim_names
 from simkit.kinds.parts.pod.validation.resources import validate_resource
@@ -21,6 +27,7 @@ from simkit.kinds.parts.validation.ip import PORT_RANGE
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     FieldError,
+    Shown,
     duplicate,
     forbidden_field,
     invalid_value,
@@ -53,23 +60,69 @@ def validate_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[F
     grace = spec.get("terminationGracePeriodSeconds")
     for index, container in enumerate(containers):
         at, name = f"{path}[{index}]", container.get("name") or ""
+        if not applies("kinds-of-containers-checked-apart"):
+            yield from _validate_first(at, container, volumes, spec, names)
+            continue
         yield from _validate_common(at, container, volumes, spec)
         if name in names:
             yield duplicate(f"{at}.name", name)
         names.add(name)
         yield from validate_lifecycle(f"{at}.lifecycle", container.get("lifecycle"), grace)
         yield from validate_probes(at, container, grace)
-        policy = container.get("terminationMessagePolicy") or ""
-        if policy not in _MESSAGE_POLICIES and not applies("message-policies-listed"):
-            text = "must be 'File' or 'FallbackToLogsOnError'"
-            where = f"{at}.terminationMessagePolicy"
-            yield invalid_value(where, policy, text) if policy else required(where, text)
         yield from validate_restart_policy(at, container)
     yield from validate_host_port(path, containers)
 
 
+def _validate_first(
+    path: str, container: Object, volumes: Volumes, spec: Object, names: set[str]
+) -> Iterator[FieldError]:
+    """The errors of a container of any kind where all kinds are checked like regular ones first.
+
+    The startup probe is looked at twice.
+    """
+    name, policy = container.get("name") or "", container.get("terminationMessagePolicy") or ""
+    yield from _validate_name(path, name)
+    if name in names:
+        yield duplicate(f"{path}.name", name)
+    names.add(name)
+    if not container.get("image"):
+        yield required(f"{path}.image")
+    yield from validate_lifecycle(f"{path}.lifecycle", container.get("lifecycle"), None)
+    yield from validate_probes_first(path, container)
+    if policy not in _MESSAGE_POLICIES:
+        where, text = f"{path}.terminationMessagePolicy", "must be 'File' or 'FallbackToLogsOnError'"
+        yield invalid_value(where, policy, text) if policy else required(where, text)
+    yield from validate_probe(f"{path}.readinessProbe", container.get("readinessProbe"))
+    yield from _validate_rest(path, container, volumes, spec)
+
+
+def _validate_early_init_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
+    """The errors of init containers where they are checked like regular ones first."""
+    containers, own = spec.get("initContainers") or (), set[str]()
+    for index, container in enumerate(containers):
+        yield from _validate_first(f"{path}[{index}]", container, volumes, spec, own)
+    for container in containers:
+        yield from validate_host_port(path, (container,))
+    names = {one.get("name") or "" for one in spec.get("containers") or ()}
+    for index, container in enumerate(containers):
+        name = container.get("name") or ""
+        if name in names:
+            yield duplicate(f"{path}[{index}].name", name)
+        if name:
+            names.add(name)
+        for field in _SIDECARS_ONLY:
+            if container.get(field) is not None:
+                shown = structure("core.Lifecycle" if field == "lifecycle" else "core.Probe", container[field])
+                if not applies("probe-handlers-named"):
+                    shown = Shown(shown.text.replace("ProbeHandler", "Handler"))
+                yield invalid_value(f"{path}[{index}].{field}", shown, "must not be set for init containers")
+
+
 def validate_init_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
     """The errors of init containers, of which restartable ones are sidecars."""
+    if not applies("kinds-of-containers-checked-apart"):
+        yield from _validate_early_init_containers(path, spec, volumes)
+        return
     names = {one.get("name") or "" for one in spec.get("containers") or ()}
     grace = spec.get("terminationGracePeriodSeconds")
     for index, container in enumerate(spec.get("initContainers") or ()):
@@ -124,15 +177,21 @@ def validate_image(path: str, container: Object) -> Iterator[FieldError]:
 
 
 def _validate_common(path: str, container: Object, volumes: Volumes, spec: Object) -> Iterator[FieldError]:
-    name = container.get("name") or ""
+    yield from _validate_name(path, container.get("name") or "")
+    if not container.get("image"):
+        yield required(f"{path}.image")
+    yield from _validate_choice(f"{path}.terminationMessagePolicy", container, _MESSAGE_POLICIES)
+    yield from _validate_rest(path, container, volumes, spec)
+
+
+def _validate_name(path: str, name: str) -> Iterator[FieldError]:
     if not name:
         yield required(f"{path}.name")
     else:
         yield from (invalid_value(f"{path}.name", name, text) for text in dns_label(name))
-    if not container.get("image"):
-        yield required(f"{path}.image")
-    if applies("message-policies-listed"):
-        yield from _validate_choice(f"{path}.terminationMessagePolicy", container, _MESSAGE_POLICIES)
+
+
+def _validate_rest(path: str, container: Object, volumes: Volumes, spec: Object) -> Iterator[FieldError]:
     if "ports" in container:
         yield from _validate_port(f"{path}.ports", container["ports"] or ())
     if "env" in container:

@@ -93,10 +93,40 @@ def validate_probes(path: str, container: Object, grace: int | None) -> Iterator
             yield from _validate_probe(f"{path}.{name}", name, probe, grace)
 
 
-def _validate_probe(path: str, name: str, probe: Object, grace: int | None) -> Iterator[FieldError]:
+def validate_probes_first(path: str, container: Object) -> Iterator[FieldError]:
+    """The errors of the probes of a container before those of its readiness, in the order of early releases."""
+    liveness, readiness, startup = (container.get(name) for name in ("livenessProbe", "readinessProbe", "startupProbe"))
+    yield from validate_probe(f"{path}.livenessProbe", liveness)
+    if readiness is not None and readiness.get("terminationGracePeriodSeconds") is not None:
+        where, own = f"{path}.readinessProbe.terminationGracePeriodSeconds", readiness["terminationGracePeriodSeconds"]
+        yield invalid_value(where, own, "must not be set for readinessProbes")
+    yield from validate_probe(f"{path}.startupProbe", startup)
+    if liveness is not None:
+        yield from _validate_threshold(f"{path}.livenessProbe", liveness)
+    yield from validate_probe(f"{path}.startupProbe", startup)
+    if startup is not None:
+        yield from _validate_threshold(f"{path}.startupProbe", startup)
+
+
+def validate_probe(path: str, probe: Object | None) -> Iterator[FieldError]:
+    """The errors of a probe, whatever it is for."""
+    if probe is not None:
+        yield from _validate_any(path, probe, None)
+
+
+def _validate_any(path: str, probe: Object, grace: int | None) -> Iterator[FieldError]:
     yield from validate_handler(path, probe, _IN_PROBES, grace)
     for time in _TIMES:
         yield from validate_nonnegative(f"{path}.{time}", probe.get(time) or 0)
+
+
+def _validate_threshold(path: str, probe: Object) -> Iterator[FieldError]:
+    if (probe.get("successThreshold") or 0) != 1:
+        yield invalid_value(f"{path}.successThreshold", probe.get("successThreshold") or 0, "must be 1")
+
+
+def _validate_probe(path: str, name: str, probe: Object, grace: int | None) -> Iterator[FieldError]:
+    yield from _validate_any(path, probe, grace)
     own: Any = probe.get("terminationGracePeriodSeconds")
     if own is not None and own <= 0:
         yield invalid_value(f"{path}.terminationGracePeriodSeconds", own, "must be greater than 0")
@@ -104,5 +134,5 @@ def _validate_probe(path: str, name: str, probe: Object, grace: int | None) -> I
         if own is not None:
             text = "must not be set for readinessProbes"
             yield invalid_value(f"{path}.terminationGracePeriodSeconds", own, text)
-    elif (probe.get("successThreshold") or 0) != 1:
-        yield invalid_value(f"{path}.successThreshold", probe.get("successThreshold") or 0, "must be 1")
+    else:
+        yield from _validate_threshold(path, probe)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.go_printing.diff import difference
+from simkit.kinds.parts.go_printing.diff import change
 from simkit.kinds.parts.go_printing.structures import structure, structures
 from simkit.kinds.parts.go_printing.syntax import text_map
 from simkit.kinds.parts.pod.qos import qos_class
@@ -127,7 +127,7 @@ def _munged(spec: Object, old: Object) -> Draft:
 
 
 def _shown(old: Object, spec: Object) -> str:
-    return difference("core.PodSpec", _as_kept(old), _as_kept(spec))
+    return change("core.PodSpec", _as_kept(old), _as_kept(spec))
 
 
 def _as_kept(spec: Object) -> Object:
