@@ -167,9 +167,10 @@ class Behaviours:
         if script:
             return script_program(script, protected=first)
         command = [*(container.spec.get("command") or ()), *(container.spec.get("args") or ())]
-        if container.spec.get("command") or is_shell_image(image):
+        shell = is_shell_image(image)
+        if container.spec.get("command") or shell:
             try:
-                return script_program(command, protected=first)
+                return script_program(command, protected=first, fails=shell)
             except UnknownCommand:
                 pass
         owners = metadata(pod).get("ownerReferences") or ()

@@ -13,7 +13,7 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from simkit.engine.controllers.controller_manager import Perform
-from simkit.engine.controllers.resources import PODS, SERVICES, SLICES
+from simkit.engine.controllers.resources import NODES, PODS, SERVICES, SLICES
 from simkit.engine.seams import PortHandler
 from simkit.meta.domain import label
 from simkit.meta.errors import StatusError
@@ -72,6 +72,18 @@ class ClusterNetwork:
         domains = (f"{namespace_of(self._pod)}.{SERVICE_DOMAIN}", SERVICE_DOMAIN, CLUSTER_DOMAIN)
         completed = [f"{bare}.{domain}" for domain in domains]
         return (*completed, bare) if bare.count(".") < _FEW_DOTS else (bare, *completed)
+
+    def own_addresses(self) -> Sequence[str]:
+        """The addresses of the pod."""
+        name = Key(PODS, namespace_of(self._pod), name_of(self._pod))
+        return _pod_addresses(read(self._perform, name) or self._pod)
+
+    def answers(self, address: str) -> bool:
+        """True if a pod or a node has an address."""
+        nodes = (at(each, "status", "addresses") or () for each in listed(self._perform, NODES, ""))
+        return any(address in _pod_addresses(each) for each in listed(self._perform, PODS, "")) or any(
+            told.get("address") == address for each in nodes for told in each
+        )
 
     def connect(self, address: str, port: int) -> PortHandler:
         """The listener at an address. Raises Refused, or Unreachable."""

@@ -11,6 +11,7 @@ from simkit.engine.seams import PortHandler
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
+from simkit.simulation.kubelet.images import is_shell_image
 from simkit.simulation.kubelet.process import KILLED, Container, Process, completes, forever
 from simkit.simulation.kubelet.volumes import Volumes
 from simkit.simulation.shell.files import Files
@@ -39,11 +40,14 @@ class Processes:
     ) -> Process:
         """The process of a container; it starts where there is none yet, and only then has an environment made.
 
+        One that starts again has the files of its image, and those of its volumes.
         Many containers run on and do nothing: they get files once somebody looks at them.
         """
         name, own = str(container.get("name", "")), self._by_pod.setdefault(uid_of(pod), {})
         found = own.get((name, restarts))
         if found is None:
+            if restarts:
+                self._files.pop((uid_of(pod), name), None)
             given = Container(pod, container, restarts, started, {}, _NO_FILES, _NO_NETWORK)
             program = self._behaviours.program(given)
             if program not in (forever, completes):  # these look neither at their files nor at their environment
@@ -95,7 +99,7 @@ class Processes:
         key = (uid_of(pod), str(container.get("name", "")))
         found = self._files.get(key)
         if found is None:
-            found = self._files[key] = Files()
+            found = self._files[key] = Files(complete=is_shell_image(str(container.get("image", ""))))
             self._volumes.mount(found, pod, container)
             for path, text in self._behaviours.files(pod, container).items():
                 found.place(path, text.encode() if isinstance(text, str) else text)

@@ -23,14 +23,17 @@ class UnknownCommand(Exception):
     """A command that the built-in shell does not have."""
 
 
-def script_program(command: str | Sequence[str], *, alone: bool = False, protected: bool = False) -> Program:
+def script_program(
+    command: str | Sequence[str], *, alone: bool = False, protected: bool = False, fails: bool = False
+) -> Program:
     """The program that runs a script, or a command with its arguments. Raises UnknownCommand.
 
     ``alone`` says that only the command itself has to be known: a script then fails at what it does not know.
+    ``fails`` says that a script fails at such a command, as in images that have nothing else.
     ``protected`` says that signals without a trap are ignored.
     """
     if not isinstance(command, str):
-        check_known(command[:1] if alone else command)
+        check_known(command[:1] if alone else command, fails=fails)
 
     def program(container: Container) -> Generator[Step, Any, Any]:
         machine = Machine(container.files, dict(container.environment), _hostname(container), network=container.network)
@@ -47,8 +50,11 @@ def _hostname(container: Container) -> str:
     return str((container.pod.get("metadata") or {}).get("name", "localhost"))
 
 
-def check_known(command: Sequence[str]) -> None:
-    """Raise UnknownCommand for a command that is not built in, or a script that runs one that is not."""
+def check_known(command: Sequence[str], *, fails: bool = False) -> None:
+    """Raise UnknownCommand for a command that is not built in, or a script that cannot be read.
+
+    That counts also for a script that runs a command that is not built in, unless it ``fails`` there.
+    """
     name = command[0].rpartition("/")[2] if command else ""
     if name not in COMMANDS:
         raise UnknownCommand(name)
@@ -58,7 +64,7 @@ def check_known(command: Sequence[str]) -> None:
             unknown = command_names(parse(script)) - COMMANDS.keys()
         except ScriptError as error:
             raise UnknownCommand(str(error)) from error
-        if any(each.rpartition("/")[2] not in COMMANDS for each in unknown):
+        if not fails and any(each.rpartition("/")[2] not in COMMANDS for each in unknown):
             raise UnknownCommand(sorted(unknown)[0])
 
 

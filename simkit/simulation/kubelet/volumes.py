@@ -64,15 +64,12 @@ class Volumes:
 
     def _source(self, pod: Object, volume: Mapping[str, Any], inner: str) -> Source:
         issued: dict[str, bytes] = {}
-
-        def shown() -> Mapping[str, bytes]:
-            found = self._shown(pod, volume, issued)
-            if not inner:
-                return found
-            below = {name[len(inner) + 1 :]: text for name, text in found.items() if name.startswith(f"{inner}/")}
-            return {"": found[inner]} if inner in found else below
-
-        return shown
+        if not inner:
+            return lambda: self._shown(pod, volume, issued)
+        found = self._shown(pod, volume, issued)  # what is mounted by subPath does not change any more
+        below = {name[len(inner) + 1 :]: text for name, text in found.items() if name.startswith(f"{inner}/")}
+        shown = {"": found[inner]} if inner in found else below
+        return lambda: shown
 
     def _shown(self, pod: Object, volume: Mapping[str, Any], issued: dict[str, bytes]) -> dict[str, bytes]:
         found: dict[str, bytes] = {}

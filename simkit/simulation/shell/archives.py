@@ -69,6 +69,7 @@ def unpack(files: Files, data: bytes, folder: str) -> None:
         with TarArchive.open(fileobj=io.BytesIO(_unpacked(data)), mode="r:") as archive:
             for entry in archive:
                 path = resolved(entry.name, folder)
+                files.make_folder(path.rpartition("/")[0] or "/")
                 if entry.isdir():
                     files.make_folder(path)
                 elif entry.issym():

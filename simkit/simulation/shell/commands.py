@@ -22,6 +22,7 @@ from simkit.simulation.shell.printing import PRINTING_COMMANDS
 from simkit.simulation.shell.shell_commands import SHELL_COMMANDS
 from simkit.simulation.shell.system_commands import SYSTEM_COMMANDS
 from simkit.simulation.shell.text_commands import TEXT_COMMANDS
+from simkit.simulation.shell.tool_commands import TOOL_COMMANDS
 
 Command = Callable[[Machine, list[str]], Run]
 _LINES: Final = re.compile(rb"[^\n]*\n|[^\n]+")
@@ -68,19 +69,35 @@ def _cat(machine: Machine, words: list[str]) -> Run:
 
 
 def _mkdir(machine: Machine, words: list[str]) -> Run:
-    yield from ()
-    for name in words[1:]:
-        if not name.startswith("-"):
-            machine.files.make_folder(machine.path(name))
-    return 0
+    code, (given, names) = 0, options(words[1:], valued="m")
+    for name in names:
+        path, told = machine.path(name.rstrip("/") or "/"), ""
+        if "p" not in given:
+            above = machine.files.is_folder(path.rpartition("/")[0] or "/")
+            told = "File exists" if machine.files.exists(path) else "" if above else "No such file or directory"
+        try:
+            if not told:
+                machine.files.make_folder(path)
+        except FileError as problem:
+            told = str(problem)
+        if told:
+            yield error("mkdir", f"can't create directory '{name}': {told}")
+            code = 1
+    return code
 
 
 def _touch(machine: Machine, words: list[str]) -> Run:
     yield from ()
     given, names = options(words[1:], valued="drt")
     for name in names:
-        if "c" not in given or machine.files.exists(machine.path(name)):
-            machine.files.write(machine.path(name), b"", append=True)
+        path = machine.path(name)
+        if machine.files.is_folder(path) or ("c" in given and not machine.files.exists(path)):
+            continue
+        try:
+            machine.files.write(path, b"", append=True)
+        except FileError as problem:
+            yield error("touch", f"{name}: {problem}")
+            return 1
     return 0
 
 
@@ -108,12 +125,17 @@ def _false(machine: Machine, words: list[str]) -> Run:
 
 
 def _hostname(machine: Machine, words: list[str]) -> Run:
-    yield line(machine.hostname)
+    own = machine.network.own_addresses()
+    shown = " ".join(own[:1]) if any(word.lower() == "-i" for word in words[1:]) else machine.hostname
+    yield line(shown or "127.0.0.1")
     return 0
 
 
 def _whoami(machine: Machine, words: list[str]) -> Run:
-    yield line("root" if words[0] == "whoami" else "uid=0(root) gid=0(root)")
+    asked = "".join(word[1:] for word in words[1:] if word.startswith("-"))
+    plain = words[0] == "whoami" or "n" in asked
+    known = "root" if plain else "0" if asked else "uid=0(root) gid=0(root) groups=0(root)"
+    yield line("root" if words[0] == "groups" else known)
     return 0
 
 
@@ -160,6 +182,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "hostname": _hostname,
     "whoami": _whoami,
     "id": _whoami,
+    "groups": _whoami,
     "tar": _tar,
     **PRINTING_COMMANDS,
     **SHELL_COMMANDS,
@@ -172,5 +195,6 @@ COMMANDS: Final[Mapping[str, Command]] = {
     **TEXT_COMMANDS,
     **SYSTEM_COMMANDS,
     **NETWORK_COMMANDS,
+    **TOOL_COMMANDS,
 }
 """All commands, by name."""

@@ -45,7 +45,8 @@ def _copied(machine: Machine, words: list[str], *, moves: bool) -> Run:
             if moves:
                 machine.files.remove(source)
         except FileError as problem:
-            yield error(name, f"can't stat '{each}': {problem}")
+            there = machine.files.target(source) is not None or machine.files.exists(source)
+            yield error(name, f"can't {f"create '{paths[-1]}'" if there else f"stat '{each}'"}: {problem}")
             return 1
     return 0
 

@@ -20,16 +20,31 @@ class FileError(Exception):
 
 ROOT: Final = frozenset(
     f"/{name}"
-    for name in ("", "bin", "dev", "etc", "home", "opt", "proc", "root", "sbin", "sys", "tmp", "usr", "usr/bin", "var")
-)
+    for name in (
+        "", "bin", "dev", "etc", "home", "lib", "media", "mnt", "opt", "proc", "root", "run", "sbin", "srv", "sys",
+        "tmp", "usr", "usr/bin", "usr/lib", "usr/local", "usr/local/bin", "usr/sbin", "usr/share", "var", "var/cache",
+        "var/lib", "var/log", "var/run", "var/tmp",
+    )
+)  # fmt: skip
 """The folders that each container has."""
 Source = Callable[[], Mapping[str, bytes]]
 """A function for the content of a folder, by relative path, when it is asked; the empty path is a file itself."""
 
 
 class Files:
-    """Files by absolute path. Folders are there as long as somebody made them or something is in them.
+    """Files by absolute path, in folders.
 
+    Parameters
+    ----------
+    given
+        Files that are there, with their folders.
+    folders
+        Folders that are there.
+    complete
+        Whether these are all folders; else a file makes the ones that it is in, as in an image that nobody knows.
+
+    Notes
+    -----
     Other trees can be mounted: those of a volume, which several containers share, or what a function gives.
 
     Examples
@@ -42,17 +57,24 @@ class Files:
     (b'value', ['key'])
     """
 
-    def __init__(self, given: Mapping[str, bytes | str] | None = None, folders: Iterable[str] = ROOT) -> None:
+    def __init__(
+        self,
+        given: Mapping[str, bytes | str] | None = None,
+        folders: Iterable[str] = ROOT,
+        *,
+        complete: bool = True,
+    ) -> None:
+        self._complete = complete
         self._files: dict[str, bytes] = {}
         self._folders: set[str] = set(folders)
         self._links: dict[str, str] = {}
         self._mounts: dict[str, Files | Source] = {}
         for path, content in (given or {}).items():
-            self.write(path, content.encode() if isinstance(content, str) else content)
+            self.place(path, content.encode() if isinstance(content, str) else content)
 
     def fork(self) -> Files:
         """An independent copy; what is mounted stays shared."""
-        copy = Files()
+        copy = Files(complete=self._complete)
         copy._files, copy._folders = dict(self._files), set(self._folders)
         copy._mounts, copy._links = dict(self._mounts), dict(self._links)
         return copy
@@ -104,6 +126,7 @@ class Files:
             raise FileError("File exists")
         inner = self._mounted(known)
         if inner is None:
+            self._check_folder(known)
             self._check_room(known)
             self._links[known] = target
         else:
@@ -162,12 +185,22 @@ class Files:
             return
         if self.is_folder(known):
             raise FileError("Is a directory")
+        self._check_folder(known)
         content = self._files.get(known, b"") + content if append else content
         others = sum(map(len, self._files.values())) - len(self._files.get(known, b""))
         if others + len(content) > MOST_BYTES:
             raise FileError("No space left on device")
         self._check_room(known)
         self._files[known] = content
+
+    def _check_folder(self, known: str) -> None:
+        """Have the folder of a path there. Raises FileError where it is not, or is a file."""
+        folder = known.rpartition("/")[0] or "/"
+        if self.is_folder(folder):
+            return
+        if self._complete or self.is_file(folder):
+            raise FileError("Not a directory" if self.is_file(folder) else "No such file or directory")
+        self.make_folder(folder)
 
     def _check_room(self, known: str) -> None:
         """Raise FileError for a path that is too long, or one path too many."""
@@ -182,19 +215,27 @@ class Files:
         known = resolved(path)
         inner = self._mounted(known)
         if inner is None or isinstance(inner[0], Files):
+            self.make_folder(known.rpartition("/")[0] or "/")
             self.write(known, content)
         else:
             self._mounts[known] = lambda: {"": content}
 
     def make_folder(self, path: str) -> None:
-        """Make a folder, and those that it is in. Raises FileError where nothing can be written."""
+        """Make a folder, and those that it is in. Raises FileError where nothing can be written, or a file is there."""
         known = self.real(path)
-        inner = self._mounted(known)
-        if inner is None:
-            self._check_room(known)
-            self._folders.add(known)
-        else:
-            _writable(inner[0]).make_folder(inner[1])
+        parts = known.split("/")
+        for end in range(2, len(parts) + 1):
+            part = "/".join(parts[:end])
+            if self.is_folder(part):
+                continue
+            if self.is_file(part):
+                raise FileError("File exists" if part == known else "Not a directory")
+            inner = self._mounted(part)
+            if inner is None:
+                self._check_room(part)
+                self._folders.add(part)
+            else:
+                _writable(inner[0]).make_folder(inner[1])
 
     def remove(self, path: str) -> None:
         """Remove a file, a link, or a folder with all that is in it. Raises FileError."""
@@ -224,8 +265,7 @@ class Files:
             return True
         inner = self._mounted(known) if self._mounts else None
         if inner is None:
-            everything = (*self._files, *self._folders, *self._links)
-            return known in self._folders or any(at.startswith(prefix) for at in everything)
+            return known in self._folders
         tree, rest = inner
         if isinstance(tree, Files):
             return tree.is_folder(rest)

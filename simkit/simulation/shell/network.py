@@ -73,6 +73,14 @@ class Network(Protocol):
         """The full names that are tried for a name, in order."""
         ...
 
+    def own_addresses(self) -> Sequence[str]:
+        """The addresses of the container itself."""
+        ...
+
+    def answers(self, address: str) -> bool:
+        """True if a machine or a pod has an address, and answers an echo."""
+        ...
+
     def connect(self, address: str, port: int) -> Connection:
         """The other end of a connection. Raises Refused, or Unreachable."""
         ...
@@ -90,6 +98,12 @@ class NoNetwork:
 
     def searched(self, name: str) -> Sequence[str]:
         return (name,)
+
+    def own_addresses(self) -> Sequence[str]:
+        return ()
+
+    def answers(self, address: str) -> bool:
+        return False
 
     def connect(self, address: str, port: int) -> Connection:
         raise Unreachable(address)
