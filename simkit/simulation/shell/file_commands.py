@@ -46,7 +46,8 @@ def _copied(machine: Machine, words: list[str], *, moves: bool) -> Run:
                 machine.files.remove(source)
         except FileError as problem:
             there = machine.files.target(source) is not None or machine.files.exists(source)
-            yield error(name, f"can't {f"create '{paths[-1]}'" if there else f"stat '{each}'"}: {problem}")
+            failed = f"create '{paths[-1]}'" if there else f"stat '{each}'"
+            yield error(name, f"can't {failed}: {problem}")
             return 1
     return 0
 
