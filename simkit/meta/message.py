@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -20,6 +21,7 @@ BODY_LIMIT: Final = 3 * 1024 * 1024
 NO_SNIFFING: Final = ("X-Content-Type-Options", "nosniff")
 """The header of errors in plain text, as Go's ``http.Error`` sets it."""
 _JSON_HEADERS: Final[Mapping[str, Sequence[str]]] = {"content-type": ("application/json",)}
+_ESCAPE: Final = re.compile(r"\\(.)")
 SHOWN_LETTERS: Final = 20_000
 """The letters of a body that a notebook shows."""
 DROPPED: Final = 0
@@ -142,6 +144,18 @@ class Response:
     @property
     def succeeded(self) -> bool:
         return self.status < 400
+
+    @property
+    def warnings(self) -> list[str]:
+        r"""What the server warns of, in its words.
+
+        Examples
+        --------
+        >>> Response(200, headers=[("Warning", r'299 - "unknown field \"a\""')]).warnings
+        ['unknown field "a"']
+        """
+        quoted = (text.partition(' "')[2].removesuffix('"') for name, text in self.headers if name == "Warning")
+        return [_ESCAPE.sub(r"\1", text) for text in quoted]
 
     def _repr_html_(self) -> str:
         """The status and the body in lines, as much of it as one reads."""

@@ -13,6 +13,7 @@ from simkit.notebook.answer_effects import access_beyond, objects_beyond
 from simkit.notebook.answer_form import in_plain_form
 from simkit.notebook.answer_grants import named_by_answer
 from simkit.notebook.answer_shape import SHAPES, Shape, is_empty, misfit, unknown_keys
+from simkit.notebook.attempt import Attempt
 from simkit.notebook.learner_code import run_learner_code
 from simkit.notebook.state_checks import StateCheck, WriteCheck
 from simkit.notebook.verdict import Note, Verdict
@@ -103,17 +104,19 @@ class Exercise:
         wrong_shape = misfit(answer, shape)
         if wrong_shape:
             return _wrong(wrong_shape[0], *wrong_shape[1])
-        trial, before = self.cluster.fork(), self.cluster.engine.store.revision
+        trial, before = Attempt.on(self.cluster), self.cluster.engine.store.revision
         outcome = run_learner_code(lambda: carry_out(answer, trial, self.carry_out))
         about = self._about(answer, before)
         if outcome.errors:
             return Verdict((*about, Note(False, outcome.title, outcome.errors)))
+        warned = tuple(trial.warned)
         trial.settle()
         beyond = self._beyond(trial)
         tried = [self._tried(attempt, trial) for attempt in self.attempts]
         notes = [*about, *tried, *self._extra_access(trial, tried), *beyond]
         if not all(note.right for note in notes):
             notes += self._possible_causes(trial, before, outcome.value or "", told=bool(beyond))
+            notes += [Note(False, "the server took the answer with a warning", warned)] if warned else []
         elif self.carry_out is not as_it_is and self._holds_already():
             notes.append(Note(False, "everything was so before the answer", _WAS_SO))
         return Verdict(tuple(notes))

@@ -111,6 +111,20 @@ def test_loaded_objects(tmp_path: Path) -> None:
         assert (found["metadata"]["uid"], found["data"]) == ("kept", {"k": "v"})
 
 
+@pytest.mark.parametrize(("flags", "release"), [([], "1.27"), (["--release", "1.33"], "1.33")])
+def test_a_dump_is_served_at_the_release_that_it_tells(tmp_path: Path, flags: list[str], release: str) -> None:
+    """A dump says of which release its server was; another one may be asked for."""
+    dump, port = tmp_path / "dump.json", free_port()
+    told = {"serverVersion": {"major": "1", "minor": "27", "gitVersion": "v1.27.9"}}
+    dump.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": [], **told}))
+    flags = ["--secure-port", "0", "--insecure-port", str(port), "--load", str(dump), "--controllers", "", *flags]
+    with serving([*flags, "--cert-dir", str(tmp_path), *tokens_in(tmp_path)]):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        status, version = asked(connection, "/version", "s3cret")
+        connection.close()
+    assert (status, f"{version['major']}.{version['minor']}") == (200, release)
+
+
 def test_a_file_of_objects_is_served_again(tmp_path: Path) -> None:
     """The objects of a lasting store are there after a restart, and the server's own objects are as they were."""
     port = free_port()

@@ -184,13 +184,21 @@ def lifecycle(rows: Facts, tags: Iterable[Sequence[Any]], schemas: Facts, overri
         element = f"{name.rpartition(' ')[0]} {row['kind']}"
         found[element] = _life(truth.get(element, {}), row["releases"], row.get("off", ""), schemas.get(element))
     for element, tag in truth.items():
-        if element.rpartition(" ")[2] in overrides["bodies"] and "removed" in tag:
-            found[element] = {**_told(tag), "removed": tag["removed"]}
-            if tag["removed"] == f"1.{FIRST}":
-                found[element]["deleted"] = f"1.{FIRST + 2}"  # as everything that 1.16 stopped serving
+        if element.rpartition(" ")[2] in overrides["bodies"]:
+            found[element] = _life_of_body(tag)
     for route in overrides["routes"]:
         assert found[route["element"]]["removed"] == route["is"], route
     return found
+
+
+def _life_of_body(tag: Facts) -> dict[str, Any]:
+    """The life of a kind that is sent to a subresource, of which routes say nothing."""
+    life, removed = _told(tag), tag.get("removed", "")
+    if removed:
+        life["removed" if number(removed) <= LAST else "planned"] = removed
+    if removed == f"1.{FIRST}":
+        life["deleted"] = f"1.{FIRST + 2}"  # as everything that 1.16 stopped serving
+    return life
 
 
 def _corrected(said: dict[str, dict[str, Any]], overrides: Facts) -> dict[str, dict[str, Any]]:

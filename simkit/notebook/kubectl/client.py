@@ -89,7 +89,7 @@ class Client:
         sent = {"accept": accept, "user-agent": USER_AGENT, **(headers or {})}
         request = Request.of(method, target, body, content_type=media, headers=sent)
         response = self.cluster.perform(request, identity=self.identity)
-        self.warnings.extend(text[7:-1] for name, text in response.headers if name == "Warning")
+        self.warnings.extend(response.warnings)
         if not response.succeeded:
             raise server_error(response)
         return response

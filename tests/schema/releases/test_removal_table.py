@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from simkit.schema.lifecycle import lifecycle_of
+from simkit.schema.lifecycle import lifecycle_of, successor
 
 NEW_EVENTS, FLOW, REGISTRATION = "events.k8s.io", "flowcontrol.apiserver.k8s.io", "admissionregistration.k8s.io"
 AUTHENTICATION, AUTHORIZATION, RBAC = "authentication.k8s.io", "authorization.k8s.io", "rbac.authorization.k8s.io"
@@ -94,6 +94,17 @@ def test_every_row_agrees_or_is_a_documented_difference(release: str, version: s
     if target and (f"{target} {kind}", "since") not in DIFFERENCES:
         assert successor is not None
         assert successor.introduced == since
+
+
+def test_what_is_sent_to_a_subresource_has_a_life_too() -> None:
+    """The server's warning names no replacement of an old eviction; the newer version of the same kind is one."""
+    found = lifecycle_of("policy/v1beta1", "Eviction")
+    assert found is not None
+    assert (found.replacement, found.instead) == ("", "policy/v1 Eviction")
+    assert successor("policy/v1beta1", "Eviction", "1.25") == "policy/v1 Eviction"
+    future = lifecycle_of("lifecycle.k8s.io/v1alpha1", "Eviction")
+    assert future is not None
+    assert (future.removed, future.planned) == ("", "1.43")
 
 
 def test_documented_differences_are_differences() -> None:
