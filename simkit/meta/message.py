@@ -147,7 +147,7 @@ class Response:
 
     @property
     def warnings(self) -> list[str]:
-        r"""What the server warns of, in its words.
+        r"""The warnings of the server, in its words.
 
         Examples
         --------
