@@ -163,3 +163,15 @@ def test_the_event_comes_when_the_end_begins() -> None:
     told = [each for each in cluster.list("events", "default") if each["reason"] == "Killing"]
     assert [(each["message"], each.get("count", 1)) for each in told] == [("Stopping container main", 1)]
     assert _exists(cluster)
+
+
+def test_a_process_runs_no_shorter_than_it_says() -> None:
+    """A status tells the second in which a container started; what it runs counts from the moment itself."""
+    cluster = simulated(1)
+    cluster.advance(0.75)
+    cluster.create(pod("p", command=["sleep", "1"], restartPolicy="Never"))
+    cluster.settle()
+    cluster.advance(0.5)
+    assert cluster.get("pod", "p")["status"]["phase"] == "Running"
+    cluster.advance(0.5)
+    assert cluster.get("pod", "p")["status"]["phase"] == "Succeeded"

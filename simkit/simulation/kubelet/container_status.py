@@ -164,7 +164,7 @@ class ContainerRun:
         tell(self.pod, self.container, ("Started", f"Started container {name}", False))
         now = timestamp(self.progress.now)
         if at(self.container, "lifecycle", "postStart"):
-            self.environment.post_start(self.pod, self.container, restarts, moment(now))
+            self.environment.post_start(self.pod, self.container, restarts, self.progress.now)
         return {
             **status,
             "image": image,
@@ -177,8 +177,10 @@ class ContainerRun:
         }
 
     def _running(self, status: dict[str, Any]) -> dict[str, Any]:
-        now, started = self.progress.now, moment(status["state"]["running"]["startedAt"])
-        process = self.environment.process(self.pod, self.container, status["restartCount"], started)
+        now, written = self.progress.now, status["state"]["running"]["startedAt"]
+        started = moment(written)
+        begun = now if timestamp(now) == written else started  # a status tells whole seconds; a process runs no shorter
+        process = self.environment.process(self.pod, self.container, status["restartCount"], begun)
         process.advance(now)
         status = self._resized(status, process)
         ready = has_started = False
