@@ -72,3 +72,30 @@ def test_bad_tokens_are_told_before_bad_revisions_since_1_31(release: str, messa
     """A list that goes on has no revision of its own."""
     status, words = told(simkit.Cluster(release=release), "limit=1&continue=x&resourceVersion=-1")
     assert (status, words[: len(message)]) == (400, message)
+
+
+@pytest.mark.parametrize(
+    ("release", "status", "message"),
+    [
+        ("1.30", 400, "invalid resource version: resourceVersion: Invalid value: "),
+        ("1.31", 500, "resourceVersion: Invalid value: "),
+        ("1.32", 500, "resourceVersion: Invalid value: "),
+        ("1.33", 400, "invalid resource version: resourceVersion: Invalid value: "),
+    ],
+)
+def test_pages_of_the_cache_read_revisions_as_the_cache_does(release: str, status: int, message: str) -> None:
+    """Since 1.31 pages that need not be exact come from it."""
+    query = "limit=1&resourceVersion=x&resourceVersionMatch=NotOlderThan"
+    found, words = told(simkit.Cluster(release=release), query)
+    assert (found, words[: len(message)]) == (status, message)
+
+
+def test_pages_of_the_cache_are_pages() -> None:
+    """They end at their limit, unless any revision will do."""
+    cluster = simkit.Cluster(release="1.33")
+    for name in "ab":
+        cluster.perform(Request.of("POST", MAPS, {"metadata": {"name": name}}))
+    query = "limit=1&resourceVersionMatch=NotOlderThan"
+    page = cluster.perform(Request.of("GET", f"{MAPS}?{query}&resourceVersion=1")).object
+    assert ([each["metadata"]["name"] for each in page["items"]], bool(page["metadata"]["continue"])) == (["a"], True)
+    assert len(cluster.perform(Request.of("GET", f"{MAPS}?{query}&resourceVersion=0")).object["items"]) >= 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import orjson
 import pytest
 
@@ -104,3 +106,39 @@ def test_the_end_is_an_object_without_values(
     [frame] = ready(stream)
     assert at(orjson.loads(frame)["object"], *path) == value
     stream.close()
+
+
+@pytest.mark.parametrize(("release", "told"), [("1.31", False), ("1.32", True), ("1.33", True), ("1.34", False)])
+@pytest.mark.parametrize(
+    ("form", "empty"),
+    [
+        ("", {"kind": "SecretList", "apiVersion": "v1", "metadata": {}, "items": None}),
+        (
+            ";as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+            {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {}, "items": None},
+        ),
+    ],
+)
+def test_the_end_holds_an_empty_list_in_two_releases(
+    release: str, told: bool, form: str, empty: dict[str, object]
+) -> None:
+    """Clients could make a list of the first events from it, in the form that they asked for."""
+    made = simkit.Cluster(options=Options(release=release, feature_gates={"WatchList": True}))
+    path, headers = f"{SECRETS}?watch=1&{ALL}", {"accept": f"application/json{form}"}
+    stream = made.perform(Request.of("GET", path, headers=headers)).stream
+    annotations = orjson.loads(ready(stream)[-1])["object"]["metadata"]["annotations"]
+    shown = annotations.get("kubernetes.io/initial-events-list-blueprint")
+    assert (shown is not None) is told
+    assert shown is None or orjson.loads(base64.b64decode(shown)) == empty
+    stream.close()
+
+
+def test_an_empty_list_that_cannot_be_written_is_an_error() -> None:
+    """The two releases have no kind for lists of lists."""
+    made = simkit.Cluster(options=Options(release="1.32"))
+    headers = {"accept": "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}
+    path = f"/apis/apps/v1/namespaces/default/deployments?watch=1&{ALL}"
+    [frame] = ready(made.perform(Request.of("GET", path, headers=headers)).stream)
+    event = orjson.loads(frame)
+    assert (event["type"], event["object"]["code"]) == ("ERROR", 500)
+    assert event["object"]["message"].startswith("no kind is registered for the type v1.DeploymentList in scheme ")

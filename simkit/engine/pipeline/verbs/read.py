@@ -57,8 +57,11 @@ class CacheDelegator:
     def cached_list(self, options: opt.ListOptions) -> bool:
         """True if a list is one of the cache."""
         version = options.resource_version
-        paged = options.token or (options.limit > 0 and version != "0")
-        return self.cached and bool(version) and not paged and options.match != "Exact"
+        if not self.cached or not version or options.token or options.match == "Exact":
+            return False
+        if options.limit <= 0 or version == "0":
+            return True
+        return options.match == "NotOlderThan" and applies("pages-from-cache")
 
     def await_revision(self, version: str, *, cached: bool = True) -> None:
         """Wait for a revision. Raises 504 if it does not come, or the error of an invalid one."""
@@ -93,7 +96,7 @@ class ListChunk:
             if applies("bad-revisions-of-lists"):
                 opt.stored_revision(options.resource_version)
             self._delegator.await_revision(options.resource_version)
-            return self._chunk(None, None, 0)
+            return self._chunk(None, None, 0 if options.resource_version == "0" else options.limit)
         if options.token and applies("tokens-before-revisions"):
             return self._continue()
         requested = opt.stored_revision(options.resource_version)

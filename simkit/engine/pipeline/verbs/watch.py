@@ -9,6 +9,7 @@ Upstream: k8s.io/apiserver/pkg/endpoints/handlers/watch.go and k8s.io/apiserver/
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -29,9 +30,10 @@ from simkit.engine.pipeline.verbs.selection import Selection, selection
 from simkit.engine.seams import Change, Compacted, Entry
 from simkit.engine.watch.watcher import Watcher, WatchReader
 from simkit.meta import go_json
-from simkit.meta.behaviour import serving
-from simkit.meta.domain import META_GROUP
-from simkit.meta.errors import StatusError, bad_request, expired, not_acceptable
+from simkit.meta.behaviour import applies, serving
+from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN, META_GROUP
+from simkit.meta.errors import StatusError, bad_request, expired, not_acceptable, unexplained
+from simkit.meta.fielderror import quoted
 from simkit.meta.message import Response
 from simkit.meta.names import Revision
 from simkit.meta.objects import Draft, Object, annotations_of, null_creation
@@ -40,6 +42,8 @@ from simkit.schema.decoding import decode
 _SLICE: Final = 0.004
 """Seconds after which frames that are ready are handed on, though there may be more."""
 INITIAL_END = f"{META_GROUP.removeprefix('meta.')}/initial-events-end"
+_EMPTY_LIST: Final = f"{LABEL_DOMAIN}/initial-events-list-blueprint"
+_SCHEME: Final = f"{API_DOMAIN}/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 
 
 def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -92,6 +96,22 @@ class EventEncoder:
         """The frame of an object in the version of the path."""
         return _frame(self._media_type, kind, self._made(obj))
 
+    def empty_list(self) -> str:
+        """An empty list in the representation, as text. Raises kube-apiserver's 500 where it cannot write one."""
+        resource, media_type = self._scope.resource, self._media_type
+        kind, version = resource.list_gvk.kind, resource.api_version
+        if media_type.transform == "PartialObjectMetadataList":
+            what = f'"{kind}" is registered for version "{version}"'
+            what = what if resource.custom else f"is registered for the type {resource.list_gvk.version}.{kind}"
+            raise unexplained(f"no kind {what} in scheme {quoted(_SCHEME)}")
+        obj: Draft = {"kind": kind, "apiVersion": version, "metadata": {}, "items": None}
+        if media_type.transform:
+            obj |= {"kind": f"{media_type.transform}List", "apiVersion": f"{META_GROUP}/{media_type.version}"}
+        elif resource.custom:
+            obj = {"apiVersion": version, "items": [], "kind": kind}
+        encoded = protobuf.encode(obj) if media_type.media == PROTOBUF else go_json.encode(obj) + b"\n"
+        return base64.b64encode(encoded).decode()
+
     def _made(self, obj: Object) -> Any:
         media_type = self._media_type
         if media_type.transform == "PartialObjectMetadataList":
@@ -134,7 +154,7 @@ class WatchStream:
     ) -> None:
         self._media_type, self._user = media_type, user
         self._engine, self._scope, self._chosen, self._encoder = engine, scope, chosen, encoder
-        self._bookmarks = options.bookmarks
+        self._bookmarks, self._tells_list = options.bookmarks, applies("lists-in-bookmarks")
         self.deadline = options.timeout
         """Seconds after which the stream ends; None: the server decides."""
         self.blocks = scope.calls_out
@@ -188,7 +208,13 @@ class WatchStream:
         if self._end is None or revision < self._end:
             return []
         self._end = None
-        return [self._bookmark(revision, {INITIAL_END: "true"})]
+        annotations = {INITIAL_END: "true"}
+        if self._tells_list:
+            try:
+                annotations[_EMPTY_LIST] = self._encoder.empty_list()
+            except StatusError as error:
+                return [self._broken(error)]
+        return [self._bookmark(revision, annotations)]
 
     def _bookmark(self, revision: Revision, annotations: dict[str, str] | None = None) -> bytes:
         resource = self._scope.resource
