@@ -31,6 +31,8 @@ from simkit.engine.controllers.cluster_authentication_trust import AUTHENTICATIO
 from simkit.engine.controllers.controller_manager import Controller, ControllerManager
 from simkit.engine.controllers.event_expiry import EventExpiry
 from simkit.engine.controllers.flow_schema_status import FOLLOWED, FlowSchemaStatusController
+from simkit.engine.controllers.reconciler import ReconcilingController
+from simkit.engine.controllers.service_ip_repair import RepairIPAddress
 from simkit.engine.pipeline.api_services import APIServices
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
 from simkit.engine.pipeline.engine import Engine, EngineConfig
@@ -270,6 +272,7 @@ def _runner(server: ControlPlane, origin: ControllerManager | None = None) -> Co
             *server.extensions.server_controllers(lambda: server.engine.catalogue, server.clock),
             *controllers(means, options.controllers),
             *_expiry(server),
+            *_address_repair(server),
             *(simulation.controllers if simulation is not None else ()),
         ]
 
@@ -282,6 +285,16 @@ def _runner(server: ControlPlane, origin: ControllerManager | None = None) -> Co
         rested=server.rested,
         origin=origin,
     )
+
+
+def _address_repair(server: ControlPlane) -> list[Controller]:
+    """The repair of IPAddress objects, where the server keeps them and knows them all."""
+    if "addresses-of-service-ranges" not in server.engine.behaviour.ids:
+        return []
+    repair = RepairIPAddress(lambda: server.engine.catalogue, server.clock)
+    if server.captured is not None and not repair.watches <= set(server.captured):
+        return []
+    return [ReconcilingController(repair, server.clock, lambda *_: None)]
 
 
 def _expiry(server: ControlPlane) -> list[EventExpiry]:

@@ -77,8 +77,8 @@ class ServiceCIDRsController(ResourceWatcher):
 
     def _blocked(self, lister: Lister, going: Object) -> bool:
         """True if an address would be left without a range."""
-        others = [each for other in self._all(lister) if name_of(other) != name_of(going) for each in _ranges(other)]
-        wide = [each for each in _ranges(going) if not any(_contains(other, each) for other in others)]
+        others = [each for other in self._all(lister) if name_of(other) != name_of(going) for each in ranges_of(other)]
+        wide = [each for each in ranges_of(going) if not any(contains(other, each) for other in others)]
         if not wide:
             return False
         return any(
@@ -100,17 +100,19 @@ class ServiceCIDRsController(ResourceWatcher):
         expect(client.perform(Request.of("PATCH", path, body, content_type="application/apply-patch+yaml")), 404, 409)
 
 
-def _ranges(obj: Object) -> list[Network]:
+def ranges_of(obj: Object) -> list[Network]:
+    """The ranges of a ServiceCIDR that can be read."""
     return [found for text in at(obj, "spec", "cidrs") or () if (found := network(text)) is not None]
 
 
-def _contains(wide: Network, narrow: Network) -> bool:
+def contains(wide: Network, narrow: Network) -> bool:
+    """True if a range holds all of another one."""
     return wide.version == narrow.version and narrow.network_address in wide and narrow.broadcast_address in wide
 
 
 def _is_in(obj: Object, ranges: Sequence[Network]) -> bool:
     found = address(name_of(obj))
-    return found is not None and any(_contains(each, ip_network(found)) for each in ranges)
+    return found is not None and any(contains(each, ip_network(found)) for each in ranges)
 
 
 def _keep(client: Client, obj: Object, *, held: bool) -> None:

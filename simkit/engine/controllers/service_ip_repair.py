@@ -1,0 +1,174 @@
+"""Keeps IPAddress objects and the addresses of Services in agreement.
+
+Upstream: pkg/registry/core/service/ipallocator/controller/repairip.go, release 1.36. There, servers look at everything
+once a minute besides; here, changes and the times at which a grace period ends suffice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from ipaddress import ip_network
+from typing import Any, Final
+
+from simkit.engine.controllers.client_requests import create, expect, key_of, remove
+from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.event_recorder import EventRecorder
+from simkit.engine.controllers.lister import Lister
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import SERVICES
+from simkit.engine.controllers.service_cidrs import IP_ADDRESSES, SERVICE_CIDRS, contains, ranges_of
+from simkit.engine.seams import Change
+from simkit.kinds.parts.validation.ip import address
+from simkit.meta.clock import Clock, moment
+from simkit.meta.domain import api_group, label
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
+from simkit.schema.catalogue import Catalogue
+
+_SERVER: Final = "system:apiserver"
+_ALLOCATOR: Final = api_group("ipallocator")
+_MANAGED_BY, _FAMILY = label("managed-by", "ipaddress"), label("ip-family", "ipaddress")
+_LEAK: Final = 60.0
+"""Seconds that the address of a Service which is not there may have, and that of an ExternalName."""
+_NEW: Final = 5.0
+"""Seconds in which the address of a Service may be ahead of it."""
+
+
+class RepairIPAddress(ResourceWatcher):
+    """Makes the objects that addresses of Services lack, and removes those of no Service."""
+
+    name = "ipallocator-repair-controller"
+    account = _SERVER
+
+    def __init__(self, catalogue: Callable[[], Catalogue], clock: Clock) -> None:
+        super().__init__(SERVICES, IP_ADDRESSES, SERVICE_CIDRS)
+        self._catalogue, self._clock = catalogue, clock
+        self._recorder = EventRecorder(clock, self.name)
+
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
+        key, obj = change.entry.key, change.entry.object
+        if key.resource == SERVICE_CIDRS:
+            return self.all_keys(lister)
+        if key.resource == SERVICES:
+            return [key, *(Key(IP_ADDRESSES, "", text) for text in _addresses(obj))]
+        parent = at(obj, "spec", "parentRef") or {}
+        return [key, Key(SERVICES, parent.get("namespace") or "", parent.get("name") or "")]
+
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        if self._catalogue().preferred(IP_ADDRESSES) is None:
+            return ()
+        return [key_of(resource, each) for resource in (SERVICES, IP_ADDRESSES) for each in lister.scan(resource)]
+
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        found = lister.get(key) if self._catalogue().preferred(IP_ADDRESSES) is not None else None
+        if found is None:
+            return None
+        if key.resource == IP_ADDRESSES:
+            return self._sync_address(client, lister, found)
+        for text in _addresses(found):
+            self._sync_service(client, lister, found, text)
+        return None
+
+    # Addresses of Services
+
+    def _sync_service(self, client: Client, lister: Lister, service: Object, text: str) -> None:
+        ip = address(text)
+        ranges = [each for cidr in lister.scan(SERVICE_CIDRS) for each in ranges_of(cidr)]
+        if ip is None or not ranges:  # a dump may hold no ranges
+            return
+        told = f"Cluster IP [IPv{ip.version}]"
+        if not any(contains(each, ip_network(ip)) for each in ranges):
+            text = f"{told}: {ip} is not within any configured Service CIDR; please recreate service"
+            self._warn(client, service, "ClusterIPOutOfRange", text)
+            return
+        record = lister.get(Key(IP_ADDRESSES, "", str(ip)))
+        if record is None:
+            self._warn(client, service, "ClusterIPNotAllocated", f"{told}: {ip} is not allocated; repairing")
+            expect(create(client, IP_ADDRESSES, "", _record(str(ip), ip.version, service)), 409)
+        elif self._is_foreign(lister, record, service):
+            where = f"{namespace_of(service)}/{name_of(service)}"
+            text = f"the ClusterIP [IPv{ip.version}]: {ip} for Service {where} has a wrong reference; repairing"
+            self._warn(client, service, "ClusterIPNotAllocated", text)
+            self._recreate(client, record, str(ip), ip.version, service)
+        elif _belongs_to_another(record, service):
+            text = f"{told}:{ip} was assigned to multiple services; please recreate service"
+            self._warn(client, service, "ClusterIPAlreadyAllocated", text)
+        elif not _is_labelled(record, ip.version):
+            self._recreate(client, record, str(ip), ip.version, service)
+
+    @staticmethod
+    def _is_foreign(lister: Lister, record: Object, service: Object) -> bool:
+        """True if a record names no Service, or another one that is not there."""
+        parent = at(record, "spec", "parentRef") or {}
+        if parent.get("group") or parent.get("resource") != "services":
+            return True
+        return _belongs_to_another(record, service) and _parent(lister, record) is None
+
+    @staticmethod
+    def _recreate(client: Client, record: Object, text: str, version: int, service: Object) -> None:
+        remove(client, IP_ADDRESSES, record)
+        expect(create(client, IP_ADDRESSES, "", _record(text, version, service)), 409)
+
+    # IPAddress objects
+
+    def _sync_address(self, client: Client, lister: Lister, record: Object) -> float | None:
+        """Remove the record of an address that no Service has; gives when it may go, if that is later."""
+        if labels_of(record).get(_MANAGED_BY) != _ALLOCATOR:
+            return None
+        parent, name = at(record, "spec", "parentRef") or {}, name_of(record)
+        born, now = moment(metadata(record)["creationTimestamp"]), self._clock.now()
+        if parent.get("group") or parent.get("resource") != "services":
+            text = f"IPAddress {name} appears to have been modified, not referencing a Service: cleaning up"
+            return self._clean(client, record, "IPAddressNotAllocated", text)
+        service = _parent(lister, record)
+        where = f"{parent.get('namespace') or ''}/{parent.get('name') or ''}"
+        if service is None:
+            if now - born <= _LEAK:
+                return float(born + _LEAK + 1)
+            text = f"IPAddress: {name} for Service {where} appears to have leaked: cleaning up"
+            return self._clean(client, record, "IPAddressNotAllocated", text)
+        if name in (at(service, "spec", "clusterIPs") or ()):
+            return None
+        if at(service, "spec", "type") == "ExternalName" and now - born < _LEAK:
+            return float(born + _LEAK)
+        if born > moment(metadata(service)["creationTimestamp"]) and now - born < _NEW:
+            return float(born + _NEW)
+        text = f"IPAddress: {name} for Service {where} has a wrong reference; cleaning up"
+        return self._clean(client, record, "IPAddressWrongReference", text)
+
+    def _clean(self, client: Client, record: Object, reason: str, text: str) -> None:
+        self._warn(client, record, reason, text)
+        remove(client, IP_ADDRESSES, record)
+
+    def _warn(self, client: Client, about: Object, reason: str, text: str) -> None:
+        self._recorder.event(client, about, reason, text, warning=True)
+
+
+def _addresses(service: Object) -> Sequence[str]:
+    given: Sequence[str] = at(service, "spec", "clusterIPs") or ()
+    return [text for text in given if text and text != "None"]
+
+
+def _belongs_to_another(record: Object, service: Object) -> bool:
+    parent = at(record, "spec", "parentRef") or {}
+    return (parent.get("namespace"), parent.get("name")) != (namespace_of(service), name_of(service))
+
+
+def _parent(lister: Lister, record: Object) -> Object | None:
+    parent = at(record, "spec", "parentRef") or {}
+    return lister.get(Key(SERVICES, parent.get("namespace") or "", parent.get("name") or ""))
+
+
+def _is_labelled(record: Object, version: int) -> bool:
+    labels = labels_of(record)
+    return labels.get(_MANAGED_BY) == _ALLOCATOR and labels.get(_FAMILY) == f"IPv{version}"
+
+
+def _record(text: str, version: int, service: Object) -> dict[str, Any]:
+    parent = {"resource": "services", "namespace": namespace_of(service), "name": name_of(service)}
+    return {
+        "apiVersion": f"{IP_ADDRESSES.group}/v1",
+        "kind": "IPAddress",
+        "metadata": {"name": text, "labels": {_FAMILY: f"IPv{version}", _MANAGED_BY: _ALLOCATOR}},
+        "spec": {"parentRef": parent},
+    }
