@@ -119,14 +119,16 @@ class RepairIPAddress(ResourceWatcher):
         born, now = moment(metadata(record)["creationTimestamp"]), self._clock.now()
         if parent.get("group") or parent.get("resource") != "services":
             text = f"IPAddress {name} appears to have been modified, not referencing a Service: cleaning up"
-            return self._clean(client, record, "IPAddressNotAllocated", text)
+            self._clean(client, record, "IPAddressNotAllocated", text)
+            return None
         service = _parent(lister, record)
         where = f"{parent.get('namespace') or ''}/{parent.get('name') or ''}"
         if service is None:
             if now - born <= _LEAK:
                 return float(born + _LEAK + 1)
             text = f"IPAddress: {name} for Service {where} appears to have leaked: cleaning up"
-            return self._clean(client, record, "IPAddressNotAllocated", text)
+            self._clean(client, record, "IPAddressNotAllocated", text)
+            return None
         if name in (at(service, "spec", "clusterIPs") or ()):
             return None
         if at(service, "spec", "type") == "ExternalName" and now - born < _LEAK:
@@ -134,7 +136,8 @@ class RepairIPAddress(ResourceWatcher):
         if born > moment(metadata(service)["creationTimestamp"]) and now - born < _NEW:
             return float(born + _NEW)
         text = f"IPAddress: {name} for Service {where} has a wrong reference; cleaning up"
-        return self._clean(client, record, "IPAddressWrongReference", text)
+        self._clean(client, record, "IPAddressWrongReference", text)
+        return None
 
     def _clean(self, client: Client, record: Object, reason: str, text: str) -> None:
         self._warn(client, record, reason, text)
