@@ -18,6 +18,8 @@ SECONDS: Final = (
     *(4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0),
 )
 """Upper bounds of the buckets of request durations."""
+INDICATED: Final = SECONDS[2:]
+"""Those of the indicator of service levels."""
 BYTES: Final = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
 """Upper bounds of the buckets of response sizes."""
 _VERBS: Final = {"get": "GET", "list": "LIST", "watch": "WATCH", "deletecollection": "DELETE"}

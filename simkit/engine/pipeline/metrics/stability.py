@@ -20,11 +20,13 @@ Level = Literal["STABLE", "BETA", "ALPHA"]
 
 
 class Stability(NamedTuple):
-    """The stability level of a metric, and the release that deprecates it."""
+    """The stability level of a metric, the release that deprecates it, and the one that brings it."""
 
     level: Level
     deprecated: str = ""
     """The first release in which it is deprecated; empty if it is not."""
+    since: str = ""
+    """The first release that has it; empty if all have."""
 
 
 _OTHERS: Final = Stability("ALPHA")
@@ -53,10 +55,13 @@ STABILITY: Final[Mapping[str, Stability]] = {
         ),
         Stability("BETA"),
     ),
+    "apiserver_request_sli_duration_seconds": Stability("ALPHA", since="1.26"),
+    "apiserver_resource_objects": Stability("ALPHA", since="1.34"),
+    "kubernetes_feature_enabled": Stability("BETA", since="1.26"),
     "apiserver_flowcontrol_request_concurrency_in_use": Stability("ALPHA", "1.31"),
     "apiserver_flowcontrol_request_concurrency_limit": Stability("ALPHA", "1.30"),
 }
-"""Metrics that are not alpha, or that are deprecated; all others are alpha."""
+"""Metrics that are not alpha, that are deprecated, or that came with a release; all others are alpha."""
 
 
 def shown_hidden(value: str, release: str) -> str:
@@ -85,6 +90,8 @@ def registered(families: Iterable[Metric], release: str, show_hidden_for: str, t
     for family in families:
         name = f"{family.name}_total" if family.type == "counter" else family.name
         stability = STABILITY.get(name, _OTHERS)
+        if stability.since and minor_of(release) < minor_of(stability.since):
+            continue
         deprecated = stability.deprecated
         seen = visibility(deprecated, release, show_hidden_for=show_hidden_for)
         if seen in ("hidden", "gone"):

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.flowcontrol.metrics import families as flow_families
-from simkit.engine.pipeline.metrics.counters import BYTES, SECONDS, Labels, Metrics, Sums
+from simkit.engine.pipeline.metrics.counters import BYTES, INDICATED, SECONDS, Labels, Metrics, Sums
 from simkit.engine.pipeline.metrics.stability import registered
 from simkit.engine.pipeline.non_resource import health, version
+from simkit.engine.pipeline.non_resource.state_families import state_families
 from simkit.meta.behaviour import applies
 from simkit.schema.health_checks import ENDPOINTS
 
@@ -122,10 +123,7 @@ class Collector:
         for way, count in list(engine.metrics.lasting.items()):
             lasting.add_metric((way.verb, *way[2:], COMPONENT), count)
         yield lasting
-        stored = GaugeMetricFamily("apiserver_storage_objects", "Objects that are stored.", labels=("resource",))
-        for resource in engine.catalogue.stored():
-            stored.add_metric((str(resource.storage),), engine.store.count(resource.storage))
-        yield stored
+        yield from state_families(engine)
         labels = ("major", "minor", "git_version", "git_commit", "build_date", "go_version", "platform")
         build = GaugeMetricFamily("kubernetes_build_info", "The release that is served.", labels=labels)
         told = version.of_release(engine.catalogue.release)
@@ -208,19 +206,34 @@ def _histograms(answered: Iterable[tuple[tuple[Labels, int], Sums]]) -> Iterator
     durations = HistogramMetricFamily(
         "apiserver_request_duration_seconds", "Seconds until the answer, by route.", labels=_ROUTE
     )
+    indicator = HistogramMetricFamily(
+        "apiserver_request_sli_duration_seconds", "Seconds until the answer, by route.", labels=_ANSWER
+    )
     sizes = HistogramMetricFamily("apiserver_response_sizes", "Bytes of answers, by route.", labels=_ANSWER)
     timed: dict[Labels, list[Sums]] = {}
+    indicated: dict[Labels, list[Sums]] = {}
     sized: dict[Labels, list[Sums]] = {}
     for (route, _), sums in answered:
         timed.setdefault((*route, COMPONENT), []).append(sums)
+        indicated.setdefault((route[0], *route[2:], COMPONENT), []).append(sums)
         if route[0] in ("GET", "LIST"):
             sized.setdefault((route[0], *route[2:], COMPONENT), []).append(sums)
     for labels, found in timed.items():
         _add(durations, labels, SECONDS, [each.durations for each in found], sum(each.seconds for each in found))
+    for labels, found in indicated.items():
+        counts = [_joined(each.durations) for each in found]
+        _add(indicator, labels, INDICATED, counts, sum(each.seconds for each in found))
     for labels, found in sized.items():
         _add(sizes, labels, BYTES, [each.sizes for each in found], sum(each.bytes for each in found))
     yield durations
+    yield indicator
     yield sizes
+
+
+def _joined(counts: Sequence[int]) -> list[int]:
+    """The counts of durations in the buckets of the indicator, which has none for the shortest ones."""
+    left_out = len(SECONDS) - len(INDICATED)
+    return [sum(counts[: left_out + 1]), *counts[left_out + 1 :]]
 
 
 def _add(

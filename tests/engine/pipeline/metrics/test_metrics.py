@@ -12,6 +12,7 @@ from simkit.cluster.options import Options
 from simkit.engine.authn.token_file import StaticTokens
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.engine.pipeline.metrics.counters import SECONDS, Metrics
+from simkit.engine.pipeline.non_resource.exposition import exposed
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 
@@ -166,3 +167,28 @@ def test_users_are_counted_by_kind() -> None:
         serve_request(cluster.engine, Request.of("GET", "/version", headers={"authorization": f"Bearer {name}"}))
     counted = cluster.engine.metrics.counts["authenticated_user_requests"]
     assert counted == {("admin",): 1, ("email_id",): 1, ("other",): 1}
+
+
+def test_feature_gates_stages_and_objects_by_group() -> None:
+    """Stable gates have no stage; objects are told by group from 1.34 on."""
+    page = exposed(Cluster("1.36", seed=1).engine).decode()
+    assert 'kubernetes_feature_enabled{name="APIServerIdentity",stage="BETA"} 1.0' in page
+    assert 'kubernetes_feature_enabled{name="APIServerTracing",stage=""} 1.0' in page
+    assert 'kubernetes_feature_enabled{name="WorkloadWithJob",stage="ALPHA"} 0.0' in page
+    assert 'apiserver_resource_objects{group="rbac.authorization.k8s.io",resource="clusterrolebindings"}' in page
+    assert 'aggregator_unavailable_apiservice{name="v1.apps"} 0.0' in page
+    older = exposed(Cluster("1.25", seed=1).engine).decode()
+    assert "kubernetes_feature_enabled" not in older
+    assert "apiserver_resource_objects" not in older
+
+
+def test_the_indicator_of_service_levels_has_no_buckets_below_a_twentieth_of_a_second() -> None:
+    """All requests are counted in it, by the labels of answers."""
+    cluster = Cluster("1.36", seed=1)
+    for _ in range(3):
+        cluster.perform(Request.of("GET", "/api/v1/pods"))
+    lines = [line for line in exposed(cluster.engine).decode().splitlines() if "sli_duration" in line]
+    pods = [line for line in lines if 'resource="pods"' in line]
+    assert 'le="0.05"' in pods[0]
+    assert not any("dry_run" in line or 'le="0.005"' in line for line in lines)
+    assert next(line for line in pods if "_count" in line).endswith(" 3.0")
