@@ -1,9 +1,9 @@
-"""The resources of a snapshot: those of its release, and those that its own definitions add."""
+"""The resources of a snapshot: those of its release, those enabled in addition, and those that its definitions add."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from simkit.analysis.memo import SnapshotMemo
@@ -19,14 +19,36 @@ _catalogues: SnapshotMemo[Catalogue] = SnapshotMemo()
 
 
 def catalogue_of(snapshot: Snapshot) -> Catalogue:
-    """The catalogue of the snapshot's release with the custom resources that the snapshot defines."""
+    """The catalogue of the snapshot's release with the custom resources that the snapshot defines.
+
+    Resources that are off by default count as served, in all their versions, if the snapshot knows their objects.
+    """
     return _catalogues.of(snapshot, _catalogue)
 
 
 def _catalogue(snapshot: Snapshot) -> Catalogue:
-    if DEFINITIONS not in snapshot.captured():
-        return Catalogue.for_release(snapshot.release)
-    return _with_definitions(snapshot.release, _Definitions(tuple(snapshot.scan(DEFINITIONS))))
+    captured = snapshot.captured()
+    enabled = frozenset(_off_by_default(snapshot.release) & set(captured))
+    if DEFINITIONS not in captured:
+        return _with_enabled(snapshot.release, enabled)
+    return _with_definitions(snapshot.release, enabled, _Definitions(tuple(snapshot.scan(DEFINITIONS))))
+
+
+@cache
+def _off_by_default(release: str) -> frozenset[GroupResource]:
+    """The stored resources of which a release serves no version by default."""
+    usual = {each.storage for each in Catalogue.for_release(release).stored()}
+    return frozenset(each.storage for each in Catalogue.for_release(release, everything=True).stored()) - usual
+
+
+@lru_cache(maxsize=16)
+def _with_enabled(release: str, enabled: frozenset[GroupResource]) -> Catalogue:
+    """The catalogue of a release with some resources that are off by default."""
+    usual = Catalogue.for_release(release)
+    if not enabled:
+        return usual
+    whole = Catalogue.for_release(release, everything=True)
+    return usual.with_resources(each for each in whole.resources() if each.storage in enabled)
 
 
 class _Definitions:
@@ -44,9 +66,10 @@ class _Definitions:
 
 
 @lru_cache(maxsize=4)
-def _with_definitions(release: str, definitions: _Definitions) -> Catalogue:
-    """The catalogue of a release with the custom resources of some definitions."""
-    return Catalogue.for_release(release).with_resources(each for obj in definitions.every for each in _resources(obj))
+def _with_definitions(release: str, enabled: frozenset[GroupResource], definitions: _Definitions) -> Catalogue:
+    """The catalogue of a release with some resources besides, and the custom resources of some definitions."""
+    usual = _with_enabled(release, enabled)
+    return usual.with_resources(each for obj in definitions.every for each in _resources(obj))
 
 
 def _resources(definition: Object) -> Iterator[Resource]:

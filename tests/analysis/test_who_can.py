@@ -14,8 +14,11 @@ from simkit.analysis.access.resolve import resolve_permission
 from simkit.analysis.access.who_can import COLUMNS, who_can
 from simkit.analysis.rbac.index import known_subjects
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.errors import IncompleteSnapshot, SimkitError, UnknownResource
+from simkit.snapshot.load import load
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.worlds import account, binding, clusters, role, rule, world
 
@@ -255,3 +258,22 @@ def test_several_names_are_asked_for_one_by_one() -> None:
     names: Any = ["a", "b"]
     with pytest.raises(SimkitError, match="name is one name"):
         who_can(world(), "get", "secrets", name=names)
+
+
+def test_a_resource_that_was_enabled_in_addition_is_served() -> None:
+    """Of a live server, and of a dump that holds such objects; by default the release does not know it."""
+    options = Options(
+        release="1.33",
+        seed=1,
+        runtime_config={"certificates.k8s.io/v1beta1": True},
+        feature_gates={"ClusterTrustBundle": True},
+    )
+    subjects = who_can(Cluster(options=options).snapshot(), "create", "clustertrustbundles")["subject"]
+    assert "group:system:masters" in set(subjects)
+    kinds = ("clusterrolebindings", "clusterroles", "rolebindings", "roles")
+    rbac = [f"{kind}.rbac.authorization.k8s.io" for kind in kinds]
+    bundle = {"apiVersion": "certificates.k8s.io/v1beta1", "kind": "ClusterTrustBundle", "metadata": {"name": "b"}}
+    dump = load([{**bundle, "spec": {"trustBundle": "x"}}], release="1.33", captured=rbac)
+    assert len(who_can(dump, "get", "clustertrustbundles")) == 1
+    with pytest.raises(UnknownResource):
+        who_can(Cluster("1.33").snapshot(), "create", "clustertrustbundles")
