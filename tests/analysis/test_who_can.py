@@ -273,7 +273,7 @@ def test_a_resource_that_was_enabled_in_addition_is_served() -> None:
     kinds = ("clusterrolebindings", "clusterroles", "rolebindings", "roles")
     rbac = [f"{kind}.rbac.authorization.k8s.io" for kind in kinds]
     bundle = {"apiVersion": "certificates.k8s.io/v1beta1", "kind": "ClusterTrustBundle", "metadata": {"name": "b"}}
-    dump = load([{**bundle, "spec": {"trustBundle": "x"}}], release="1.33", captured=rbac)
+    dump = load([{**bundle, "spec": {"trustBundle": "x"}}], release="1.33", captured=rbac).snapshot()
     assert len(who_can(dump, "get", "clustertrustbundles")) == 1
     with pytest.raises(UnknownResource):
         who_can(Cluster("1.33").snapshot(), "create", "clustertrustbundles")
