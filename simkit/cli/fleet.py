@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +12,8 @@ from simkit.cli.notes import complain
 from simkit.cli.output import add_output, write_rows
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from simkit.fleet import FleetAnswer
 
 EXAMPLES = """\
@@ -67,13 +70,23 @@ def run(args: argparse.Namespace) -> int:
     answer = _asked(args)
     for failure in answer.failures:
         complain(f"{failure.cluster}: {failure.reason}")
-    rows = answer.to_frame().to_dict("records")
-    columns = list(answer.to_frame().columns)
+    table = answer.to_frame()
     if args.parquet is None:
-        write_rows(columns, [{str(key): value for key, value in row.items()} for row in rows], args.output)
+        rows = [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
+        write_rows(list(table.columns), rows, args.output)
     if answer.failures:
         return 2
-    return 1 if _bad(args.question, rows) else 0
+    tables = [table] if args.parquet is None else _written(args.parquet, answer.clusters)
+    return 1 if any(_bad(args.question, each) for each in tables) else 0
+
+
+def _written(folder: Path, clusters: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """The tables of clusters that are in files, one at a time."""
+    import pandas as pd
+
+    from simkit.fleet.fleet import table_file
+
+    return (pd.read_parquet(table_file(folder, name)) for name in clusters)
 
 
 def _asked(args: argparse.Namespace) -> FleetAnswer:
@@ -107,6 +120,6 @@ def _places(paths: list[str]) -> list[str]:
     return found
 
 
-def _bad(question: str, rows: list[Any]) -> bool:
+def _bad(question: str, table: pd.DataFrame) -> bool:
     """True if something was found that is no good news."""
-    return any(not row["met"] for row in rows) if question == "check" else bool(rows)
+    return not table["met"].all() if question == "check" else len(table) > 0

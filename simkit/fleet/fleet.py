@@ -175,7 +175,7 @@ class Fleet:
                 tables[name] = found.assign(cluster=name)
             else:
                 tables[name] = found.iloc[:0].assign(cluster="")
-                _write(folder / f"{quote(name, safe='')}.parquet", found.assign(cluster=name))
+                _write(table_file(folder, name), found.assign(cluster=name))
         names = [member.name for member in members]
         answered = [name for name in names if name in tables]
         return FleetAnswer(
@@ -190,6 +190,11 @@ def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
     filled = [table for table in tables if len(table)] or tables[:1]
     whole = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame({"cluster": []})
     return ReadableFrame(whole[["cluster", *(name for name in whole.columns if name != "cluster")]])
+
+
+def table_file(folder: Path, cluster: str) -> Path:
+    """The file that holds the table of a cluster in a folder of answers."""
+    return folder / f"{quote(cluster, safe='')}.parquet"
 
 
 def _folder(to: str | Path | None) -> Path | None:

@@ -130,6 +130,10 @@ def test_the_command(dumps: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     )
     assert main(["fleet", "check", *good, "--suite", str(suite), *here]) == 0
     assert main(["fleet", "check", str(dumps / "drifted.yaml"), "--suite", str(suite), *here]) == 1
+    written = ["--parquet", str(tmp_path / "tables"), *here]
+    assert main(["fleet", "check", *good, "--suite", str(suite), *written]) == 0
+    assert main(["fleet", "check", str(dumps / "drifted.yaml"), "--suite", str(suite), *written]) == 1
+    assert main(["fleet", "diff", *good, str(dumps / "drifted.yaml"), "--golden", "golden", *written]) == 1
     assert main(["fleet", "check", *good, *here]) == 2
     assert main(["fleet", "audit", str(dumps / "broken.yaml"), *here]) == 2
     assert "broken" in capsys.readouterr().err

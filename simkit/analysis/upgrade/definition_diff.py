@@ -261,6 +261,10 @@ def _put(fork: Sandbox, name: str, definition: Object) -> str:
     """The message with which the server refuses a definition, empty where it takes it."""
     live = _ask(fork, "GET", f"{_PATH}/{name}")
     if live.succeeded:
+        if not at(live.object, "status", "storedVersions"):  # a manifest, which no server has written its status into
+            stored = {"storedVersions": [_storage(_versions(live.object))]}
+            _ask(fork, "PUT", f"{_PATH}/{name}/status", {**live.object, "status": stored})
+            live = _ask(fork, "GET", f"{_PATH}/{name}")
         wanted = {**live.object, "spec": definition["spec"]}
         answer = _ask(fork, "PUT", f"{_PATH}/{name}", wanted)
     else:

@@ -100,6 +100,16 @@ def test_stored_objects() -> None:
     assert definition_changes(old, old, sandbox=cluster)
 
 
+def test_a_definition_that_no_server_has_seen() -> None:
+    """Manifests have no status; the change can be made nevertheless, and their objects are tried."""
+    old, new = definition({"size": INTEGER}), definition({"size": {**INTEGER, "maximum": 5}})
+    shop = {"apiVersion": "example.com/v1", "kind": "Shop", "metadata": {"name": "big", "namespace": "default"}}
+    cluster = simkit.load([old, {**shop, "spec": {"size": 9}}])
+    found = definition_changes(old, new, sandbox=cluster)
+    assert [(row.objects, row.example) for row in found.rows if row.objects is not None] == [(1, "default/big")]
+    assert not [row for row in found.rows if row.severity == "critical"]
+
+
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The exit code says whether the change is compatible."""
     for name, fields in (("old", {"a": TEXT}), ("new", {"a": TEXT, "b": TEXT}), ("bad", {})):
