@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,8 +12,6 @@ from simkit.cli.notes import complain
 from simkit.cli.output import add_output, write_rows
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from simkit.fleet import FleetAnswer
 
 EXAMPLES = """\
@@ -76,17 +74,14 @@ def run(args: argparse.Namespace) -> int:
         write_rows(list(table.columns), rows, args.output)
     if answer.failures:
         return 2
-    tables = [table] if args.parquet is None else _written(args.parquet, answer.clusters)
-    return 1 if any(_bad(args.question, each) for each in tables) else 0
+    return 1 if any(_bad(args.question, each) for each in _tables(answer, args.parquet)) else 0
 
 
-def _written(folder: Path, clusters: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """The tables of clusters that are in files, one at a time."""
-    import pandas as pd
+def _tables(answer: FleetAnswer, folder: Path | None) -> Iterable[Any]:
+    """The table of the answer, or those that were written into files instead."""
+    from simkit.fleet.fleet import written_tables
 
-    from simkit.fleet.fleet import table_file
-
-    return (pd.read_parquet(table_file(folder, name)) for name in clusters)
+    return [answer.to_frame()] if folder is None else written_tables(folder, answer.clusters)
 
 
 def _asked(args: argparse.Namespace) -> FleetAnswer:
@@ -120,6 +115,6 @@ def _places(paths: list[str]) -> list[str]:
     return found
 
 
-def _bad(question: str, table: pd.DataFrame) -> bool:
+def _bad(question: str, table: Any) -> bool:
     """True if something was found that is no good news."""
     return not table["met"].all() if question == "check" else len(table) > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -175,7 +175,7 @@ class Fleet:
                 tables[name] = found.assign(cluster=name)
             else:
                 tables[name] = found.iloc[:0].assign(cluster="")
-                _write(table_file(folder, name), found.assign(cluster=name))
+                _write(_table_file(folder, name), found.assign(cluster=name))
         names = [member.name for member in members]
         answered = [name for name in names if name in tables]
         return FleetAnswer(
@@ -192,8 +192,12 @@ def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
     return ReadableFrame(whole[["cluster", *(name for name in whole.columns if name != "cluster")]])
 
 
-def table_file(folder: Path, cluster: str) -> Path:
-    """The file that holds the table of a cluster in a folder of answers."""
+def written_tables(folder: Path, clusters: Iterable[str]) -> Iterator[pd.DataFrame]:
+    """The tables of clusters in a folder of answers, one at a time."""
+    return (pd.read_parquet(_table_file(folder, name)) for name in clusters)
+
+
+def _table_file(folder: Path, cluster: str) -> Path:
     return folder / f"{quote(cluster, safe='')}.parquet"
 
 
