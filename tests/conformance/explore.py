@@ -15,7 +15,7 @@ import re
 import ssl
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from random import Random
@@ -38,6 +38,7 @@ from tests.conformance.conversation import (
     saved,
 )
 from tests.conformance.differences import Normalizer, differences
+from tests.conformance.random_access import RandomAccess
 from tests.conformance.random_reads import KINDS, RandomReads
 from tests.conformance.random_steps import NAMESPACE, RandomSteps
 from tests.conformance.replay import OverHttp
@@ -140,21 +141,20 @@ def _answered(server: Server, normalize: Normalizer, variables: dict[str, str], 
     for pattern, marker in _MOMENTARY:
         plain = pattern.sub(marker, plain)
     body = _without_ages(parsed_body(plain))
-    return compared_parts({**step, "ignore": ()}, answer, _with_owners_in_order(body), normalize)
+    return compared_parts({**step, "ignore": ()}, answer, _sorted(body), normalize)
 
 
-def _with_owners_in_order(value: Any) -> Any:
-    """A value whose lists of owners are sorted: of two entries, the one of an earlier second stands first."""
+def _sorted(value: Any) -> Any:
+    """A value whose lists of owners and of rules are sorted: they stand in the order of seconds and of Go's maps."""
     if isinstance(value, list):
-        return list(map(_with_owners_in_order, value))
+        return list(map(_sorted, value))
     if not isinstance(value, dict):
         return value
-    return {
-        name: sorted(item, key=_owner)
-        if name == "managedFields" and isinstance(item, list)
-        else _with_owners_in_order(item)
-        for name, item in value.items()
-    }
+    made = {name: _sorted(item) for name, item in value.items()}
+    for name, key in _ORDERS.items():
+        if isinstance(made.get(name), list):
+            made[name] = sorted(made[name], key=key)
+    return made
 
 
 def _owner(entry: Any) -> list[str]:
@@ -182,6 +182,13 @@ def _without_ages(body: Any) -> Any:
 def _without_age(cell: Any) -> Any:
     """A cell of a table, with a marker in the place of an age."""
     return "<age>" if isinstance(cell, str) and _AGE.fullmatch(cell) else cell
+
+
+_ORDERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "managedFields": _owner,
+    "resourceRules": json.dumps,
+    "nonResourceRules": json.dumps,
+}
 
 
 def _smaller(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
@@ -251,6 +258,13 @@ def explore_reads(
                 yield from _new(explorer, resource, steps, seen)
 
 
+def explore_access(explorer: Explorer, *, seed: int, rounds: int) -> Iterator[tuple[str, Found]]:
+    """The same as ``explore`` with what users with random roles may do."""
+    seen = set[str]()
+    for number in range(rounds):
+        yield from _new(explorer, "access", list(RandomAccess(f"{seed} {number}").steps()), seen)
+
+
 def _new(explorer: Explorer, kind: str, steps: Sequence[Step], seen: set[str]) -> Iterator[tuple[str, Found]]:
     """The differences in a conversation of a sort that was not seen before, as short as they can be."""
     for found in list(explorer.all_differences(steps)):
@@ -314,6 +328,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--kinds", default="", help="the kinds to ask about, with commas (all)")
     parser.add_argument("--reads", action="store_true", help="list and watch what was written; --kinds are resources")
+    parser.add_argument("--access", action="store_true", help="ask what users may do who have random roles")
     parser.add_argument("--soft", action="store_true", help="do not compare the wording of messages")
     parser.add_argument("--cases", type=Path, help="the folder to write case files to")
     chosen = parser.parse_args(arguments)
@@ -326,7 +341,12 @@ def main(arguments: Sequence[str]) -> int:
         explorer = Explorer(OverHttp(chosen.url), ours, wording=not chosen.soft)
         only = [name for name in chosen.kinds.split(",") if name]
         settings = {"seed": chosen.seed, "rounds": chosen.rounds, "only": only}
-        looked = explore_reads(explorer, **settings) if chosen.reads else explore(explorer, chosen.release, **settings)
+        if chosen.access:
+            looked = explore_access(explorer, seed=chosen.seed, rounds=chosen.rounds)
+        elif chosen.reads:
+            looked = explore_reads(explorer, **settings)
+        else:
+            looked = explore(explorer, chosen.release, **settings)
         for kind, found in looked:
             count += 1
             step = found.steps[found.number]

@@ -12,6 +12,7 @@ from simkit.schema.catalogue import Catalogue
 from tests.conformance import inprocess
 from tests.conformance.conversation import Answer, Server, Step
 from tests.conformance.explore import Explorer, case_of, signature
+from tests.conformance.random_access import RandomAccess
 from tests.conformance.random_reads import KINDS, RandomReads
 from tests.conformance.random_steps import RandomSteps
 
@@ -64,6 +65,15 @@ def test_two_servers_agree_about_the_past(servers: tuple[Server, Server], resour
     assert asked == list(RandomReads(resource, resource).steps())
     assert explorer.difference(asked) is None
     assert explorer.requests == len(asked)
+
+
+def test_two_servers_agree_about_access(servers: tuple[Server, Server]) -> None:
+    """What a user with random roles may grant, ask and do."""
+    explorer = Explorer(*servers)
+    for seed in range(5):
+        asked = list(RandomAccess(str(seed)).steps())
+        assert asked == list(RandomAccess(str(seed)).steps())
+        assert explorer.difference(asked) is None
 
 
 def test_a_difference_is_made_short(servers: tuple[Server, Server]) -> None:

@@ -58,6 +58,12 @@ class Sums:
         self.durations[bisect_left(SECONDS, seconds)] += 1
         self.sizes[bisect_left(BYTES, size)] += 1
 
+    def clear(self) -> None:
+        """Forget all responses."""
+        self.count, self.seconds, self.bytes = 0, 0.0, 0
+        self.durations[:] = [0] * len(self.durations)
+        self.sizes[:] = [0] * len(self.sizes)
+
 
 Labels = tuple[str, ...]
 Counter = tuple[str, Labels]
@@ -124,6 +130,14 @@ class Metrics:
         """Add one to another counter."""
         with self._lock:
             self.counts[family][labels] += 1
+
+    def reset(self) -> None:
+        """Begin to count anew. What is under way goes on, and so do values that are set."""
+        with self._lock:
+            for sums in self.requests.values():  # in place: answers that are repeated know theirs
+                sums.clear()
+            self.counts.clear()
+            self.deprecated.clear()
 
     def last(self, route: Route, change: int) -> None:
         """Count a long-running request, such as a watch, in or out."""

@@ -182,7 +182,7 @@ def _of_process() -> CollectorRegistry:
 def _requests(metrics: Metrics) -> Iterator[Metric]:
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-    answered = dict(metrics.requests)
+    answered = {key: sums for key, sums in list(metrics.requests.items()) if sums.count}
     counter = CounterMetricFamily(
         "apiserver_request_total", "Requests by route and code of the answer.", labels=(*_ROUTE, "code")
     )

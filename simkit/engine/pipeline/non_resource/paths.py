@@ -54,6 +54,8 @@ _WITHOUT_SLASH: Final = frozenset({"/", "/index.html", "/openapi/v2", *_PAGES})
 """Paths that are unknown with one slash more; so are those of health checks and of OpenAPI version 3."""
 _ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI, *_PAGES})
 """Paths that answer all methods alike; so do the single groups."""
+_SERVICES: Final = ("/version", issuer_discovery.DOCUMENT, issuer_discovery.KEYS)
+"""Paths below which nothing is, which is told as a Status."""
 
 
 def answer(engine: Engine, context: RequestContext) -> Response:
@@ -86,6 +88,8 @@ def answer(engine: Engine, context: RequestContext) -> Response:
         return profiling.flags(engine, context)
     if parts[0] == "logs":
         return profiling.logs(context)
+    if any(path.startswith(f"{service}/") and _has(engine, service) for service in _SERVICES):
+        raise no_route()
     raise no_path()
 
 
@@ -195,12 +199,18 @@ def _needs_get(context: RequestContext) -> None:
 
 
 def _metrics(engine: Engine, context: RequestContext) -> Response:
-    """The counters of the server, for every method; a path with a trailing slash is unknown."""
-    path = context.matched_path = context.info.path
+    """The counters of the server, which DELETE sets back; a path with a trailing slash is unknown."""
+    path, method = context.info.path, context.request.method
     if path.endswith("/"):
         raise no_path()
-    text = exposition.exposed(engine, indicators=path == "/metrics/slis")
-    return Response(200, text, exposition.content_type())
+    if method == "DELETE":
+        engine.metrics.reset()
+        return Response(200, b"metrics reset\n", "text/plain; charset=utf-8")
+    context.matched_path = path
+    indicators = path == "/metrics/slis"
+    if indicators and method not in ("GET", "POST"):
+        return Response(200)
+    return Response(200, exposition.exposed(engine, indicators=indicators), exposition.content_type())
 
 
 def _flow_page(engine: Engine, context: RequestContext) -> Response:
