@@ -205,3 +205,14 @@ def test_defaults_of_elements_are_published_up_to_1_35(release: str, told: bool)
     """Elements of lists and values of maps had defaults, as fields have."""
     fields = properties(release, "api/v1", "io.k8s.api.core.v1.ConfigMap")
     assert ("default" in fields["data"]["additionalProperties"]) is told
+
+
+def test_documents_of_1_36_name_the_options_of_the_core_and_of_their_own_group() -> None:
+    """Groups of reviews, which store nothing, have no options at all."""
+    catalogue = Catalogue.for_release("1.36")
+    options = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
+    apps = orjson.loads(openapi.document(catalogue, "apis/apps/v1") or b"")["components"]["schemas"]
+    named = [(kind["group"], kind["version"]) for kind in apps[options]["x-kubernetes-group-version-kind"]]
+    assert named == [("", "v1"), ("apps", "v1")]
+    reviews = orjson.loads(openapi.document(catalogue, "apis/authorization.k8s.io/v1") or b"")["components"]["schemas"]
+    assert options not in reviews

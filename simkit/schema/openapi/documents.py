@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.meta.behaviour import serving
+from simkit.meta.behaviour import applies, serving
 from simkit.meta.go_json import compact
 from simkit.meta.names import GroupVersionKind
 from simkit.schema.behaviour import default_behaviour
@@ -41,7 +41,7 @@ _META: Final = OBJECT_META.rpartition(".")[0]
 _TITLE: Final = "Kubernetes"
 _CUSTOM_TITLE: Final = "Kubernetes CRD Swagger"
 _GENERAL: Final = ("DeleteOptions", "Patch", "Status", "WatchEvent")
-"""Types that are used in every group version."""
+"""Types that every group version with stored objects uses."""
 _SECURITY: Final = {"BearerToken": {"in": "header", "name": "authorization", "type": "apiKey"}}
 
 Parts = tuple[tuple[Resource, Schema | None], ...]
@@ -167,7 +167,9 @@ def _paths(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect) -
 def _schemas(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect) -> dict[str, Shape]:
     """The definitions that the operations of these resources and roots refer to."""
     definitions = _definitions(release)
-    names = [_general(name) for name in _GENERAL] + [OBJECT_META, LIST_META] if parts else []
+    names = [OBJECT_META] if parts else []
+    if any(resource.listable for resource, _ in parts):
+        names += [*map(_general, _GENERAL), LIST_META]
     plain = Roots(dialect, _general)
     names += [kind for root in roots if (kind := plain.kind(root)) is not None]
     customs: dict[str, Shape] = {}
@@ -175,8 +177,8 @@ def _schemas(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect)
         names += _named(definitions, resource)
         if schema is not None:
             customs |= custom_definitions(resource, schema, dialect)
-    versions = _built_in_versions(release)
     with serving(default_behaviour(release)):  # documents are kept for all servers of a release
+        versions = _versions(release, parts, dialect)
         found = {name: definition(definitions, name, dialect, versions) for name in reachable(definitions, names)}
     return dict(sorted({**found, **customs}.items()))
 
@@ -190,6 +192,13 @@ def _named(definitions: Definitions, resource: Resource) -> list[str]:
 
 def _definitions(release: str) -> Definitions:
     return Catalogue.for_release(release).definitions
+
+
+def _versions(release: str, parts: Parts, dialect: Dialect) -> Sequence[tuple[str, str]]:
+    """The group versions whose options and watch events a document names."""
+    if dialect.version == V3.version and applies("documents-name-own-versions"):
+        return tuple(dict.fromkeys([("", "v1"), *((each.group, each.version) for each, _ in parts)]))
+    return _built_in_versions(release)
 
 
 @lru_cache(maxsize=8)
