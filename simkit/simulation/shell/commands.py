@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from simkit.simulation.shell.archives import packed, unpack
+from simkit.simulation.shell.awk_functions import awk
 from simkit.simulation.shell.conditions import CONDITION_COMMANDS
 from simkit.simulation.shell.digests import DIGEST_COMMANDS
-from simkit.simulation.shell.effects import error, line, options, read_all
+from simkit.simulation.shell.effects import error, line, options, read_all, within_memory
 from simkit.simulation.shell.file_commands import FILE_COMMANDS
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.find_command import FIND_COMMANDS
@@ -184,6 +185,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "id": _whoami,
     "groups": _whoami,
     "tar": _tar,
+    "awk": within_memory(awk),
     **PRINTING_COMMANDS,
     **SHELL_COMMANDS,
     **JOB_COMMANDS,

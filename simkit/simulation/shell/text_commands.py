@@ -321,41 +321,6 @@ def _editor(script: str, *, extended: bool, quiet: bool) -> Callable[[int, str],
     return edited
 
 
-def _printed(program: str) -> list[str] | None:
-    """The items that a program of one ``print`` prints, or None for another program."""
-    text = program.strip()
-    inner = text.removeprefix("{").removesuffix("}").strip()
-    if len(text) < 2 or text[0] != "{" or text[-1] != "}" or not inner.startswith("print"):
-        return None
-    return inner.removeprefix("print").rstrip("; \t").split(",")
-
-
-def _awk(machine: Machine, words: list[str]) -> Run:
-    """``{print $1, $NF}`` alone."""
-    given, rest = options(words[1:], valued="F")
-    items, budget = _printed(rest[0] if rest else ""), Budget()
-    if items is None:
-        yield error("awk", f"unsupported program {rest[0] if rest else ''}")
-        return 2
-    lines = Lines(machine, "awk", rest[1:])
-    while given_line := (yield from lines.next()):
-        text = given_line.rstrip("\r\n")
-        budget.spend(len(rest[0]) + len(items) * (len(text) + 1))
-        fields = text.split(given["F"]) if given.get("F") else text.split()
-        shown = [_field(each.strip(), text, fields) for each in items]
-        yield line(" ".join(shown))
-    return lines.code
-
-
-def _field(wanted: str, text: str, fields: list[str]) -> str:
-    if wanted in ("", "$0"):
-        return text
-    if wanted.startswith('"'):
-        return wanted.strip('"')
-    number = len(fields) if wanted == "$NF" else whole(wanted.removeprefix("$"))
-    return fields[number - 1] if 0 < number <= len(fields) else ""
-
-
 TEXT_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "head": _head_or_tail,
     "tail": _head_or_tail,
@@ -375,6 +340,5 @@ TEXT_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "gunzip": _gzip,
     "zcat": _gzip,
     "sed": within_memory(_sed),
-    "awk": within_memory(_awk),
 }
 """The commands of this module, by name."""
