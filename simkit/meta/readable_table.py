@@ -38,8 +38,8 @@ _WORD: Final = 12
 _PROSE: Final = 60
 """Letters from which on a cell has a least width, so that it does not become a column of single words."""
 _PIECE: Final = 12
-_LONG_WORD: Final = re.compile(r"([^\s-]{25,})")
-"""A word that may be broken anywhere, such as a hash; the words of names are shorter."""
+_LONG_WORD: Final = re.compile(r"([^\s-]{28,})")
+"""A word that may be broken anywhere, such as a hash; the words of names are shorter: certificatesigningrequests."""
 _JOINT: Final = re.compile(r"(?:(?<=[./@=])|(?<=\w{4}:))(?=[^\s./@=:])(?!(?<=\d\.)\d)|(?<=[a-z])(?=[A-Z][a-z])")
 _BREAK: Final = "<wbr>"
 
@@ -207,8 +207,8 @@ def breakable(text: str) -> str:
     --------
     >>> breakable("batch/v1"), breakable("autoscaling/v2"), breakable("ClusterRoleBinding")
     ('batch/v1', 'autoscaling/<wbr>v2', 'Cluster<wbr>Role<wbr>Binding')
-    >>> breakable("two of 0123456789abcdef0123456789 at 1.25 replicas")
-    'two of 0123456789ab<wbr>cdef01234567<wbr>89 at 1.25 replicas'
+    >>> breakable("two of 0123456789abcdef0123456789abcdef at 1.25 replicas")
+    'two of 0123456789ab<wbr>cdef01234567<wbr>89abcdef at 1.25 replicas'
     """
     if len(text) <= _WORD:
         return html_text(text)

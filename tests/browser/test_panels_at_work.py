@@ -16,7 +16,7 @@ CELLS = (
     "what_if_panel(cluster)",
     "escalation_viewer(cluster)",
     "import pandas\nfrom simkit.notebook.pages import Pages\n"
-    "Pages(pandas.DataFrame({'n': range(120), 'told': 'two of 0123456789abcdef0123456789 at 1.25'}), label='numbers')",
+    "Pages(pandas.DataFrame({'n': range(120), 'told': 'two of 0123456789abcdef0123456789abcdef at 1.25'}), label='numbers')",
     "from pathlib import Path\nimport time\nPath('running').touch()\nwhile not Path('enough').exists(): time.sleep(0.05)",
 )
 EXPLORER, WHAT_IF, ESCALATIONS, TABLE, LONG_CELL = range(len(CELLS))
@@ -135,7 +135,9 @@ def test_a_cell_runs_while_a_panel_works(lab: Lab, shown: Page) -> None:
     expect(table).to_have_attribute("aria-busy", "true")
     number, told = first.locator("td").all()
     expect(number).to_have_text("0")
-    assert told.inner_html() == "two of 0123456789ab<wbr>cdef01234567<wbr>89 at 1.25", "long words alone are in pieces"
+    assert told.inner_html() == "two of 0123456789ab<wbr>cdef01234567<wbr>89abcdef at 1.25", (
+        "long words alone are in pieces"
+    )
     expect(table.get_by_text("waiting for the kernel")).to_be_visible()
     (lab.folder / "enough").touch()
     expect(first.locator("td").first).to_have_text("50")
