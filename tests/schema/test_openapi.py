@@ -8,7 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
+import simkit
 from simkit.meta.behaviour import ServedBehaviour, serving
+from simkit.meta.message import Request
 from simkit.schema import openapi
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.releases import minor_of
@@ -216,3 +218,18 @@ def test_documents_of_1_36_name_the_options_of_the_core_and_of_their_own_group()
     assert named == [("", "v1"), ("apps", "v1")]
     reviews = orjson.loads(openapi.document(catalogue, "apis/authorization.k8s.io/v1") or b"")["components"]["schemas"]
     assert options not in reviews
+
+
+def test_documents_of_custom_resources_have_no_watch_events() -> None:
+    """They have no paths for watches; their options are named for all groups."""
+    cluster = simkit.Cluster("1.36", seed=1)
+    names = {"plural": "foos", "kind": "Foo", "singular": "foo", "listKind": "FooList"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    cluster.create({**head, "metadata": {"name": "foos.example.com"}, "spec": spec})
+    cluster.settle()
+    schemas = cluster.perform(Request.of("GET", "/openapi/v3/apis/example.com/v1")).object["components"]["schemas"]
+    options = schemas["io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"]["x-kubernetes-group-version-kind"]
+    assert len(options) > 2
+    assert not [name for name in schemas if name.endswith(".WatchEvent")]

@@ -42,6 +42,8 @@ _TITLE: Final = "Kubernetes"
 _CUSTOM_TITLE: Final = "Kubernetes CRD Swagger"
 _GENERAL: Final = ("DeleteOptions", "Patch", "Status", "WatchEvent")
 """Types that every group version with stored objects uses."""
+_WATCHED: Final = "WatchEvent"
+"""That of paths for watches, which custom resources do not have."""
 _SECURITY: Final = {"BearerToken": {"in": "header", "name": "authorization", "type": "apiKey"}}
 
 Parts = tuple[tuple[Resource, Schema | None], ...]
@@ -169,7 +171,8 @@ def _schemas(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect)
     definitions = _definitions(release)
     names = [OBJECT_META] if parts else []
     if any(resource.listable for resource, _ in parts):
-        names += [*map(_general, _GENERAL), LIST_META]
+        watched = any(resource.listable and not resource.custom for resource, _ in parts)
+        names += [*(_general(name) for name in _GENERAL if watched or name != _WATCHED), LIST_META]
     plain = Roots(dialect, _general)
     names += [kind for root in roots if (kind := plain.kind(root)) is not None]
     customs: dict[str, Shape] = {}
@@ -196,7 +199,8 @@ def _definitions(release: str) -> Definitions:
 
 def _versions(release: str, parts: Parts, dialect: Dialect) -> Sequence[tuple[str, str]]:
     """The group versions whose options and watch events a document names."""
-    if dialect.version == V3.version and applies("documents-name-own-versions"):
+    custom = any(resource.custom for resource, _ in parts)
+    if dialect.version == V3.version and not custom and applies("documents-name-own-versions"):
         return tuple(dict.fromkeys([("", "v1"), *((each.group, each.version) for each, _ in parts)]))
     return _built_in_versions(release)
 
