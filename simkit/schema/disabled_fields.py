@@ -138,6 +138,11 @@ class FieldGates:
                 leaves[name] = self._off[full]
             elif (inner := self._inner(full, child)) is not None:
                 below[name] = inner
+        row = self._here.rows.get(schema.name) if self._here is not None else None
+        for name in (row or {}).get("fields", {}):  # what 1.30 does not have any more
+            full = f"{schema.go_type}.{name}"
+            if name not in schema.fields and full in self._off:
+                leaves[name] = self._off[full]
         return Node(leaves, below) if leaves or below else None
 
     def _inner(self, full: str, child: Schema) -> Node | None:
@@ -195,6 +200,14 @@ class DisabledFields:
         """The object without the disabled fields that nobody can have written; the same object if it has none."""
         return _pruned(obj, self.tree, _is_stored) if self.tree is not None else obj
 
+    def without_unknown(self, obj: Object) -> Object:
+        """The object without what the release does not know; the same object if it has nothing of it."""
+        return _pruned(obj, self.tree, _is_known) if self.tree is not None else obj
+
+    def without_added(self, obj: Object, before: Object) -> Object:
+        """An object without the disabled fields that it did not have before its defaults were set."""
+        return _without_added(obj, before, self.tree) if self.tree is not None else obj
+
 
 class _Kept:
     """Tells which disabled fields stay; the stored object is searched for features in use when one of them is met."""
@@ -211,6 +224,10 @@ class _Kept:
         if self._names is None:
             self._names = frozenset(_in_use(self._old, self._tree)) if self._old is not None else frozenset()
         return leaf.name in self._names
+
+
+def _is_known(leaf: DisabledField) -> bool:
+    return not leaf.unknown
 
 
 def _is_stored(leaf: DisabledField) -> bool:
@@ -243,6 +260,25 @@ def _pruned(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> An
             gone.append(name)
         elif new is not value[name]:
             changed[name] = new
+    if not changed and not gone:
+        return value
+    return {name: changed.get(name, item) for name, item in value.items() if name not in gone}
+
+
+def _without_added(value: Any, before: Any, node: Node) -> Any:
+    """The value without disabled fields that the one before it lacks; unchanged parts are shared."""
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        known = before if isinstance(before, Sequence) else ()
+        if len(known) != len(value):
+            return value
+        made = [_without_added(item, old, node) for item, old in zip(value, known, strict=True)]
+        return value if all(new is old for new, old in zip(made, value, strict=True)) else made
+    if not isinstance(value, Mapping):
+        return value
+    known = before if isinstance(before, Mapping) else {}
+    gone = [name for name in node.leaves if name in value and name not in known]
+    ways = ((name, _without_added(value[name], known.get(name), inner)) for name, inner in _ways(value, node))
+    changed = {name: new for name, new in ways if new is not value[name]}
     if not changed and not gone:
         return value
     return {name: changed.get(name, item) for name, item in value.items() if name not in gone}

@@ -8,6 +8,7 @@ import pytest
 
 import simkit
 from simkit.meta.message import Request, Response
+from tests.kinds.bases import REQUEST
 
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -176,3 +177,54 @@ def test_the_configuration_source_of_a_node(release: str, kept: bool) -> None:
     assert ("configSource" in answer.object["spec"]) == kept
     changed = sent(cluster, "PATCH", "/api/v1/nodes/n", {"spec": {"configSource": {"configMap": {"uid": "u"}}}})
     assert (changed.status == 422) == kept
+
+
+@pytest.mark.parametrize(("release", "owned"), [("1.21", {"f:completionMode"}), ("1.22", {"f:completionMode"})])
+def test_who_owns_fields_of_disabled_features(release: str, owned: set[str]) -> None:
+    """Who writes a field of a disabled feature owns it, though it is dropped; its default belongs to nobody."""
+    cluster = simkit.Cluster(release=release)
+    spec: dict[str, Any] = {"template": {"spec": {"restartPolicy": "Never", "containers": [CONTAINER]}}}
+    plain = sent(cluster, "POST", JOBS, {"metadata": {"name": "a"}, "spec": spec}).object
+    fields = plain["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]
+    assert ("f:completionMode" in fields) == (release == "1.22")
+    given = sent(cluster, "POST", JOBS, {"metadata": {"name": "b"}, "spec": {**spec, "completionMode": "NonIndexed"}})
+    assert owned <= given.object["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"].keys()
+
+
+@pytest.mark.parametrize("release", ["1.17", "1.21"])
+def test_topology_keys_of_services(release: str) -> None:
+    """They belong to a feature that was always off, and that 1.30 does not know any more."""
+    cluster = simkit.Cluster(release=release)
+    body = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}], "topologyKeys": ["*"]}}
+    made = sent(cluster, "POST", "/api/v1/namespaces/default/services", body).object
+    assert "topologyKeys" not in made["spec"]
+
+
+def test_signing_requests_for_the_legacy_signer() -> None:
+    """One that v1beta1 made can be approved and signed through v1beta1, with any certificate."""
+    cluster = simkit.Cluster(release="1.21")
+    requests = "/apis/certificates.k8s.io/v1beta1/certificatesigningrequests"
+    sent(cluster, "POST", requests, {"metadata": {"name": "r"}, "spec": {"request": REQUEST, "usages": ["any"]}})
+    made = cluster.perform(Request.of("GET", f"{requests}/r")).object
+    assert made["spec"]["signerName"] == "kubernetes.io/legacy-unknown"
+    approved = {"status": {"conditions": [{"type": "Approved", "status": "True"}]}}
+    assert sent(cluster, "PATCH", f"{requests}/r/approval", approved).status == 200
+    assert sent(cluster, "PATCH", f"{requests}/r/status", {"status": {"certificate": "eA=="}}).status == 200
+
+
+def test_addresses_of_load_balancers_without_modes() -> None:
+    """Before 1.30 an address of a load balancer has no mode, whatever the type of its service."""
+    cluster = simkit.Cluster(release="1.21")
+    services = "/api/v1/namespaces/default/services"
+    sent(cluster, "POST", services, {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
+    status = {"status": {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}}}
+    assert sent(cluster, "PATCH", f"{services}/s/status", status).status == 200
+
+
+@pytest.mark.parametrize(("release", "grace"), [("1.25", -1), ("1.27", 1)])
+def test_negative_grace_periods_of_pods(release: str, grace: int) -> None:
+    """They are kept up to 1.26."""
+    cluster = with_account(release)
+    spec = {"containers": [CONTAINER], "terminationGracePeriodSeconds": -1}
+    made = sent(cluster, "POST", PODS, {"metadata": {"name": "p"}, "spec": spec}).object
+    assert made["spec"]["terminationGracePeriodSeconds"] == grace

@@ -186,7 +186,7 @@ class RequestScope:
         if self.custom is not None:
             return wanted
         knows_all = self._gates is None or self._gates.knows_all
-        return self._converted(wanted) if knows_all else self.from_storage(wanted)
+        return self._converted(wanted if knows_all else self.withheld.without_unknown(wanted))
 
     @cached_property
     def calls_out(self) -> bool:

@@ -204,6 +204,9 @@ class ServiceAllocation:
 
     def _not_given(self, draft: Draft, text: str, why: str) -> StatusError:
         detail = f"failed to allocate IP {text}: {why}"
+        if not applies("services-kept-by-the-store"):
+            why = why if why == _TAKEN else why.replace(f"the provided IP ({text})", "provided IP")
+            detail = f"failed to allocated ip:{text} with error:{why}"
         return self._refused(draft, invalid_value("spec.clusterIPs", strings(draft["spec"]["clusterIPs"]), detail))
 
     def _any_address(self, name: str, index: int, reservation: Reservation) -> str:

@@ -11,7 +11,8 @@ from typing import Final
 from simkit.kinds.parts.service.cluster_ips import strings, validate_address_field
 from simkit.kinds.parts.service.types import EXTERNAL_NAME, HEADLESS, type_of
 from simkit.kinds.parts.validation.ip import family
-from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.behaviour import applies
+from simkit.meta.fielderror import FieldError, Shown, invalid_value
 from simkit.meta.objects import Draft, Object, at
 
 _SINGLE, _REQUIRE, _PREFER = "SingleStack", "RequireDualStack", "PreferDualStack"
@@ -112,10 +113,17 @@ def _cluster_errors(spec: Object, configured: Sequence[str]) -> list[FieldError]
     errors: list[FieldError] = []
     if spec.get("ipFamilyPolicy") == _REQUIRE and len(configured) < 2:
         text = "this cluster is not configured for dual-stack services"
+        if not applies("services-kept-by-the-store"):
+            text = "Cluster is not configured for dual stack services"
         errors.append(invalid_value("spec.ipFamilyPolicy", _REQUIRE, text))
     for index, name in enumerate(spec.get("ipFamilies") or ()):
         if name not in configured:
-            errors.append(invalid_value(f"spec.ipFamilies[{index}]", name, "not configured on this cluster"))
+            where = f"spec.ipFamilies[{index}]"
+            if applies("services-kept-by-the-store"):
+                errors.append(invalid_value(where, name, "not configured on this cluster"))
+            else:
+                shown, text = Shown("[]string(nil)"), f"ipfamily {name} is not configured on cluster"
+                errors.append(invalid_value(where, shown, text))
     return errors
 
 

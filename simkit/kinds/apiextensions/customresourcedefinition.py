@@ -76,9 +76,8 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors += _validate_status(obj)
     errors += _validate_approval(obj, old)
     if spec.get("preserveUnknownFields") and not (old or {}).get("spec", {}).get("preserveUnknownFields"):
-        detail = (
-            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
-        )
+        field = "x-kubernetes-preserve" if applies("extension-named-whole") else "x-preserve"
+        detail = f"cannot set to true, set {field}-unknown-fields to true in spec.versions[*].schema instead"
         errors.append(invalid_value("spec.preserveUnknownFields", True, detail))
     return errors
 

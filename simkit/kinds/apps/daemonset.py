@@ -125,12 +125,17 @@ def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
 def _validate_rolling(path: str, rolling: Object) -> Iterator[FieldError]:
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
     both = ((f"{path}.maxUnavailable", unavailable), (f"{path}.maxSurge", surge))
+    surges = applies("daemon-sets-surge")
+    if not surges:
+        both = both[:1]
     for check in (validate_int_or_percent, validate_at_most_100_percent):
         for where, value in both:
             yield from check(where, value)
-    if int_or_percent_value(unavailable) and int_or_percent_value(surge):
+    if surges and int_or_percent_value(unavailable) and int_or_percent_value(surge):
         text = "may not be set when maxUnavailable is non-zero"
         yield invalid_value(f"{path}.maxSurge", number_or_text(surge), text)
+    elif not int_or_percent_value(unavailable) and not surges:
+        yield invalid_value(f"{path}.maxUnavailable", number_or_text(unavailable), "cannot be 0")
     elif not int_or_percent_value(unavailable) and not int_or_percent_value(surge):
         yield required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
 

@@ -85,14 +85,16 @@ def _stamp_conditions(draft: Draft, old: Object, now: str) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
-    return [*_validate_request(spec), *_validate_usage(spec), *_validate_signer(spec), *_validate_status_only(obj, old)]
+    legacy = at(old or {}, "spec", "signerName") == _LEGACY
+    signer, usages = ((), ()) if legacy else (_validate_signer(spec), _validate_usage(spec))
+    return [*_validate_request(spec), *usages, *signer, *_validate_status_only(obj, old)]
 
 
 def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors in v1beta1, which allows unknown and duplicate usages, and the legacy signer."""
     spec = obj.get("spec") or {}
     signer = () if spec.get("signerName") == _LEGACY else _validate_signer(spec)
-    return [*_validate_request(spec), *signer, *_validate_status_only(obj, old)]
+    return [*_validate_request(spec), *signer, *_validate_status_only(obj, old, beta=True)]
 
 
 def _validate_request(spec: Object) -> Iterator[FieldError]:
@@ -113,6 +115,9 @@ def _validate_usage(spec: Object) -> Iterator[FieldError]:
 
 def _validate_signer(spec: Object) -> Iterator[FieldError]:
     signer = spec.get("signerName") or ""
+    if not signer and not applies("usages-told-as-required"):
+        yield required("spec.signerName", "signerName must be provided")
+        return
     if signer == _LEGACY:
         yield invalid_value("spec.signerName", signer, "the legacy signerName is not allowed via this API version")
     else:
@@ -123,13 +128,14 @@ def _validate_signer(spec: Object) -> Iterator[FieldError]:
         yield invalid_value("spec.expirationSeconds", seconds, text)
 
 
-def _validate_status_only(obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_status_only(obj: Object, old: Object | None, *, beta: bool = False) -> Iterator[FieldError]:
+    """The errors of the status; v1beta1 allows conditions without a type, repeated ones, and any certificate."""
     conditions: Sequence[Object] = at(obj, "status", "conditions") or ()
     seen: list[str] = []
     for index, condition in enumerate(conditions):
         path, kind, status = f"status.conditions[{index}]", condition.get("type") or "", condition.get("status") or ""
         allowed = ("True",) if kind in _FINAL else ("False", "True", "Unknown")
-        if not kind:
+        if not kind and not beta:
             yield required(f"{path}.type")
         if not status:
             yield required(f"{path}.status")
@@ -137,12 +143,12 @@ def _validate_status_only(obj: Object, old: Object | None) -> Iterator[FieldErro
             yield unsupported(f"{path}.status", status, allowed)
         if kind in _DECISIONS and any(other in seen for other in _DECISIONS if other != kind):
             yield invalid_value(f"{path}.type", kind, "Approved and Denied conditions are mutually exclusive")
-        if kind in seen:
+        if kind in seen and not beta:
             yield duplicate(f"{path}.type", kind)
         seen.append(kind)
     certificate = at(obj, "status", "certificate")
     why = certificates_error(certificate)
-    if why and (old is None or certificate != at(old, "status", "certificate")):
+    if why and not beta and (old is None or certificate != at(old, "status", "certificate")):
         yield invalid_value("status.certificate", "<certificate data>", why)
 
 
@@ -171,6 +177,14 @@ def _validate_approval(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 def _validate_signing(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return [*_validate(obj, old), *_validate_change(obj, old or {}, decides=False)]
+
+
+def _validate_older_approval(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_validate_older(obj, old), *_validate_change(obj, old or {}, decides=True)]
+
+
+def _validate_older_signing(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_validate_older(obj, old), *_validate_change(obj, old or {}, decides=False)]
 
 
 def _validate_change(obj: Object, old: Object, *, decides: bool) -> Iterator[FieldError]:
@@ -231,5 +245,15 @@ _STABLE: Final = Strategy(
     reset_fields=lambda: {"": ("spec", "status"), "status": ("spec",), "approval": ("spec", "status.certificate")},
 )
 STRATEGY = replace(
-    _STABLE, older_versions={f"{CERTIFICATES_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)}
+    _STABLE,
+    older_versions={
+        f"{CERTIFICATES_GROUP}/v1beta1": replace(
+            _STABLE,
+            validate=_validate_older,
+            subresources={
+                "approval": Subresource(_approve, _validate_older_approval),
+                "status": Subresource(_sign, _validate_older_signing),
+            },
+        )
+    },
 )

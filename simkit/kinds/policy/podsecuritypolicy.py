@@ -294,4 +294,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     ]
 
 
-STRATEGY = Strategy(default=_default, validate=_validate, print_row=_row)
+STRATEGY = Strategy(default=_default, validate=_validate, print_row=_row, return_deleted_object=True)

@@ -69,8 +69,8 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
     status = _issued(engine, context, account, draft["spec"])
     now = timestamp(engine.clock.now())
     shown = {"uid": metadata(account).get("uid") or ""} if applies("token-request-shows-uid") else {}
-    place = {"name": name, "namespace": context.info.namespace}
-    head = {**place, **shown, "creationTimestamp": now, "managedFields": owned}
+    place = {"name": name, "namespace": context.info.namespace, "creationTimestamp": now}
+    head = {**(place if applies("token-requests-named") else {}), **shown, "managedFields": owned}
     made = Fields(engine.catalogue.schema(gvk))({**draft, "metadata": head, "status": status})
     return responses.made_response(scope, made, context.output_media_type)
 
@@ -144,7 +144,7 @@ def bound_objects(engine: Engine, context: RequestContext, reference: Mapping[st
         found = _pod(engine, context, pod)
     elif (group, kind) == ("", "Secret"):
         found = BoundObjects((_bound("secret", _existing(engine, _SECRETS, namespace, name)),))
-    elif (group, kind) == ("", "Node"):
+    elif (group, kind) == ("", "Node") and applies("tokens-bound-to-nodes"):
         if not engine.gates.get(_NODE_BINDING, False):
             raise bad_request(f'cannot bind token to a Node object as the "{_NODE_BINDING}" feature-gate is disabled')
         found = BoundObjects((_bound("node", _existing(engine, _NODES, "", name)),))

@@ -18,7 +18,7 @@ from simkit.language.yaml.complaints import Repeat
 from simkit.meta.errors import bad_request
 from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
-from simkit.meta.objects import Draft, Object, at
+from simkit.meta.objects import Draft, Object, at, copied
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.defaulting import drop_nulls
 from simkit.schema.decoding import DecodeError, decode
@@ -150,12 +150,14 @@ def report(context: RequestContext, gvk: GroupVersionKind, validation: str, erro
 
 
 def default(scope: RequestScope, draft: Draft) -> Draft:
-    """The draft with the defaults of the path's version."""
+    """The draft with the defaults of the path's version; fields of disabled features have none."""
     spoke = scope.spoke
     spoke.default(draft)
-    if scope.is_storage_version or not spoke.reshapes:
-        scope.strategy.default(draft)
-    return draft
+    if not scope.is_storage_version and spoke.reshapes:
+        return draft
+    before = copied(draft) if scope.withheld.tree is not None else None
+    scope.strategy.default(draft)
+    return draft if before is None else dict(scope.withheld.without_added(draft, before))
 
 
 def check_address(context: RequestContext, scope: RequestScope, draft: Draft, *, named: bool) -> None:

@@ -13,6 +13,7 @@ from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.service.types import EXTERNAL_NAME, HEADLESS, is_headless, type_of
 from simkit.kinds.parts.validation.ip import family, validate_ip
 from simkit.kinds.parts.validation.repeats import repeats
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required, unsupported
 from simkit.meta.objects import Object, at
 
@@ -42,12 +43,15 @@ def validate_address_field(service: Object) -> Sequence[FieldError]:
 
 
 def _validate_pair(single: str, several: Sequence[str]) -> Iterator[FieldError]:
+    by_store = applies("services-kept-by-the-store")
     if single and not several:
         yield required(_PATH)
     elif single and several[0] != single:
-        yield invalid_value(_PATH, strings(several), "first value must match `clusterIP`")
+        text = "first value must match `clusterIP`" if by_store else "element [0] must match clusterIP"
+        yield invalid_value(_PATH, strings(several), text)
     elif not single and several:
-        yield invalid_value(_PATH, strings(several), "must be empty when `clusterIP` is not specified")
+        reason = "`clusterIP` is not specified" if by_store else "clusterIP is empty"
+        yield invalid_value(_PATH, strings(several), f"must be empty when {reason}")
 
 
 def _validate_family(spec: Object) -> Iterator[FieldError]:

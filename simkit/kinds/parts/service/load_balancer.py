@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.kinds.parts.validation.ip import address, validate_ip
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object
@@ -23,7 +24,7 @@ def validate_load_balancer_status(path: str, status: Object, *, modes: bool) -> 
         where, ip, name = f"{path}.ingress[{index}]", point.get("ip") or "", point.get("hostname") or ""
         if ip:
             yield from validate_ip(f"{where}.ip", ip, formerly="must be a valid IP address")
-        if modes:
+        if modes and applies("modes-of-addresses"):
             yield from _validate_mode(where, ip, point.get("ipMode"))
         if name:
             yield from (invalid_value(f"{where}.hostname", name, text) for text in dns_subdomain(name))

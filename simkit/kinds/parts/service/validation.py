@@ -265,6 +265,8 @@ def _validate_traffic(obj: Object) -> Iterator[FieldError]:
     if not needs_health_port(obj):
         if port:
             text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+            if not applies("services-kept-by-the-store"):
+                text = "HealthCheckNodePort can only be set on LoadBalancer service with ExternalTrafficPolicy=Local"
             yield invalid_value(path, port, text)
     elif not port:
         yield required(path)

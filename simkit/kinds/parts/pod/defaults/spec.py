@@ -166,7 +166,7 @@ def defaulted_probe(probe: Object) -> Object:
 def default_pod_only(spec: Object) -> Object:
     """A pod spec with the defaults of pods that do not apply to pod templates."""
     found: Object = {**spec, "enableServiceLinks": True} if spec.get("enableServiceLinks") is None else spec
-    if (found.get(_GRACE) or 0) < 0:
+    if (found.get(_GRACE) or 0) < 0 and applies("negative-grace-is-one"):
         found = {**found, _GRACE: 1}
     host = bool(found.get("hostNetwork"))
     for name in NON_EPHEMERAL:

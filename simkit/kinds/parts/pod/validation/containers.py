@@ -114,7 +114,7 @@ def _validate_early_init_containers(path: str, spec: Object, volumes: Volumes) -
             if container.get(field) is not None:
                 shown = structure("core.Lifecycle" if field == "lifecycle" else "core.Probe", container[field])
                 if not applies("probe-handlers-named"):
-                    shown = Shown(shown.text.replace("ProbeHandler", "Handler"))
+                    shown = Shown(shown.text.replace("ProbeHandler", "Handler").replace("LifecycleHandler", "Handler"))
                 yield invalid_value(f"{path}[{index}].{field}", shown, "must not be set for init containers")
 
 

@@ -34,8 +34,15 @@ _LONGEST_PROFILE: Final = 4095
 _SYSCTL_SEGMENT: Final = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL: Final = rf"({_SYSCTL_SEGMENT}[\./])*{_SYSCTL_SEGMENT}"
 _SYSCTL_RE: Final = re.compile(_SYSCTL)
-_SYSCTL_RULE: Final = f"must have at most 253 characters and match regex ^{_SYSCTL}$"
+_EARLY_SYSCTL: Final = rf"({_SYSCTL_SEGMENT}\.)*{_SYSCTL_SEGMENT}"
+_EARLY_SYSCTL_RE: Final = re.compile(_EARLY_SYSCTL)
 _IPC_SYSCTLS: Final = ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")
+
+
+def _sysctl_rule() -> str:
+    """The rule for names of sysctls, as errors tell it."""
+    pattern = f"^{_SYSCTL}$" if applies("sysctls-with-slashes") else _EARLY_SYSCTL
+    return f"must have at most 253 characters and match regex {pattern}"
 
 
 def validate_id(path: str, value: int | None) -> Iterator[FieldError]:
@@ -94,8 +101,10 @@ def _validate_sysctl(path: str, context: Object, spec: Object) -> Iterator[Field
         at, name = f"{path}[{index}].name", item.get("name") or ""
         if not name:
             yield required(at)
-        elif len(name) > 253 or not _SYSCTL_RE.fullmatch(name):
-            yield invalid_value(at, name, _SYSCTL_RULE)
+        elif len(name) > 253 or not (_SYSCTL_RE if applies("sysctls-with-slashes") else _EARLY_SYSCTL_RE).fullmatch(
+            name
+        ):
+            yield invalid_value(at, name, _sysctl_rule())
         elif name in names:
             yield duplicate(at, name)
         if not applies("sysctls-of-the-host-refused"):
