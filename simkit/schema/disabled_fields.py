@@ -268,14 +268,14 @@ def _pruned(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> An
 def _without_added(value: Any, before: Any, node: Node) -> Any:
     """The value without disabled fields that the one before it lacks; unchanged parts are shared."""
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        known = before if isinstance(before, Sequence) else ()
-        if len(known) != len(value):
+        items = before if isinstance(before, Sequence) else ()
+        if len(items) != len(value):
             return value
-        made = [_without_added(item, old, node) for item, old in zip(value, known, strict=True)]
+        made = [_without_added(item, old, node) for item, old in zip(value, items, strict=True)]
         return value if all(new is old for new, old in zip(made, value, strict=True)) else made
     if not isinstance(value, Mapping):
         return value
-    known = before if isinstance(before, Mapping) else {}
+    known: Mapping[str, Any] = before if isinstance(before, Mapping) else {}
     gone = [name for name in node.leaves if name in value and name not in known]
     ways = ((name, _without_added(value[name], known.get(name), inner)) for name, inner in _ways(value, node))
     changed = {name: new for name, new in ways if new is not value[name]}

@@ -124,7 +124,7 @@ def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
 
 def _validate_rolling(path: str, rolling: Object) -> Iterator[FieldError]:
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
-    both = ((f"{path}.maxUnavailable", unavailable), (f"{path}.maxSurge", surge))
+    both: Sequence[tuple[str, Any]] = ((f"{path}.maxUnavailable", unavailable), (f"{path}.maxSurge", surge))
     surges = applies("daemon-sets-surge")
     if not surges:
         both = both[:1]
