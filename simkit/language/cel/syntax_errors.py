@@ -176,6 +176,8 @@ class _Reading:
         self.last = ""
         self.negates = False
         """True if the last token is a minus sign in front of an operand."""
+        self.optional = False
+        """True if the last tokens are ``.?``, behind which a name stands."""
 
     def accepted(self) -> set[str]:
         """All tokens that may come next. Slow, since each is tried."""
@@ -214,6 +216,7 @@ class _Reading:
         operand = self.wants_operand()
         self._parser.feed_token(Token(type or self._types[text], text, start_pos=position))
         self._note(text, operand)
+        self.optional = text == "?" and self.last == "."
         self.negates, self.last = operand and text == "-", text
 
     def _note(self, text: str, operand: bool) -> None:
@@ -244,6 +247,8 @@ class _Fault(NamedTuple):
     skipping: bool = False
     """True if tokens are skipped up to one that fits, without further errors."""
     ends: bool = False
+    besides: str = ""
+    """A second error at the same place."""
 
 
 def _grammar_errors(source: str, tokens: list[_Token], parser: Lark, texts: Mapping[str, str]) -> list[Issue]:
@@ -268,6 +273,7 @@ def _grammar_errors(source: str, tokens: list[_Token], parser: Lark, texts: Mapp
         error = _error(reading, token, rest[1] if len(rest) > 1 else token)
         if not silent:
             wrong.append(Issue(token.position, f"Syntax error: {error.text}"))
+            wrong += [Issue(token.position, error.besides)] if error.besides else []
         if error.ends:
             return wrong
         for text in error.supplied:
@@ -292,10 +298,14 @@ def _skipped(reading: _Reading, rest: list[_Token]) -> list[_Token]:
 def _error(reading: _Reading, token: _Token, after: _Token) -> _Fault:
     if reading.last == ".":
         return _Fault(_nothing_fits(".", token), ends=True)
+    if reading.optional:
+        return _missing_name(token, after)
     innermost = reading.open[-1] if reading.open else ""
     complete = innermost in _INSIDE and reading.last == ","
     if reading.wants_operand() and not complete:
-        return _missing_operand(reading, token, after, innermost)
+        found = _missing_operand(reading, token, after, innermost)
+        # A loop reads the exclamation marks, and a loop takes what does not fit for one token too many.
+        return found._replace(text=found.text.replace("mismatched", "extraneous", 1)) if reading.last == "!" else found
     if not reading.open:
         kind = "extraneous" if after.type == "$END" != token.type else "mismatched"
         return _Fault(f"{kind} input '{token.text}' expecting <EOF>", ends=True)
@@ -313,6 +323,16 @@ def _error(reading: _Reading, token: _Token, after: _Token) -> _Fault:
         return _Fault(f"missing '{closing}' at '{token.text}'", supplied=(closing,))
     supplied = (":", "x") if closing == ":" else (closing,)
     return _ended(f"mismatched input '{token.text}' expecting '{closing}'", token, supplied)
+
+
+def _missing_name(token: _Token, after: _Token) -> _Fault:
+    """The error of a token in place of the name behind ``.?``."""
+    quoted = applies("quoted-names-in-grammar")
+    wanted = "{IDENTIFIER, ESC_IDENTIFIER}" if quoted else "IDENTIFIER"
+    if after.type == "IDENT" and token.type != "$END":
+        return _Fault(f"extraneous input '{token.text}' expecting {wanted}", dropped=True)
+    besides = "unsupported ident kind" if quoted else ""
+    return _Fault(f"mismatched input '{token.text}' expecting {wanted}", ends=True, besides=besides)
 
 
 def _ended(text: str, token: _Token, supplied: tuple[str, ...]) -> _Fault:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from simkit.language.cel.environment import OWN_EXPRESSIONS, CompileError, Environment
+from simkit.meta.behaviour import serving
+from simkit.schema.behaviour import default_behaviour
 
 _PLAIN = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER"
 _OPERAND = f"{{'[', '{{', '(', '.', '-', '!', {_PLAIN}}}"
@@ -146,3 +148,25 @@ def test_the_parser_gives_up_after_thirty_errors() -> None:
 def test_texts_that_look_like_expressions(source: str) -> None:
     """Arguments end in no comma, words of the language are no fields, and no number ends in a dot."""
     assert any(text.startswith("Syntax error: ") for _, text in _told(source))
+
+
+@pytest.mark.parametrize(("source", "token"), [("a.?", "<EOF>"), ("a.?[0]", "["), ("a.?)", ")")])
+def test_a_name_is_missing_behind_an_optional_field(source: str, token: str) -> None:
+    """The token in its place is told, and once more without a syntax error where names may stand in quotes."""
+    wanted = f"Syntax error: mismatched input '{token}' expecting {{IDENTIFIER, ESC_IDENTIFIER}}"
+    with serving(default_behaviour("1.36")):
+        assert _told(source) == [(4, wanted), (4, "unsupported ident kind")]
+
+
+def test_a_dot_too_many_behind_an_optional_field() -> None:
+    """The name behind it is read all the same."""
+    with serving(default_behaviour("1.36")):
+        assert [text for _, text in _told("a.?.b")] == [
+            "Syntax error: extraneous input '.' expecting {IDENTIFIER, ESC_IDENTIFIER}"
+        ]
+
+
+@pytest.mark.parametrize(("source", "place"), [("!", "<EOF>"), ("1 + !", "<EOF>"), ("!)", ")"), ("[!]", "]")])
+def test_an_operand_is_missing_behind_a_negation(source: str, place: str) -> None:
+    """What stands there is one token too many, even the end."""
+    assert _told(source)[0][1].startswith(f"Syntax error: extraneous input '{place}' expecting {{'['")
