@@ -39,11 +39,20 @@ def script_program(
         machine = Machine(container.files, dict(container.environment), _hostname(container), network=container.network)
         machine.pid = machine.shared.last_pid = container.pid
         machine.shared.signal_first, machine.shared.protected = container.signal, protected
+        machine.shared.first_words = _command_line(container)
+        machine.shared.own_words = ("sh", "-c", command) if isinstance(command, str) else command
         run = run_script(machine, command) if isinstance(command, str) else run_command(machine, command)
         machine.shared.now = container.started
         return _steps(machine, session(machine, run))
 
     return program
+
+
+def _command_line(container: Container) -> Sequence[str]:
+    """The words of the container's first process: those of its spec, else its image as the program's name."""
+    spec = container.spec
+    told = [*(spec.get("command") or ()), *(spec.get("args") or ())]
+    return told or [str(spec.get("image", "")).rpartition("/")[2].partition(":")[0] or "sh"]
 
 
 def _hostname(container: Container) -> str:

@@ -20,6 +20,7 @@ from simkit.simulation.shell.listing import LISTING_COMMANDS
 from simkit.simulation.shell.machine import Machine, Read, Run, Write
 from simkit.simulation.shell.network_commands import NETWORK_COMMANDS
 from simkit.simulation.shell.printing import PRINTING_COMMANDS
+from simkit.simulation.shell.process_commands import PROCESS_COMMANDS
 from simkit.simulation.shell.shell_commands import SHELL_COMMANDS
 from simkit.simulation.shell.system_commands import SYSTEM_COMMANDS
 from simkit.simulation.shell.text_commands import TEXT_COMMANDS
@@ -195,6 +196,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     **DIGEST_COMMANDS,
     **LISTING_COMMANDS,
     **TEXT_COMMANDS,
+    **PROCESS_COMMANDS,
     **SYSTEM_COMMANDS,
     **NETWORK_COMMANDS,
     **TOOL_COMMANDS,

@@ -119,13 +119,13 @@ def _kill(machine: Machine, words: list[str]) -> Run:
         return 1
     code = 0
     for word in given:
-        if not _sent(machine, word, known):
+        if not send_signal(machine, word, known):
             yield error("sh", f"can't kill pid {word}: No such process")
             code = 1
     return code
 
 
-def _sent(machine: Machine, target: str, name: str) -> bool:
+def send_signal(machine: Machine, target: str, name: str) -> bool:
     """True if a process was there, to which a signal was sent; ``EXIT`` only asks whether it is."""
     job = _job(machine, target) or machine.shared.jobs.get(whole(target))
     if job is not None:

@@ -103,6 +103,10 @@ class Shared:
     """The commands in the background that run, by process number."""
     signal_first: Callable[[str], bool] | None = None
     """Sends a signal to the process that the container was started with."""
+    first_words: Sequence[str] = ("sh",)
+    """The command line of that process."""
+    own_words: Sequence[str] = ("sh",)
+    """The command line of the process that this script is."""
     protected: bool = False
     """True if signals without a trap are ignored, as for the first process of a container."""
 

@@ -23,13 +23,6 @@ def _uname(machine: Machine, words: list[str]) -> Run:
     return 0
 
 
-def _ps(machine: Machine, words: list[str]) -> Run:
-    yield line("PID   USER     TIME  COMMAND")
-    yield line(f"    1 root      0:00 {machine.environment.get('_', 'sh')}")
-    yield line("    7 root      0:00 ps")
-    return 0
-
-
 def _nproc(machine: Machine, words: list[str]) -> Run:
     yield line("8")
     return 0
@@ -53,7 +46,6 @@ def _clear(machine: Machine, words: list[str]) -> Run:
 SYSTEM_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "uptime": _uptime,
     "uname": _uname,
-    "ps": _ps,
     "nproc": _nproc,
     "which": _which,
     "clear": _clear,

@@ -152,11 +152,6 @@ def _chroot(machine: Machine, words: list[str]) -> Run:
     return (yield from run_words(machine, rest))
 
 
-def _pidof(machine: Machine, words: list[str]) -> Run:
-    yield from ()
-    return 1
-
-
 def _installs(machine: Machine, words: list[str]) -> Run:
     """``apk``, ``apt-get`` and the like: a package is never there, and asking for one harms nothing."""
     yield from ()
@@ -207,8 +202,6 @@ TOOL_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "host": _dig,
     "free": _free,
     "chroot": _chroot,
-    "pidof": _pidof,
-    "pgrep": _pidof,
     "usleep": _sleeps,
     "less": _pages,
     "more": _pages,
