@@ -21,6 +21,7 @@ from simkit.simulation.shell.machine import Machine, Read, Run, Write
 from simkit.simulation.shell.network_commands import NETWORK_COMMANDS
 from simkit.simulation.shell.printing import PRINTING_COMMANDS
 from simkit.simulation.shell.process_commands import PROCESS_COMMANDS
+from simkit.simulation.shell.sed_command import sed
 from simkit.simulation.shell.shell_commands import SHELL_COMMANDS
 from simkit.simulation.shell.system_commands import SYSTEM_COMMANDS
 from simkit.simulation.shell.text_commands import TEXT_COMMANDS
@@ -187,6 +188,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "groups": _whoami,
     "tar": _tar,
     "awk": within_memory(awk),
+    "sed": within_memory(sed),
     **PRINTING_COMMANDS,
     **SHELL_COMMANDS,
     **JOB_COMMANDS,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from simkit.language.cel.lib_regex import PatternError, pattern
 from simkit.simulation.shell.effects import Budget, Lines, contents, error, line, options, whole, within_memory
-from simkit.simulation.shell.files import MOST_BYTES, FileError
+from simkit.simulation.shell.files import MOST_BYTES
 from simkit.simulation.shell.machine import Machine, Read, Run, Write
 from simkit.simulation.shell.patterns import regular_expression
 
@@ -257,70 +257,6 @@ def _unpacked(data: bytes) -> bytes:
     return found
 
 
-def _sed(machine: Machine, words: list[str]) -> Run:
-    """Substitutions (``s/a/b/g``), deleted lines (``/a/d``, ``3d``) and printed ones (``-n 2p``)."""
-    given, rest = options(words[1:], valued="e")
-    script = given["e"] if "e" in given else rest.pop(0) if rest else ""
-    try:
-        edit = _editor(script, extended=bool({"E", "r"} & given.keys()), quiet="n" in given)
-    except (PatternError, ValueError, IndexError):
-        yield error("sed", f"unsupported command {script}")
-        return 1
-    if "i" not in given:
-        return (yield from _edited_lines(Lines(machine, "sed", rest), edit))
-    for name in rest:
-        data, code = yield from contents(machine, "sed", [name])
-        if code:
-            return code
-        lines = data.decode("utf-8", "replace").splitlines()
-        made = b"".join(f"{each}\n".encode() for number, text in enumerate(lines, 1) for each in edit(number, text))
-        try:
-            machine.files.write(machine.path(name), made)
-        except FileError as problem:
-            yield error("sed", f"{name}: {problem}")
-            return 1
-    return 0
-
-
-def _edited_lines(lines: Lines, edit: Callable[[int, str], list[str]]) -> Run:
-    number = 0
-    while text := (yield from lines.next()):
-        number += 1
-        for each in edit(number, text.rstrip("\r\n")):
-            yield line(each)
-    return lines.code
-
-
-def _editor(script: str, *, extended: bool, quiet: bool) -> Callable[[int, str], list[str]]:
-    """The lines that become of one line. Raises PatternError, ValueError or IndexError for what is not known."""
-    if script.startswith("s"):
-        _, wanted, into, flags = re.split(rf"(?<!\\){re.escape(script[1])}", script)
-        matcher = pattern(regular_expression(wanted, extended=extended))
-        replacement, most = re.sub(r"(?<!\\)&", r"\\g<0>", into), 0 if "g" in flags else 1
-        repeated, budget = replacement.count("\\"), Budget()
-
-        def substituted(number: int, text: str) -> list[str]:
-            budget.spend(len(text) * (1 + repeated) + len(replacement) * (most or len(text) + 1))
-            changed = matcher.sub(replacement, text, most)
-            return [changed] if not quiet or ("p" in flags and changed != text) else []
-
-        return substituted
-    address, command = script[:-1].strip(), script[-1]
-    if command not in "dp":
-        raise ValueError(script)
-    chosen = pattern(regular_expression(address[1:-1], extended=extended)) if address.startswith("/") else None
-    if chosen is None:
-        first, _, last = address.partition(",")
-        start, end = int(first), int(last or first)
-
-    def edited(number: int, text: str) -> list[str]:
-        concerned = bool(chosen.search(text)) if chosen is not None else start <= number <= end
-        copies = 0 if quiet else 1
-        return [text] * (copies + concerned if command == "p" else copies * (not concerned))
-
-    return edited
-
-
 TEXT_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "head": _head_or_tail,
     "tail": _head_or_tail,
@@ -339,6 +275,5 @@ TEXT_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "gzip": _gzip,
     "gunzip": _gzip,
     "zcat": _gzip,
-    "sed": within_memory(_sed),
 }
 """The commands of this module, by name."""
