@@ -24,6 +24,11 @@ _READ_POLICIES: Final = frozenset((20, 21, *range(23, 37)))
 _READ_GATES: Final = frozenset((20, 21, *range(23, 38)))
 """The numbers of the releases whose own feature gates were read."""
 
+_COMPARED: Final = (21, 25, 27, 30, 32, 33, 34, 35, 36)
+"""The numbers of the releases whose servers were asked the same, at random and by hand."""
+_LAST_WITH_PLACES: Final = 22
+"""The last release whose errors of bodies that do not fit name a place in the body."""
+
 
 class Limit(NamedTuple):
     """One way in which a simulated server of a release differs from kube-apiserver."""
@@ -68,12 +73,24 @@ def _rules(release: str) -> Iterator[Limit]:
         since + "; what is written through beta versions of definitions, webhooks, signing "
         "requests, endpoint slices, events and the first workloads is held to what those demanded",
     )
-    yield Limit("protocol", since + ": list semantics, watches, server-side apply, messages")
     number = minor_of(release)
+    places = ""
+    if number <= _LAST_WITH_PLACES:
+        places = "; errors of bodies that do not fit their kind do not name the place in the body"
+    yield Limit("protocol", since + ": list semantics, watches, server-side apply, messages" + places)
+    yield Limit("comparison", _comparison(number))
     guesses = [each for each in changes().values() if each.guessed(number)]
     if guesses:
         told = "; ".join(f"{each.id}: {each.assumed}" for each in guesses)
         yield Limit("dates of changes", f"guesses are {told}")
+
+
+def _comparison(number: int) -> str:
+    if number in _COMPARED:
+        return "kube-apiserver of this release was asked the same, at random and by hand"
+    nearest = sorted(sorted(_COMPARED, key=lambda other: abs(other - number))[:2])
+    others = " and ".join(f"1.{other}" for other in nearest)
+    return f"kube-apiserver of this release was not compared; the nearest that were are {others}"
 
 
 def _roles(release: str) -> Limit:

@@ -3,8 +3,9 @@
     python -m tests.conformance.replay [--in-process] [--release BUNDLE] [--cases FOLDER] [--raise] [--show] [AREA ...]
 
 Without ``--cases`` the recordings of this folder are taken: by default those of 1.30, with ``--release`` one of the
-others (1.25-explored, 1.30-more, 1.30-explored, 1.33, 1.34-explored, 1.35-explored, 1.36, or all). Exit status 1 where an answer
-differs that is not known to; ``--raise`` takes out of known.json what agrees by now, ``--show`` prints the differences.
+others (1.21-explored, 1.25-explored, 1.30-more, 1.30-explored, 1.33, 1.34-explored, 1.35-explored, 1.36, or all). Exit
+status 1 where an answer differs that is not known to; ``--raise`` takes out of known.json what agrees by now, ``--show``
+prints the differences.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from tests.conformance.conversation import (
 )
 
 BUNDLES: Final = (
+    "1.21-explored",
     "1.25-explored",
     "1.27-explored",
     "1.30",

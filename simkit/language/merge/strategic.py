@@ -62,7 +62,7 @@ def strategic_merge(document: Mapping[str, Any], patch: Mapping[str, Any], schem
     Notes
     -----
     Elements that are new to a list stand in front of those that were there. Fields below a field that the document
-    lacks are taken as they are, without elements that carry ``$patch``, and without nulls where the release drops them.
+    lacks are taken as they are; from 1.24 on without nulls, and without elements that carry ``$patch``.
 
     References
     ----------
@@ -125,9 +125,10 @@ def _merge_field(draft: Item, name: str, value: Any, schema: Schema | None, *, d
         return
     before = draft.get(name)
     if name not in draft or type(before) is not type(value):
-        drops_nulls = applies("nulls-below-new-fields-dropped")
-        if not deletes or not drops_nulls:
-            _take(draft, name, without_nulls(value) if drops_nulls else value)
+        if not applies("nulls-below-new-fields-dropped"):
+            draft[name] = value
+        elif not deletes:
+            _take(draft, name, without_nulls(value))
     elif isinstance(value, dict):
         node = _field(schema, name)
         replaces = "replace" in node.patch_strategy

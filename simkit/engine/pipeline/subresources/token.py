@@ -70,7 +70,8 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
     now = timestamp(engine.clock.now())
     shown = {"uid": metadata(account).get("uid") or ""} if applies("token-request-shows-uid") else {}
     place = {"name": name, "namespace": context.info.namespace, "creationTimestamp": now}
-    head = {**(place if applies("token-requests-named") else {}), **shown, "managedFields": owned}
+    named = place if applies("token-requests-named") else {"creationTimestamp": None}
+    head = {**named, **shown, "managedFields": owned}
     made = Fields(engine.catalogue.schema(gvk))({**draft, "metadata": head, "status": status})
     return responses.made_response(scope, made, context.output_media_type)
 

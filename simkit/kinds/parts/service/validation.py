@@ -256,9 +256,10 @@ def _validate_traffic(obj: Object) -> Iterator[FieldError]:
     path, policy = "spec.externalTrafficPolicy", spec.get("externalTrafficPolicy") or ""
     if not is_external(obj):
         if policy:
-            yield invalid_value(
-                path, policy, _EXTERNAL_ONLY if applies("external-policies-by-access") else _OUTWARD_ONLY
-            )
+            text = _EXTERNAL_ONLY if applies("external-policies-by-access") else _OUTWARD_ONLY
+            if not applies("services-kept-by-the-store"):
+                text = "ExternalTrafficPolicy can only be set on NodePort and LoadBalancer service"
+            yield invalid_value(path, policy, text)
     elif policy not in _POLICIES:
         yield unsupported(path, policy, _POLICIES)
     path, port = "spec.healthCheckNodePort", spec.get("healthCheckNodePort") or 0
