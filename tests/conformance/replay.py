@@ -51,6 +51,7 @@ BUNDLES: Final = (
     "1.33-enabled",
     "1.34-explored",
     "1.35-explored",
+    "1.35-enabled",
     "1.36",
     "1.36-explored",
     "1.36-enabled",

@@ -113,7 +113,7 @@ def _validate_first_policy(path: str, policy: Object) -> Iterator[FieldError]:
         listed = ", ".join(f"`{name}`" for name in given)
         yield invalid_value(path, f"{{{listed}}}", f"{one}, but multiple fields are set")
     elif "gang" in given and (policy["gang"].get("minCount") or 0) <= 0:
-        yield invalid_value(f"{path}.gang.minCount", policy["gang"].get("minCount") or 0, "must be greater than 0")
+        yield invalid_value(f"{path}.gang.minCount", policy["gang"].get("minCount") or 0, "must be greater than zero")
 
 
 def _validate_first_fixed(obj: Object, old: Object) -> Sequence[FieldError]:

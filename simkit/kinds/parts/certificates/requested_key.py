@@ -44,7 +44,7 @@ def _validate_content(uid: str, encoded: str, content: bytes, signature: bytes) 
     try:
         key = load_der_public_key(content)
     except unreadable():
-        yield invalid_value(KEY, encoded, "must be a valid PKIX-serialized public key")
+        yield invalid_value(KEY, encoded or None, "must be a valid PKIX-serialized public key")
         return
     wrong = [*_validate_kind(KEY, key, encoded, "elliptic public keys must use curve P256 or P384")]
     yield from wrong

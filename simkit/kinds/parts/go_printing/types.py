@@ -57,7 +57,7 @@ def fields_of(kind: str) -> Sequence[Field]:
 
 @cache
 def _fields_of(kind: str, minor: int) -> Sequence[Field]:
-    every = map(_field, _table()[_SAME.get(kind, kind)].split(" "))
+    every = map(_field, _table()[_SAME.get(kind, kind)].split())
     return tuple(each for each in every if each.since <= minor <= each.last)
 
 
