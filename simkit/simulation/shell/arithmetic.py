@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 _TOKEN: Final = re.compile(
-    r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<=|>>=|\|\||&&|[-+*/%&|^<>=!]=|\+\+|--|<<|>>|[-+*/%()<>!~&|^?:=])"
+    r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<=|>>=|\|\||&&|[-+*/%&|^<>=!]=|\+\+|--|<<|>>|[-+*/%()<>!~&|^?:=,])"
 )
 _DEEPEST: Final = 30
 _BITS: Final = 64
@@ -79,7 +79,7 @@ def value_of(text: str, variables: Mapping[str, str], assign: Callable[[str, str
     8
     """
     reader = _Reader(_tokens(text), variables, assign)
-    found = reader.assignment()
+    found = reader.sequence()
     if reader.next:
         raise ArithmeticFault("arithmetic syntax error")
     return found
@@ -130,6 +130,14 @@ class _Reader:
     def _expect(self, wanted: str) -> None:
         if self._take() != wanted:
             raise ArithmeticFault("arithmetic syntax error")
+
+    def sequence(self) -> int:
+        """The value of the last of some expressions with commas between them."""
+        value = self.assignment()
+        while self.next == ",":
+            self._take()
+            value = self.assignment()
+        return value
 
     def assignment(self) -> int:
         """The value of an expression with assignments, which bind least."""
@@ -195,7 +203,7 @@ class _Reader:
             self._depth -= 1
             return {"-": _wrapped(-value), "+": value, "!": int(not value), "~": ~value}[token]
         if token == "(":
-            value = self.assignment()
+            value = self.sequence()
             self._expect(")")
             return value
         if _is_name(token):

@@ -91,6 +91,8 @@ def run_loop(machine: Machine, node: For | While, run: RunNode, output: Output) 
                     raise LoopControl(control.word, control.levels - 1) from None
                 if control.word == "break":
                     break
+            if isinstance(node, While) and node.step is not None:
+                yield from run_tested(machine, node.step, run)
             yield from tick(machine)
     finally:
         machine.loops -= 1

@@ -64,7 +64,7 @@ FATAL: Final = (OutOfMemory, TooLong, RecursionError, ReadOnly, TooManyTasks, Sc
 """Faults that end a shell, or the line of an interactive one."""
 _SPECIAL: Final = frozenset({":", ".", "eval", "exec", "export", "readonly", "set", "shift", "trap", "unset"})
 """Commands whose own variables stay."""
-_WHOLE: Final = frozenset({"export", "readonly", "local", "[["})
+_WHOLE: Final = frozenset({"export", "readonly", "local", "declare", "typeset", "[["})
 """Commands whose further words are not split."""
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from shlex import quote
 from typing import Final
 
+from simkit.simulation.shell.arithmetic import ArithmeticFault, value_of
 from simkit.simulation.shell.control_flow import LoopControl, Return
 from simkit.simulation.shell.effects import error, line, options, whole
 from simkit.simulation.shell.files import FileError
@@ -81,6 +82,38 @@ def _local(machine: Machine, words: list[str]) -> Run:
         if equals:
             machine.assign(name, value)
     return 0
+
+
+def _declare(machine: Machine, words: list[str]) -> Run:
+    """``declare`` and ``typeset``: a variable of the function, or of the shell; ``-x`` and ``-r`` as their commands."""
+    given, rest = options(words[1:])
+    if {"a", "A", "p", "f", "n"} & given.keys():
+        yield error(f"sh: {words[0]}", "arrays and references are not simulated")
+        return 2
+    if machine.frames and "g" not in given:
+        yield from _local(machine, ["local", *rest])
+    code = 0
+    for letter, command in (("r", "readonly"), ("x", "export")):
+        if letter in given:
+            code = code or (yield from _export(machine, [command, *rest]))
+    if not machine.frames or "g" in given:
+        for word in rest:
+            name, equals, value = word.partition("=")
+            if equals and name not in machine.readonly:
+                machine.assign(name, value)
+    return code
+
+
+def _let(machine: Machine, words: list[str]) -> Run:
+    """``let EXPRESSION...``: it succeeds where the last one is not 0."""
+    value = 0
+    try:
+        for word in words[1:]:
+            value = value_of(word, machine.environment, machine.assign)
+    except ArithmeticFault as fault:
+        yield error("sh: let", str(fault))
+        return 1
+    return int(value == 0)
 
 
 def _unset(machine: Machine, words: list[str]) -> Run:
@@ -322,6 +355,9 @@ SHELL_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "export": _export,
     "readonly": _export,
     "local": _local,
+    "declare": _declare,
+    "typeset": _declare,
+    "let": _let,
     "unset": _unset,
     "set": _set,
     "shift": _shift,

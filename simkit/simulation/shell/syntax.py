@@ -29,6 +29,8 @@ from simkit.simulation.shell.tree import (
     Text,
     While,
     Word,
+    arithmetic_command,
+    assigned,
     plain,
 )
 from simkit.simulation.shell.words import WordReader
@@ -42,7 +44,6 @@ _OPERATORS: Final = (
 _REDIRECTIONS: Final = frozenset({"<<<", "<<-", "<<", ">>", ">|", ">&", "<&", "<>", "&>", "&>>", ">", "<"})
 _BLANKS: Final = re.compile(r"(?:[ \t\r]|\\\n)*(?:#[^\n]*)?")
 _NUMBERED: Final = re.compile(r"(\d{1,3})(?=[<>])")
-_ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 _FUNCTION: Final = re.compile(r"[A-Za-z_][\w.:-]*")
 _RESERVED: Final = frozenset(
     {"if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "{", "}", "!", "in"}
@@ -223,6 +224,12 @@ class _Reader:
             "if": self._if, "for": self._for, "while": self._while, "until": self._while, "case": self._case,
             "(": self._subshell, "{": self._group,
         }.get(reserved)  # fmt: skip
+        if reserved == "(" and self._text.startswith("(", self._end):
+            found = self._words.expression(self._end + 1)
+            if found is not None:
+                self._end = found[1]
+                self._next()
+                return self._with_redirections(arithmetic_command(found[0]))
         if compound is not None:
             return self._with_redirections(compound())
         if reserved == "function":
@@ -263,6 +270,8 @@ class _Reader:
 
     def _for(self) -> Node:
         self._next()
+        if self.token == "(" and self._text.startswith("(", self._end):
+            return self._counting()
         name, words = plain(self._take_word()) or "", None
         self._skip_lines()
         if self._take("in"):
@@ -272,6 +281,19 @@ class _Reader:
         self._take(";")
         self._skip_lines()
         return For(name, None if words is None else tuple(words), self._body())
+
+    def _counting(self) -> Node:
+        """``for ((FIRST; CONDITION; STEP))`` as in bash."""
+        found = self._words.expression(self._end + 1)
+        parts = [] if found is None else self._words.parts(self._end + 1, found[1] - 2)
+        if found is None or len(parts) != 3:
+            raise ScriptError("syntax error: bad for loop variable")
+        self._end = found[1]
+        self._next()
+        self._take(";")
+        self._skip_lines()
+        first, condition, step = (arithmetic_command(part) for part in parts)
+        return Sequence((first, While(condition, self._body(), step=step)))
 
     def _while(self) -> Node:
         until = self._reserved() == "until"
@@ -327,7 +349,7 @@ class _Reader:
             elif self.token in _REDIRECTIONS:
                 redirections += self._redirection()
             elif self.token == "word":
-                given = _assigned(self._word) if not words else None
+                given = assigned(self._word) if not words else None
                 word = self._take_word()
                 if given is not None:
                     assignments.append(given)
@@ -369,12 +391,3 @@ class _Reader:
         first = {"<": 0, "<&": 0, "<>": 0}.get(operator, 1)
         known = {">|": ">", "<>": "<"}.get(operator, operator)
         return (Redirection(first if number is None else number, known, word),)
-
-
-def _assigned(word: Word) -> tuple[str, Word] | None:
-    """The name and the value of a word that is an assignment."""
-    first = word[0] if word else None
-    if not isinstance(first, Text) or first.quoted or (found := _ASSIGNMENT.match(first.text)) is None:
-        return None
-    rest = first.text[found.end() :]
-    return found[1], (*((Text(rest, False),) if rest else ()), *word[1:])

@@ -7,9 +7,12 @@ POSIX.1-2017, Shell Command Language, 2.9 and 2.10.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 
 
 class ScriptError(Exception):
@@ -135,6 +138,8 @@ class While:
     condition: Node
     body: Node
     until: bool = False
+    step: Node | None = None
+    """The command after each turn: that of ``for ((...; ...; step))``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,13 @@ class Function:
 Node = (
     Simple | Pipeline | AndOr | Sequence | Background | Subshell | Redirected | For | While | If | Case | Function
 )  # fmt: skip
+
+
+def arithmetic_command(value: Word) -> Node:
+    """The command ``((...))``: it succeeds where the expression is not 0, or is left out."""
+    if not value:
+        return Simple(((Text("true", False),),))
+    return Simple(((Text("[", False),), value, *((Text(each, False),) for each in ("-ne", "0", "]"))))
 
 
 def plain(word: Word) -> str | None:
@@ -198,11 +210,20 @@ def _parts(node: Node) -> Iterator[Node]:
             yield from (part for _, part in joined)
         case Background(body) | Subshell(body) | Redirected(body, _) | For(_, _, body) | Function(_, body):
             yield body
-        case While(condition, body):
-            yield from (condition, body)
+        case While(condition, body, _, step):
+            yield from (condition, body) if step is None else (condition, body, step)
         case If(branches, otherwise):
             yield from (each for branch in branches for each in branch)
             if otherwise is not None:
                 yield otherwise
         case Case(_, cases):
             yield from (body for _, body in cases)
+
+
+def assigned(word: Word) -> tuple[str, Word] | None:
+    """The name and the value of a word that is an assignment."""
+    first = word[0] if word else None
+    if not isinstance(first, Text) or first.quoted or (found := _ASSIGNMENT.match(first.text)) is None:
+        return None
+    rest = first.text[found.end() :]
+    return found[1], (*((Text(rest, False),) if rest else ()), *word[1:])

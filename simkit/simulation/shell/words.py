@@ -131,6 +131,20 @@ class WordReader:
         inner = WordReader(self._text[:end], self._commands)._until(position, "", quoted=True, document=True)[0]
         return Arithmetic(inner, quoted), end + 2
 
+    def expression(self, position: int) -> tuple[Word, int] | None:
+        """The expression behind ``((`` as a word that is its value, and the position behind it; None if it is none."""
+        found = self._arithmetic(position, quoted=True)
+        return None if found is None else ((found[0],), found[1])
+
+    def parts(self, position: int, end: int) -> list[Word]:
+        """The expressions between two positions with semicolons between them, as words that are their values."""
+        found: list[Word] = []
+        for part in self._text[position:end].split(";"):
+            reader = WordReader(part, self._commands)
+            inner = reader._until(0, "", quoted=True, document=True)[0]
+            found.append((Arithmetic(inner, True),) if part.strip() else ())
+        return found
+
     def _braced(self, position: int, *, quoted: bool) -> tuple[Piece, int]:
         text = self._text
         length = text.startswith("#", position) and text[position + 1 : position + 2] not in ("}", "")
