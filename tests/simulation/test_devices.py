@@ -388,3 +388,20 @@ def test_search_without_end_is_given_up() -> None:
     cluster.create(user("one", "c"))
     cluster.settle()
     assert "1 timed out trying to allocate devices" in messages(cluster, "FailedScheduling")[0]
+
+
+def test_a_pod_that_names_its_node_needs_its_devices_too() -> None:
+    """Nobody gives it any without the scheduler: its kubelet does not start it, and says why."""
+    cluster = with_devices(nodes=1)
+    claim(cluster, "mine", request())
+    cluster.create(user("p", "mine", nodeName="node-0"))
+    cluster.create(user("q", "gone", nodeName="node-0"))
+    cluster.advance(seconds=5)
+    assert [phase(cluster, name) for name in "pq"] == ["Pending", "Pending"]
+    ids = {name: found["metadata"]["uid"] for name in ("p", "q") for found in [cluster.get("pod", name)]}
+    whole = "Failed to prepare dynamic resources: prepare dynamic resources: "
+    uid = the(cluster, "mine")["metadata"]["uid"]
+    assert set(messages(cluster, "FailedPrepareDynamicResources")) == {
+        f"{whole}pod p ({ids['p']}) is not allowed to use ResourceClaim mine ({uid})",
+        f'{whole}fetch ResourceClaim gone: resourceclaims.resource.k8s.io "gone" not found',
+    }

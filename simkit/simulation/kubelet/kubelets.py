@@ -42,6 +42,7 @@ from simkit.simulation.kubelet.node_config import (
 from simkit.simulation.kubelet.node_devices import publish_devices
 from simkit.simulation.kubelet.node_images import NodeImages
 from simkit.simulation.kubelet.pod_admission import EVICTED, pressure_objection, rejected_status
+from simkit.simulation.kubelet.pod_claims import unprepared
 from simkit.simulation.kubelet.pod_status import PodNetwork, stopped_status, updated_status
 from simkit.simulation.kubelet.requests import remove_pod
 from simkit.simulation.kubelet.resizes import Resizes, with_hindrance
@@ -315,11 +316,13 @@ class Kubelets:
         hold = self._resizes.decide(pod, lister) if self._does_resize else None
         environment = environment if hold is None else replace(environment, resizes=False)
         pending = at(pod, "status", "phase") == "Pending"
-        hindrance = missing_volume(pod, lister, self.unknown) if pending else ""
+        unmounted = missing_volume(pod, lister, self.unknown) if pending else ""
+        hindrance = unmounted or (unprepared(pod, lister, self.unknown) if pending else "")
         if pending and (missing := missing_pull_secrets(pod, lister, self.unknown)):
             self._event(client, pod, ("FailedToRetrieveImagePullSecret", missing, True))
         if hindrance:
-            self._event(client, pod, ("FailedMount", hindrance, True))
+            reason = "FailedMount" if unmounted else "FailedPrepareDynamicResources"
+            self._event(client, pod, (reason, hindrance, True))
             progress.look_again(progress.now + _MOUNT_RETRY)
             held: Object = {**pod, "metadata": {**metadata(pod), "annotations": {"simkit/start-after": "876000h"}}}
             status = updated_status(held, network, Progress(progress.now), environment)
