@@ -8,11 +8,15 @@ POSIX.1-2017, Shell Command Language, 2.9.4.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from typing import Final
 
 from simkit.simulation.shell.expansion import Expander, Output
 from simkit.simulation.shell.machine import Effect, Machine, Run, tick
 from simkit.simulation.shell.patterns import matches
-from simkit.simulation.shell.tree import Case, For, If, Node, While
+from simkit.simulation.shell.tree import Case, For, If, Node, Sequence, While
+
+_NOTHING: Final = Sequence(())
+"""The commands of a branch that has none."""
 
 RunNode = Callable[[Machine, Node], Run]
 """Runs one part of a script."""
@@ -44,7 +48,7 @@ def run_tested(machine: Machine, node: Node, run: RunNode) -> Run:
 
 
 def run_body(machine: Machine, node: Node, run: RunNode) -> Run:
-    """Run the body of a condition or a loop, which begins with the exit code 0."""
+    """Run the body of a condition, which begins with the exit code 0."""
     machine.code = 0
     return (yield from run(machine, node))
 
@@ -65,7 +69,8 @@ def run_case(machine: Machine, node: Case, run: RunNode, output: Output) -> Run:
     for patterns, body in node.branches:
         for word in patterns:
             if matches(subject, (yield from expander.pattern(word))):
-                return (yield from run_body(machine, body, run))
+                machine.code = machine.code if body != _NOTHING else 0
+                return (yield from run(machine, body))
     machine.code = 0
     return 0
 
@@ -84,7 +89,7 @@ def run_loop(machine: Machine, node: For | While, run: RunNode, output: Output) 
             try:
                 if not (yield from _begins(machine, node, turns, run)):
                     break
-                code = yield from run_body(machine, node.body, run)
+                code = yield from run(machine, node.body)
             except LoopControl as control:
                 code = 0
                 if control.levels > 1:
