@@ -39,6 +39,7 @@ from tests.conformance.conversation import (
 )
 from tests.conformance.differences import Normalizer, differences
 from tests.conformance.random_access import RandomAccess
+from tests.conformance.random_custom import RandomCustom
 from tests.conformance.random_reads import KINDS, RandomReads
 from tests.conformance.random_steps import NAMESPACE, RandomSteps
 from tests.conformance.replay import OverHttp
@@ -141,7 +142,7 @@ def _answered(server: Server, normalize: Normalizer, variables: dict[str, str], 
     for pattern, marker in _MOMENTARY:
         plain = pattern.sub(marker, plain)
     body = _without_ages(parsed_body(plain))
-    return compared_parts({**step, "ignore": ()}, answer, _sorted(body), normalize)
+    return compared_parts({**step, "ignore": step.get("ignore", ())}, answer, _sorted(body), normalize)
 
 
 def _sorted(value: Any) -> Any:
@@ -258,6 +259,13 @@ def explore_reads(
                 yield from _new(explorer, resource, steps, seen)
 
 
+def explore_custom(explorer: Explorer, *, seed: int, rounds: int) -> Iterator[tuple[str, Found]]:
+    """The same as ``explore`` with custom kinds of random schemas."""
+    seen = set[str]()
+    for number in range(rounds):
+        yield from _new(explorer, "custom", list(RandomCustom(f"{seed} {number}").steps()), seen)
+
+
 def explore_access(explorer: Explorer, *, seed: int, rounds: int) -> Iterator[tuple[str, Found]]:
     """The same as ``explore`` with what users with random roles may do."""
     seen = set[str]()
@@ -329,6 +337,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--kinds", default="", help="the kinds to ask about, with commas (all)")
     parser.add_argument("--reads", action="store_true", help="list and watch what was written; --kinds are resources")
     parser.add_argument("--access", action="store_true", help="ask what users may do who have random roles")
+    parser.add_argument("--custom", action="store_true", help="define custom kinds of random schemas")
     parser.add_argument("--soft", action="store_true", help="do not compare the wording of messages")
     parser.add_argument("--cases", type=Path, help="the folder to write case files to")
     chosen = parser.parse_args(arguments)
@@ -343,6 +352,8 @@ def main(arguments: Sequence[str]) -> int:
         settings = {"seed": chosen.seed, "rounds": chosen.rounds, "only": only}
         if chosen.access:
             looked = explore_access(explorer, seed=chosen.seed, rounds=chosen.rounds)
+        elif chosen.custom:
+            looked = explore_custom(explorer, seed=chosen.seed, rounds=chosen.rounds)
         elif chosen.reads:
             looked = explore_reads(explorer, **settings)
         else:

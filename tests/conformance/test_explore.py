@@ -13,6 +13,7 @@ from tests.conformance import inprocess
 from tests.conformance.conversation import Answer, Server, Step
 from tests.conformance.explore import Explorer, case_of, signature
 from tests.conformance.random_access import RandomAccess
+from tests.conformance.random_custom import RandomCustom
 from tests.conformance.random_reads import KINDS, RandomReads
 from tests.conformance.random_steps import RandomSteps
 
@@ -73,6 +74,15 @@ def test_two_servers_agree_about_access(servers: tuple[Server, Server]) -> None:
     for seed in range(5):
         asked = list(RandomAccess(str(seed)).steps())
         assert asked == list(RandomAccess(str(seed)).steps())
+        assert explorer.difference(asked) is None
+
+
+def test_two_servers_agree_about_custom_kinds(servers: tuple[Server, Server]) -> None:
+    """Definitions with random schemas, and objects that fit them or do not."""
+    explorer = Explorer(*servers)
+    for seed in range(5):
+        asked = list(RandomCustom(str(seed)).steps())
+        assert asked == list(RandomCustom(str(seed)).steps())
         assert explorer.difference(asked) is None
 
 

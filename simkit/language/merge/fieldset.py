@@ -21,6 +21,8 @@ from typing import Any, Final
 import orjson
 
 from simkit.meta.bounded_cache import cached_when_short
+from simkit.meta.fielderror import quoted
+from simkit.meta.go_fmt import format_float
 from simkit.meta.go_json import compact
 
 Fields = Mapping[str, Any]
@@ -219,7 +221,14 @@ def element_text(element: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    return orjson.dumps(value).decode()
+    """A value as Go's structured-merge-diff prints it, whose maps have neither braces nor commas."""
+    if isinstance(value, dict):
+        return "".join(f"{name}={_shown(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        return f"[{','.join(map(_shown, value))}]"
+    if isinstance(value, str):
+        return quoted(value)
+    return format_float(value) if isinstance(value, float) else orjson.dumps(value).decode()
 
 
 _HTML: Final = re.compile("[<>&\u2028\u2029]")

@@ -5,11 +5,7 @@ Bodies of requests are read as sigs.k8s.io/yaml does (YAML 1.1 to JSON), whose l
 
 from __future__ import annotations
 
-import base64
-import binascii
-import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import yaml
@@ -20,6 +16,7 @@ except ImportError:  # PyYAML was built without libyaml: the same, slower
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
 from simkit.language.yaml.complaints import BrokenText, Repeat
+from simkit.language.yaml.scalars import LIST, MAKERS, MAP, MERGE, STR, NoValue, go_tag, plain_tag
 from simkit.meta.deadline import check_deadline
 from simkit.meta.go_json import ROOM_OF_BODIES
 
@@ -34,28 +31,6 @@ _MANY: Final = 256
 _SUSPICIOUS: Final = 10_000
 """The number of openings from which the depth is checked first: the reader in C does not guard its stack."""
 
-_LIST: Final = "tag:yaml.org,2002:seq"
-_MAP: Final = "tag:yaml.org,2002:map"
-_STR: Final = "tag:yaml.org,2002:str"
-_NULL: Final = "tag:yaml.org,2002:null"
-_BOOL: Final = "tag:yaml.org,2002:bool"
-_INT: Final = "tag:yaml.org,2002:int"
-_FLOAT: Final = "tag:yaml.org,2002:float"
-_BINARY: Final = "tag:yaml.org,2002:binary"
-_MERGE: Final = "tag:yaml.org,2002:merge"
-
-_WORDS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), _NULL),
-    **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"), _BOOL),
-    **dict.fromkeys(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"), _BOOL),
-    "<<": _MERGE,
-}
-_TRUE: Final = frozenset(("true", "yes", "on", "y"))
-_LETTERS: Final = frozenset("yYnN")
-_NUMERIC_START: Final = frozenset("0123456789+-.")
-_INTEGER: Final = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*)")
-_DECIMAL: Final = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?")
-
 
 class _Reader(_Loader):
     """Composes nodes; a plain word is not text only if every reader of YAML 1.1 agrees.
@@ -65,28 +40,18 @@ class _Reader(_Loader):
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
         if kind is not yaml.ScalarNode:
-            return _LIST if kind is yaml.SequenceNode else _MAP
-        if not implicit[0]:
-            return _STR
-        tag = _WORDS.get(value)
-        if tag is not None:
-            return tag
-        if value[0] in _NUMERIC_START:
-            if _INTEGER.fullmatch(value):
-                return _INT
-            if _DECIMAL.fullmatch(value):
-                return _FLOAT
-        return _STR
+            return LIST if kind is yaml.SequenceNode else MAP
+        return plain_tag(value) if implicit[0] else STR
 
 
 class _WireReader(_Reader):
-    """The reader of request bodies: single letters are booleans too."""
+    """The reader of request bodies: single letters are booleans too, and numbers are those of go-yaml."""
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
         check_deadline()
-        if kind is yaml.ScalarNode and implicit[0] and value in _LETTERS:
-            return _BOOL
-        return super().resolve(kind, value, implicit)
+        if kind is not yaml.ScalarNode or not implicit[0]:
+            return super().resolve(kind, value, implicit)
+        return go_tag(value)
 
 
 def decode_body(text: str, repeats: list[Repeat]) -> Any:
@@ -151,8 +116,14 @@ def _decoded(reader: Any, text: str, first_line: int, compose: Callable[[], Any]
         reader.dispose()
 
 
+class _Unplaced(yaml.MarkedYAMLError):
+    """An error whose place Go does not tell."""
+
+
 def _told(error: yaml.MarkedYAMLError) -> str:
     """The error in the words of Go's yaml package, which does not name the first line."""
+    if isinstance(error, _Unplaced):
+        return str(error.problem)
     after = 1 if isinstance(error, yaml.scanner.ScannerError) else 0
     lines = (mark.line for mark in (error.context_mark, error.problem_mark) if mark is not None)
     line = next((line + after for line in lines if line), 0)
@@ -191,7 +162,7 @@ class _Construction:
     def value(self, node: yaml.Node) -> Any:
         if isinstance(node, yaml.ScalarNode):
             tag = node.tag
-            return node.value if tag == _STR else _scalar(node)
+            return node.value if tag == STR else _scalar(node)
         self._depth += 1
         check_deadline()
         if self._depth > DEEPEST:
@@ -209,9 +180,9 @@ class _Construction:
         made: dict[str, Any] = {}
         merged: list[Any] = []
         for key, item in self._taken(node):
-            if key.tag == _STR:
+            if key.tag == STR:
                 made[key.value] = value(item)
-            elif key.tag == _MERGE:
+            elif key.tag == MERGE:
                 merged.append(self._merged(item))
             else:
                 made[_key(key)] = value(item)
@@ -332,57 +303,12 @@ def _key(node: yaml.Node) -> str:
 
 
 def _scalar(node: yaml.ScalarNode) -> Any:
-    make = _MAKERS.get(node.tag)
+    make = MAKERS.get(node.tag)
     try:
         return node.value if make is None else make(node.value)
+    except NoValue as error:
+        raise _Unplaced(problem=str(error), problem_mark=node.start_mark) from None
     except ValueError:
-        raise _marked(node, f"{node.value!r} does not fit its tag") from None
-
-
-def _integer(text: str) -> int | float:
-    digits = text.replace("_", "")
-    sign = -1 if digits.startswith("-") else 1
-    digits = digits.lstrip("+-")
-    bases = {"0b": 2, "0o": 8, "0x": 16}
-    base = bases.get(digits[:2].lower()) or (8 if len(digits) > 1 and digits[0] == "0" else 10)
-    number = sign * int(digits[2:] if digits[:2].lower() in bases else digits, base)
-    return number if -(2**63) <= number < 2**64 else _wide(number)
-
-
-def _wide(number: int) -> float:
-    """The float of an integer of more than 64 bits; ValueError if it is out of range."""
-    try:
-        return float(number)
-    except OverflowError:
-        raise ValueError("value out of range") from None
-
-
-def _decimal(text: str) -> int | float:
-    """The number in a text: an integer if it is whole, as JSON has one kind of number."""
-    number = _finite(text.replace("_", ""))
-    return int(number) if number.is_integer() and abs(number) < 2**53 else number
-
-
-def _finite(text: str) -> float:
-    """A float; ValueError for one that is not finite."""
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError("value out of range")
-    return number
-
-
-def _binary(text: str) -> str:
-    try:
-        return base64.b64decode(text).decode("utf-8", "replace")
-    except binascii.Error as error:
-        raise ValueError(str(error)) from None
-
-
-_MAKERS: Final[Mapping[str, Callable[[str], Any]]] = {
-    _STR: str,
-    _NULL: lambda _: None,
-    _BOOL: lambda text: text.lower() in _TRUE,
-    _INT: _integer,
-    _FLOAT: _decimal,
-    _BINARY: _binary,
-}
+        found, wanted = (tag.rpartition(":")[2] for tag in (go_tag(node.value), node.tag))
+        what = f"cannot decode !!{found} `{node.value}` as a !!{wanted}"
+        raise _Unplaced(problem=what, problem_mark=node.start_mark) from None

@@ -5,12 +5,13 @@ Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validatio
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import orjson
 
-from simkit.meta.fielderror import FieldError, duplicate
+from simkit.meta.fielderror import FieldError, duplicate, invalid_value
 from simkit.schema.custom.messages import shown
 from simkit.schema.structural import Schema
 
@@ -46,14 +47,16 @@ def repeated(value: Any, schema: Schema) -> list[FieldError]:
 def _repeated(value: Any, schema: Schema, path: Path) -> Iterator[FieldError]:
     if not isinstance(value, list) or schema.list_type not in ("set", "map"):
         return
-    seen: set[bytes] = set()
+    if schema.list_type == "map":
+        odd = next((index for index, item in enumerate(value) if not isinstance(item, Mapping | None)), None)
+        if odd is not None:
+            what = "must be an object for an array of list-type map"
+            yield invalid_value(f"{path}[{odd}]", shown(value[odd]), what)
+            return
+        value = [{name: item[name] for name in schema.list_map_keys if name in item} if item else {} for item in value]
+    seen: Counter[bytes] = Counter()
     for index, item in enumerate(value):
-        told = item
-        if schema.list_type == "map":
-            if not isinstance(item, Mapping):
-                continue
-            told = {name: item[name] for name in schema.list_map_keys if name in item}
-        key = orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
-        if key in seen:
-            yield duplicate(f"{path}[{index}]", shown(told))
-        seen.add(key)
+        key = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
+        seen[key] += 1
+        if seen[key] == 2:  # further ones are not told
+            yield duplicate(f"{path}[{index}]", shown(item))

@@ -350,3 +350,27 @@ def test_a_cluster_full_of_operators() -> None:
         noted = definition["metadata"]
         kept = {name: noted[name] for name in ("name", "annotations") if name in noted}
         anew.create({**{key: value for key, value in definition.items() if key != "status"}, "metadata": kept})
+
+
+@pytest.mark.parametrize(
+    ("items", "told"),
+    [
+        (
+            ["a", {"k": "x"}, {"k": "x"}],
+            ['spec.rows[0]: Invalid value: "a": must be an object for an array of list-type map'],
+        ),
+        ([{"k": "x"}] * 3, ['spec.rows[1]: Duplicate value: map[string]interface {}{"k":"x"}']),
+    ],
+)
+def test_elements_of_lists_with_keys(cluster: simkit.Cluster, items: list[Any], told: list[str]) -> None:
+    """The first element that is no object is told, and nothing else of the list; of equal ones the second."""
+    rows = {
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["k"],
+        "items": {"type": "object", "properties": {"k": {"type": "string"}}, "required": ["k"]},
+    }
+    assert _ask(cluster, "POST", CRDS, _definition(_version(spec={"rows": rows}))).status == 201
+    refused = _ask(cluster, "POST", WIDGETS, _widget(rows=items))
+    causes = [f"{each['field']}: {each['message']}" for each in refused.object["details"]["causes"]]
+    assert [each for each in causes if "in body" not in each and "validation rules" not in each] == told

@@ -96,6 +96,9 @@ def test_conflicts_are_told_level_by_level() -> None:
         ('k:{"containerPort":80,"protocol":"TCP"}', '[containerPort=80,protocol="TCP"]'),
         ('v:"x"', '[="x"]'),
         ("v:5", "[=5]"),
+        ("v:1e+300", "[=1e+300]"),
+        ('k:{"k":{"a":1,"b":"x"}}', '[k=a=1b="x"]'),
+        ('v:[1,"x",null]', '[=[1,"x",null]]'),
         ("i:3", "[3]"),
     ],
 )

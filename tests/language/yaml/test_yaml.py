@@ -120,7 +120,7 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
         ("a: \x01", 1, "control characters"),
         ("<<: 1", 1, "only mappings can be merged"),
         ("? [1]\n: 2", 1, "a mapping key must be text"),
-        ("a: !!int x", 1, "does not fit its tag"),
+        ("a: !!int x", 1, "cannot decode !!str `x` as a !!int"),
         (BOMB, 1, "aliases stand for more than"),
         ("[" * 100_000 + "]" * 100_000, 1, "nested too deeply"),
         ("- " * 20_000, 1, "nested too deeply"),
@@ -155,3 +155,49 @@ def test_an_empty_text_is_none() -> None:
 def test_keys_of_bodies_that_are_no_text(text: str) -> None:
     """They are an error of the body, and neither of the server nor of the process beside it."""
     assert decode_body_apart(text) == (None, [], "a mapping key must be text")
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("1e3", 1000),
+        ("1e+300", 1e300),
+        ("1.5e3", 1500),
+        ("1.e3", 1000),
+        ("1_e3", 1000),
+        ("-1e3", -1000),
+        ("1e16", 10**16),
+        ("1e-400", 0),
+        ("1e400", "1e400"),
+        ("0X1f", 31),
+        ("0B1", 1),
+        ("0O7", 7),
+        ("08", 8),
+        ("0xFFFFFFFFFFFFFFFFF", "0xFFFFFFFFFFFFFFFFF"),
+        ("18446744073709551615", 2**64 - 1),
+        ("+18446744073709551615", 1.8446744073709552e19),
+        ("1e", "1e"),
+        ("._5", "._5"),
+        ("0b2", "0b2"),
+        ("y", True),
+        ("2024-01-01", "2024-01-01"),
+    ],
+)
+def test_numbers_of_bodies_are_those_of_go(word: str, value: Any) -> None:
+    """Exponents need neither sign nor point, and what does not fit is text, as kube-apiserver reads them."""
+    assert decode_body(word, []) == value
+    assert type(decode_body(word, [])) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        (".nan", "json: unsupported value: NaN"),
+        ("+.inf", "json: unsupported value: +Inf"),
+        ("!!null x", "cannot decode !!str `x` as a !!null"),
+        ("!!int 1.5", "cannot decode !!float `1.5` as a !!int"),
+    ],
+)
+def test_words_without_a_value_are_told_as_go_tells_them(word: str, told: str) -> None:
+    """Without a line."""
+    assert decode_body_apart(f"a: 1\nb: {word}")[2] == told

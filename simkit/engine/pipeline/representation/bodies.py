@@ -83,7 +83,8 @@ def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
     apart = len(body) > SHORT_YAML
     value, repeated, told = SIDE_PROCESSES.call(decode_body_apart, text) if apart else decode_body_apart(text)
     if told is not None:
-        raise MalformedBody(f"error converting YAML to JSON: yaml: {told}")
+        who = "" if told.startswith("json: ") else "yaml: "
+        raise MalformedBody(f"error converting YAML to JSON: {who}{told}")
     repeats += [Repeat(*repeat) for repeat in repeated]
     return value
 
