@@ -54,6 +54,8 @@ class Sed:
         self._hold, self._space, self._number = "", "", 0
         self._within: dict[int, int] = {}
         """The commands whose range has begun, and the line at which."""
+        self._closed = set[int]()
+        """The commands whose range, which a number begins, has begun: it does so once."""
         self._queued: list[str] = []
         self._substituted, self.code = False, 0
         self._last_pattern: Any = None
@@ -252,7 +254,13 @@ class Sed:
             if before_all and self._number == 1 and place not in self._within:
                 self._within[place] = 0
                 return self._not_after(place, (yield from self._is(last, stream)))
-            if not (yield from self._is(first, stream)):
+            if first.kind == "line" and first.number:
+                if place in self._closed or self._number < first.number:
+                    return False
+                self._closed.add(place)
+                if last.kind == "line" and last.number <= self._number:
+                    return self._number in (first.number, last.number)
+            elif not (yield from self._is(first, stream)):
                 return False
             if last.kind == "line" and last.number <= self._number:
                 return True
