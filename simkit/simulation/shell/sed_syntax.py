@@ -147,6 +147,8 @@ class Reader:
                 self._at += 1
             command.text = self._text[start : self._at].strip()
         elif command.name in ("q", "Q"):
+            if command.last is not None:
+                raise SedError("command only uses one address")
             self._spaces()
             command.count = self._number() or 0
             self._ended()
