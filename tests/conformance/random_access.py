@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, Final
 
 from tests.conformance.conversation import Step
-from tests.conformance.random_steps import NAMESPACE
+from tests.conformance.random_steps import NAMESPACE, OWN_NAMESPACE
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _ROOT: Final = f"/apis/{_RBAC}/v1"
@@ -74,8 +74,7 @@ class RandomAccess:
 
     def steps(self, given: int = 4, tried: int = 12) -> Iterator[Step]:
         """The requests in order: a namespace, roles and bindings of the user, and what the user does."""
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-        yield {"method": "POST", "path": "/api/v1/namespaces", "body": body, "compare": "status"}
+        yield OWN_NAMESPACE
         for _ in range(given):
             yield self._role()
             yield self._binding()

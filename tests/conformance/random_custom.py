@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, Final
 
 from tests.conformance.conversation import Step
-from tests.conformance.random_steps import NAMESPACE
+from tests.conformance.random_steps import NAMESPACE, OWN_NAMESPACE
 
 _GROUP: Final = f"{NAMESPACE}.example.com"
 _DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -59,7 +59,7 @@ _RULES: Final[Mapping[str, Sequence[str]]] = {
     "array": ("self.size() < 2", "self.all(x, true)", "oldSelf.size() <= self.size()"),
     "object": ("has(self.a) || has(self.b)", "!has(self.c)", "size(self) < 3", "self == oldSelf"),
 }
-_ODD: Final = (None, "text", 7, 1.5, True, [], {}, ["a"], {"a": 1}, [None], {"a": None})
+_ODD: Final[Sequence[Any]] = (None, "text", 7, 1.5, True, [], {}, ["a"], {"a": 1}, [None], {"a": None})
 _FIELDS: Final = ("a", "b", "c", "d")
 _OPTIONS: Final = ("", "", "?fieldValidation=Strict", "?fieldValidation=Warn", "?fieldValidation=Ignore", "?dryRun=All")
 
@@ -81,8 +81,7 @@ class RandomCustom:
 
     def steps(self, most: int = 14) -> Iterator[Step]:
         """The requests in order: a namespace, a definition, and writes of two objects."""
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-        yield {"method": "POST", "path": "/api/v1/namespaces", "body": body, "compare": "status"}
+        yield OWN_NAMESPACE
         yield {"method": "POST", "path": _DEFINITIONS, "body": self._definition(), "ignore": ["body.status"]}
         yield {"method": "GET", "path": _PATH, "retry": 40, "compare": "status"}
         choices: Sequence[Callable[[], Step]] = (

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, Final
 
 from tests.conformance.conversation import Step
-from tests.conformance.random_steps import ACCEPTS, NAMESPACE
+from tests.conformance.random_steps import ACCEPTS, NAMESPACE, OWN_NAMESPACE
 
 _LABELS: Final[Sequence[Mapping[str, str]]] = ({}, {"a": "b"}, {"a": "c"}, {"a": "b", "d": "e"})
 _NAMES: Final = ("x", "y", "z")
@@ -186,8 +186,7 @@ class RandomReads:
 
     def steps(self, writes: int = 9, lists: int = 10, watches: int = 4) -> Iterator[Step]:
         """The requests in order: a namespace, writes with some lists between them, lists and watches."""
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-        yield {"method": "POST", "path": "/api/v1/namespaces", "body": body, "compare": "status"}
+        yield OWN_NAMESPACE
         if self._resource == "widgets":
             yield {"method": "POST", "path": f"{_DEFINITIONS}", "body": _DEFINITION, "compare": "status"}
             yield {"method": "GET", "path": self._path, "retry": 40, "compare": "status"}

@@ -18,6 +18,13 @@ from tests.conformance.conversation import Step
 from tests.conformance.oddities import GONE, odd_values, with_value
 
 NAMESPACE: Final = "{{unique}}"
+OWN_NAMESPACE: Final[Step] = {
+    "method": "POST",
+    "path": "/api/v1/namespaces",
+    "body": {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+    "compare": "status",
+}
+"""The first step: everything that is namespaced goes there."""
 _TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 _PARTIAL: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 ACCEPTS: Final = (
@@ -181,8 +188,7 @@ class RandomSteps:
 
     def steps(self, most: int = 8) -> Iterator[Step]:
         """The requests in order."""
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-        yield {"method": "POST", "path": "/api/v1/namespaces", "body": body, "compare": "status"}
+        yield OWN_NAMESPACE
         yield self._create(self._object if self._random.random() < 0.7 else self._some())
         choices: Sequence[Callable[[], Step]] = (
             lambda: self._create(self._some()),
