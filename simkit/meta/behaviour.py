@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
 BASE_MINOR: Final = 30
@@ -77,18 +77,13 @@ class ServedBehaviour:
         Whether a feature gate is open; None: what holds by default.
     """
 
-    __slots__ = ("_gate_open", "_ids", "minor")
-
     def __init__(self, minor: int, gate_open: Callable[[str], bool] | None = None) -> None:
         self.minor, self._gate_open = minor, gate_open
-        self._ids: frozenset[str] | None = None
 
-    @property
+    @cached_property
     def ids(self) -> frozenset[str]:
         """The ids of the changes that hold."""
-        if self._ids is None:
-            self._ids = frozenset(each.id for each in changes().values() if self._holds(each))
-        return self._ids
+        return frozenset(each.id for each in changes().values() if self._holds(each))
 
     def _holds(self, change: BehaviourChange) -> bool:
         if change.gate and self._gate_open is not None:

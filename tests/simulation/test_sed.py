@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.simulation.test_shell import built_in, dash, process
@@ -40,6 +40,7 @@ _COMMANDS = st.sampled_from([
 
 @needs_gnu
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@example(["N", "s/\\(.\\)\\(.\\)/\\2\\1/p"], False)  # a point stands for the end of a line too
 @given(st.lists(st.tuples(_ADDRESSES, _COMMANDS).map("".join), min_size=1, max_size=4), st.booleans())
 def test_generated_scripts(tmp_path_factory: pytest.TempPathFactory, commands: list[str], quiet: bool) -> None:
     """Whatever is put together of these parts does the same."""

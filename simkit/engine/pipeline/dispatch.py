@@ -171,26 +171,32 @@ def _negotiated(engine: Engine, context: RequestContext, scope: RequestScope) ->
     """The form of the answer. Raises 406 if there is none, and the errors of a list's options where they come first."""
     info, accept = context.info, context.request.header("accept")
     listed, go_restful = info.verb in ("list", "watch"), scope.custom is None
-    routed = not go_restful or is_answerable(accept, text=False)
     try:
         return negotiate(
             accept,
             watchable=listed,
             go_restful=go_restful,
             binary=PROTOBUF not in accept or _has_binary(scope, info),
-            tables=_has_tables(scope.resource, info) and not (routed and _begins_a_list(engine, context)),
+            tables=_has_tables(scope.resource, info) and not (listed and _begins_a_list(engine, context, go_restful)),
             text=info.subresource == "log",
         )
     except StatusError:
-        if listed and routed and applies("list-options-before-forms"):
+        if listed and _is_called(accept, go_restful) and applies("list-options-before-forms"):
             options = list_options(context.request, watch=info.verb == "watch", watch_list=engine.gate("WatchList"))
             check_syntax(options)
         raise
 
 
-def _begins_a_list(engine: Engine, context: RequestContext) -> bool:
+def _is_called(accept: str, go_restful: bool) -> bool:
+    """True if the handler is called, since the path has a media type that the client takes."""
+    return not go_restful or is_answerable(accept, text=False)
+
+
+def _begins_a_list(engine: Engine, context: RequestContext, go_restful: bool) -> bool:
     """True for a watch that begins with a list, and is not shown as a Table at this release."""
     if context.info.verb != "watch" or not applies("no-tables-of-watched-lists") or not engine.gate("WatchList"):
+        return False
+    if not _is_called(context.request.header("accept"), go_restful):
         return False
     options = list_options(context.request, watch=True, watch_list=True)
     return bool(options.initial_events) and options.bookmarks

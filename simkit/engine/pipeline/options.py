@@ -25,7 +25,9 @@ from simkit.meta.go_number import parse_uint
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind
 
-_FIELD_VALIDATION: Final = ("", "Ignore", "Strict", "Warn")
+_IGNORE: Final = "Ignore"
+_WARN: Final = "Warn"
+_FIELD_VALIDATION: Final = ("", _IGNORE, "Strict", _WARN)
 _PROPAGATION: Final = ("Foreground", "Background", "Orphan")
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _BEYOND: Final = 2**64
@@ -95,7 +97,8 @@ def write_options(request: Request, kind: str, *, is_apply: bool = False) -> Wri
     if not query:  # the usual case
         if is_apply:
             raise invalid(GroupKind(META_GROUP, kind), "", [required("fieldManager", "is required for apply patch")])
-        return WriteOptions(manager_from_user_agent(request.header("user-agent")), validation=_validation(""))
+        validation = _WARN if applies("unknown-fields-told") else _IGNORE
+        return WriteOptions(manager_from_user_agent(request.header("user-agent")), validation=validation)
     dry_run, manager = list(query.get("dryRun", ())), request.option("fieldManager")
     validation, force = request.option("fieldValidation"), is_true(query, "force")
     errors: list[FieldError] = []
@@ -114,15 +117,10 @@ def write_options(request: Request, kind: str, *, is_apply: bool = False) -> Wri
     return WriteOptions(
         manager or manager_from_user_agent(request.header("user-agent")),
         bool(dry_run),
-        _validation(validation),
+        (validation or _WARN) if applies("unknown-fields-told") else _IGNORE,
         force,
         bool(manager),
     )
-
-
-def _validation(given: str) -> str:
-    """Ignore, Warn or Strict, for unknown and repeated fields."""
-    return given or "Warn" if applies("unknown-fields-told") else "Ignore"
 
 
 def _manager_errors(manager: str) -> list[FieldError]:

@@ -49,10 +49,11 @@ _WIPED: Final = frozenset({"creationTimestamp", "uid", "deletionTimestamp", "del
 
 def wipe_system_fields(draft: Draft) -> None:
     """Take the fields that only the server writes out of a body that creates an object, before anybody owns them."""
-    if not applies("system-fields-wiped-first"):
-        return
     given = draft.get("metadata") or {}
-    draft["metadata"] = {name: value for name, value in given.items() if name not in _WIPED}
+    if _WIPED.isdisjoint(given) or not applies("system-fields-wiped-first"):
+        draft["metadata"] = dict(given)
+    else:
+        draft["metadata"] = {name: value for name, value in given.items() if name not in _WIPED}
 
 
 def keep_owned(draft: Draft, live: Object) -> None:
@@ -101,7 +102,8 @@ def validate(
                 errors.append(invalid_value("metadata.namespace", namespace, text))
     elif namespace:
         errors.append(forbidden_field("metadata.namespace", "not allowed on this type"))
-    errors += validate_nonnegative("metadata.generation", metadata.get("generation") or 0)
+    if metadata.get("generation"):
+        errors += validate_nonnegative("metadata.generation", metadata["generation"])
     errors += validate_object_meta(metadata)
     if metadata.get("finalizers"):
         errors += validate_finalizers(metadata)

@@ -38,6 +38,8 @@ _ODD_NUMBERS: Final[Mapping[str, str]] = {
 }
 """Words for which JSON has no numbers, as Go names them."""
 _GO_INTEGER: Final = re.compile(r"[-+]?(?:0[bB][01]+|0[oO]?[0-7]*|0[xX][0-9a-fA-F]+|[1-9][0-9]*)")
+_LONGEST: Final = 99
+"""More letters than a number of 64 bits has in any base."""
 _GO_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
 
@@ -68,7 +70,11 @@ def go_tag(text: str) -> str:
     if text[0] not in _NUMERIC_START:
         return STR
     plain = text if text[0] == "." else text.replace("_", "")
-    if _GO_INTEGER.fullmatch(plain) and -(2**63) <= _whole(plain) < (2**64 if plain[0].isdigit() else 2**63):
+    if (
+        len(plain) <= _LONGEST
+        and _GO_INTEGER.fullmatch(plain)
+        and -(2**63) <= _whole(plain) < (2**64 if plain[0].isdigit() else 2**63)
+    ):
         return INT
     return FLOAT if _GO_FLOAT.fullmatch(plain) and not math.isinf(float(plain)) else STR
 

@@ -3,7 +3,7 @@
 
 const SHORT = 20; // letters of a cell that stays on one line: a time, ClusterRoleBinding
 const WHOLE = /^\d|^\S{1,12}$/; // what stays on one line in narrow places too: a time, ClusterRole
-const LONG_WORD = /([^\s-]{28,})/u; // a hash; the words of names are shorter
+const LONG_WORD = /([^\s-]{25,})/u; // a hash; the words of names are shorter
 const PATIENCE = 1000; // milliseconds until a table says that it waits
 const PIECES = /[^]{1,12}/gu;
 const JOINTS = /(?<=[./@=]|\w{4}:)(?=[^\s./@=:])(?!(?<=\d\.)\d)|(?<=[a-z])(?=[A-Z])/;

@@ -81,7 +81,7 @@ def compared(left: Value, right: Value) -> int:
 def matcher(text: str) -> Any:
     """The compiled pattern of a regular expression. Raises AwkError."""
     try:
-        return pattern(regular_expression(text, extended=True))
+        return pattern("(?s)" + regular_expression(text, extended=True))
     except PatternError:
         raise AwkError(f"invalid regular expression {text!r}") from None
 

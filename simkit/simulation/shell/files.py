@@ -126,8 +126,8 @@ class Files:
             raise FileError("File exists")
         inner = self._mounted(known)
         if inner is None:
-            self._check_folder(known)
             self._check_room(known)
+            self._check_folder(known)
             self._links[known] = target
         else:
             _writable(inner[0]).link(target, inner[1])
@@ -185,12 +185,12 @@ class Files:
             return
         if self.is_folder(known):
             raise FileError("Is a directory")
+        self._check_room(known)
         self._check_folder(known)
         content = self._files.get(known, b"") + content if append else content
         others = sum(map(len, self._files.values())) - len(self._files.get(known, b""))
         if others + len(content) > MOST_BYTES:
             raise FileError("No space left on device")
-        self._check_room(known)
         self._files[known] = content
 
     def _check_folder(self, known: str) -> None:

@@ -222,7 +222,7 @@ class Reader:
         if not text:
             return None
         try:
-            made = regular_expression(text.replace("\\n", "\n"), extended=self._extended)
+            made = "(?s)" + regular_expression(text.replace("\\n", "\n"), extended=self._extended)
             return pattern(f"(?i){made}" if small else made)
         except PatternError:
             raise SedError(f"bad regex '{text}'") from None

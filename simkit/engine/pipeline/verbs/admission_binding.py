@@ -85,13 +85,10 @@ class AdmissionBinding:
         self.engine.admission.validate(self.review("CREATE" if live is None else "UPDATE", obj, live))
 
     def _warnings(self, obj: Object, live: Object | None) -> Sequence[str]:
-        if not applies("writers-warned"):
-            return ()
-        subresource = self.context.info.subresource
-        if not subresource or live is None:
-            return self.scope.strategy.warnings(obj, live)
-        special = (self.scope.strategy.subresources or {}).get(subresource)
-        return special.warnings(obj, live) if special is not None else ()
+        subresource, strategy = self.context.info.subresource, self.scope.strategy
+        special = (strategy.subresources or {}).get(subresource) if subresource and live is not None else strategy
+        found = special.warnings(obj, live) if special is not None else ()
+        return found if found and applies("writers-warned") else ()
 
     def validate_delete(self, live: Object) -> None:
         """Run the validating plugins for a deletion."""
