@@ -138,10 +138,12 @@ def wait_for(port: int) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
+            with socket.create_connection(("127.0.0.1", port), timeout=1) as reached:
+                if reached.getsockname() != reached.getpeername():
+                    return  # else it got the port for its own end, and has reached itself
         except OSError:
-            time.sleep(0.05)
+            pass
+        time.sleep(0.05)
     raise TimeoutError(f"nothing listens on port {port} after {START_SECONDS} seconds")
 
 
