@@ -7,7 +7,7 @@ made into one tree for each kind, with nothing in it but the ways to such fields
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, Final
@@ -19,6 +19,8 @@ from simkit.schema.feature_gates import is_enabled, parse_feature_gates
 from simkit.schema.releases import BASE, RELEASES, minor_of
 from simkit.schema.structural import Schema
 
+Place = tuple[str | int, ...]
+"""The names and indexes that lead to a field."""
 _EACH: Final = "*"
 """The step of a path for every key of a map."""
 _UNTOUCHED: Final = frozenset({"StatefulSetSpec.volumeClaimTemplates", "PersistentVolumeClaimTemplate.spec"})
@@ -204,9 +206,15 @@ class DisabledFields:
         """The object without what the release does not know; the same object if it has nothing of it."""
         return _pruned(obj, self.tree, _is_known) if self.tree is not None else obj
 
-    def without_added(self, obj: Object, before: Object) -> Object:
-        """An object without the disabled fields that it did not have before its defaults were set."""
-        return _without_added(obj, before, self.tree) if self.tree is not None else obj
+    def places(self, obj: Object) -> frozenset[Place]:
+        """The places of the disabled fields that an object has; O(what it has on the ways to such fields)."""
+        return frozenset(_places(obj, self.tree)) if self.tree is not None else frozenset()
+
+    def without_added(self, obj: Object, before: Collection[Place]) -> Object:
+        """An object without the disabled fields that it did not have before, as before its defaults were set."""
+        for place in self.places(obj).difference(before):
+            obj = _without(obj, place)
+        return obj
 
 
 class _Kept:
@@ -265,23 +273,25 @@ def _pruned(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> An
     return {name: changed.get(name, item) for name, item in value.items() if name not in gone}
 
 
-def _without_added(value: Any, before: Any, node: Node) -> Any:
-    """The value without disabled fields that the one before it lacks; unchanged parts are shared."""
+def _places(value: Any, node: Node, path: Place = ()) -> Iterator[Place]:
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        items = before if isinstance(before, Sequence) else ()
-        if len(items) != len(value):
-            return value
-        made = [_without_added(item, old, node) for item, old in zip(value, items, strict=True)]
-        return value if all(new is old for new, old in zip(made, value, strict=True)) else made
-    if not isinstance(value, Mapping):
-        return value
-    known: Mapping[str, Any] = before if isinstance(before, Mapping) else {}
-    gone = [name for name in node.leaves if name in value and name not in known]
-    ways = ((name, _without_added(value[name], known.get(name), inner)) for name, inner in _ways(value, node))
-    changed = {name: new for name, new in ways if new is not value[name]}
-    if not changed and not gone:
-        return value
-    return {name: changed.get(name, item) for name, item in value.items() if name not in gone}
+        for index, item in enumerate(value):
+            yield from _places(item, node, (*path, index))
+    elif isinstance(value, Mapping):
+        for name in node.leaves:
+            if name in value:
+                yield (*path, name)
+        for name, inner in _ways(value, node):
+            yield from _places(value[name], inner, (*path, name))
+
+
+def _without(value: Any, place: Place) -> Any:
+    """A value without what stands at a place; the rest is shared."""
+    first, rest = place[0], place[1:]
+    if isinstance(value, Mapping):
+        changed = {first: _without(value[first], rest)} if rest else {}
+        return {name: changed.get(name, item) for name, item in value.items() if rest or name != first}
+    return [_without(item, rest) if index == first else item for index, item in enumerate(value)]
 
 
 def _takes_all_along(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> bool:

@@ -18,7 +18,7 @@ from simkit.language.yaml.complaints import Repeat
 from simkit.meta.errors import bad_request
 from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
-from simkit.meta.objects import Draft, Object, at, copied
+from simkit.meta.objects import Draft, Object, at
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.defaulting import drop_nulls
 from simkit.schema.decoding import DecodeError, decode
@@ -155,9 +155,13 @@ def default(scope: RequestScope, draft: Draft) -> Draft:
     spoke.default(draft)
     if not scope.is_storage_version and spoke.reshapes:
         return draft
-    before = copied(draft) if scope.withheld.tree is not None else None
+    if scope.withheld.tree is None:
+        scope.strategy.default(draft)
+        return draft
+    before = scope.withheld.places(draft)
     scope.strategy.default(draft)
-    return draft if before is None else dict(scope.withheld.without_added(draft, before))
+    made = scope.withheld.without_added(draft, before)
+    return draft if made is draft else dict(made)
 
 
 def check_address(context: RequestContext, scope: RequestScope, draft: Draft, *, named: bool) -> None:
