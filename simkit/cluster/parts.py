@@ -309,9 +309,18 @@ def _expiry(server: ControlPlane) -> list[EventExpiry]:
 
 def _gates_of_fork(server: ControlPlane, origin: ControlPlane) -> Mapping[str, bool]:
     """The origin's, unless the fork is of another release or has other settings."""
+    return origin.gates if _has_gates_of(server, origin) else _gates(server)
+
+
+def _base_of_fork(server: ControlPlane, origin: ControlPlane) -> Catalogue:
+    """The origin's, unless the fork is of another release or has other settings."""
+    same = _has_gates_of(server, origin) and server.options.runtime_config == origin.options.runtime_config
+    return origin.base if same else _base(server)
+
+
+def _has_gates_of(server: ControlPlane, origin: ControlPlane) -> bool:
     own, others = server.options, origin.options
-    same = own.release == others.release and own.feature_gates == others.feature_gates
-    return origin.gates if same else _gates(server)
+    return own.release == others.release and own.feature_gates == others.feature_gates
 
 
 def _resumed(server: ControlPlane, origin: ControlPlane) -> ControllerManager:
@@ -347,7 +356,7 @@ def _start_of_snapshots(server: ControlPlane, origin: ControlPlane) -> StoreSnap
 
 PARTS: Final[tuple[Part, ...]] = (
     Part("gates", _gates, _gates_of_fork),
-    Part.anew("base", _base),
+    Part("base", _base, _base_of_fork),
     Part("names", lambda server: NameSource(server.options.seed), lambda _, origin: origin.names.child()),
     Part.shared("token_key", lambda _: GeneratedKey()),
     Part(
