@@ -13,20 +13,18 @@ from simkit.engine.controllers.client_requests import expect, keys_of, merge
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.pipeline.verbs.service_addresses import IP_ADDRESSES, is_allocated
 from simkit.engine.seams import Change
 from simkit.kinds.parts.validation.ip import Network, address, network
 from simkit.meta.clock import Clock, moment, timestamp
-from simkit.meta.domain import api_group, label
+from simkit.meta.domain import api_group
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, labels_of, metadata, name_of
+from simkit.meta.objects import Object, at, metadata, name_of
 from simkit.schema.catalogue import Catalogue
 
 SERVICE_CIDRS: Final = GroupResource(api_group("networking"), "servicecidrs")
-IP_ADDRESSES: Final = GroupResource(api_group("networking"), "ipaddresses")
 _FINALIZER: Final = f"{SERVICE_CIDRS.group}/service-cidr-finalizer"
-_MANAGED_BY: Final = label("managed-by", "ipaddress")
-_ALLOCATOR: Final = api_group("ipallocator")
 _GRACE: Final = 10.0
 """Seconds after the deletion in which servers may still give out addresses of a range."""
 _BLOCKED: Final = (
@@ -82,8 +80,7 @@ class ServiceCIDRsController(ResourceWatcher):
         if not wide:
             return False
         return any(
-            labels_of(each).get(_MANAGED_BY) == _ALLOCATOR and _is_in(each, wide) and not _is_in(each, others)
-            for each in lister.scan(IP_ADDRESSES)
+            is_allocated(each) and _is_in(each, wide) and not _is_in(each, others) for each in lister.scan(IP_ADDRESSES)
         )
 
     def _told(self, client: Client, obj: Object, status: str, reason: str, message: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from ipaddress import ip_network
-from typing import Any, Final
+from typing import Final
 
 from simkit.engine.controllers.client_requests import create, expect, key_of, remove
 from simkit.engine.controllers.controller_manager import Client
@@ -16,18 +16,17 @@ from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import SERVICES
-from simkit.engine.controllers.service_cidrs import IP_ADDRESSES, SERVICE_CIDRS, contains, ranges_of
+from simkit.engine.controllers.service_cidrs import SERVICE_CIDRS, contains, ranges_of
+from simkit.engine.pipeline.verbs.service_addresses import IP_ADDRESSES, address_record, is_allocated
 from simkit.engine.seams import Change
-from simkit.kinds.parts.validation.ip import address
+from simkit.kinds.parts.validation.ip import Network, address
 from simkit.meta.clock import Clock, moment
-from simkit.meta.domain import api_group, label
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
+from simkit.meta.objects import Draft, Object, at, metadata, name_of, namespace_of
 from simkit.schema.catalogue import Catalogue
+from simkit.schema.resources import Resource
 
 _SERVER: Final = "system:apiserver"
-_ALLOCATOR: Final = api_group("ipallocator")
-_MANAGED_BY, _FAMILY = label("managed-by", "ipaddress"), label("ip-family", "ipaddress")
 _LEAK: Final = 60.0
 """Seconds that the address of a Service which is not there may have, and that of an ExternalName."""
 _NEW: Final = 5.0
@@ -60,23 +59,24 @@ class RepairIPAddress(ResourceWatcher):
         return [key_of(resource, each) for resource in (SERVICES, IP_ADDRESSES) for each in lister.scan(resource)]
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
-        found = lister.get(key) if self._catalogue().preferred(IP_ADDRESSES) is not None else None
-        if found is None:
+        resource = self._catalogue().preferred(IP_ADDRESSES)
+        found = lister.get(key) if resource is not None else None
+        if resource is None or found is None:
             return None
         if key.resource == IP_ADDRESSES:
             return self._sync_address(client, lister, found)
         for text in _addresses(found):
-            self._sync_service(client, lister, found, text)
+            self._sync_service(client, lister, found, text, resource)
         return None
 
     # Addresses of Services
 
-    def _sync_service(self, client: Client, lister: Lister, service: Object, text: str) -> None:
-        ip = address(text)
-        ranges = [each for cidr in lister.scan(SERVICE_CIDRS) for each in ranges_of(cidr)]
+    def _sync_service(self, client: Client, lister: Lister, service: Object, text: str, resource: Resource) -> None:
+        ip, ranges = address(text), lister.once(RepairIPAddress, lambda: _all_ranges(lister))
         if ip is None or not ranges:  # a dump may hold no ranges
             return
-        told = f"Cluster IP [IPv{ip.version}]"
+        family = f"IPv{ip.version}"
+        told, wanted = f"Cluster IP [{family}]", address_record(resource, str(ip), family, service)
         if not any(contains(each, ip_network(ip)) for each in ranges):
             text = f"{told}: {ip} is not within any configured Service CIDR; please recreate service"
             self._warn(client, service, "ClusterIPOutOfRange", text)
@@ -84,17 +84,17 @@ class RepairIPAddress(ResourceWatcher):
         record = lister.get(Key(IP_ADDRESSES, "", str(ip)))
         if record is None:
             self._warn(client, service, "ClusterIPNotAllocated", f"{told}: {ip} is not allocated; repairing")
-            expect(create(client, IP_ADDRESSES, "", _record(str(ip), ip.version, service)), 409)
+            expect(create(client, IP_ADDRESSES, "", wanted), 409)
         elif self._is_foreign(lister, record, service):
             where = f"{namespace_of(service)}/{name_of(service)}"
-            text = f"the ClusterIP [IPv{ip.version}]: {ip} for Service {where} has a wrong reference; repairing"
+            text = f"the ClusterIP [{family}]: {ip} for Service {where} has a wrong reference; repairing"
             self._warn(client, service, "ClusterIPNotAllocated", text)
-            self._recreate(client, record, str(ip), ip.version, service)
+            self._recreate(client, record, wanted)
         elif _belongs_to_another(record, service):
             text = f"{told}:{ip} was assigned to multiple services; please recreate service"
             self._warn(client, service, "ClusterIPAlreadyAllocated", text)
-        elif not _is_labelled(record, ip.version):
-            self._recreate(client, record, str(ip), ip.version, service)
+        elif not is_allocated(record, family):
+            self._recreate(client, record, wanted)
 
     @staticmethod
     def _is_foreign(lister: Lister, record: Object, service: Object) -> bool:
@@ -105,15 +105,15 @@ class RepairIPAddress(ResourceWatcher):
         return _belongs_to_another(record, service) and _parent(lister, record) is None
 
     @staticmethod
-    def _recreate(client: Client, record: Object, text: str, version: int, service: Object) -> None:
+    def _recreate(client: Client, record: Object, wanted: Draft) -> None:
         remove(client, IP_ADDRESSES, record)
-        expect(create(client, IP_ADDRESSES, "", _record(text, version, service)), 409)
+        expect(create(client, IP_ADDRESSES, "", wanted), 409)
 
     # IPAddress objects
 
     def _sync_address(self, client: Client, lister: Lister, record: Object) -> float | None:
         """Remove the record of an address that no Service has; gives when it may go, if that is later."""
-        if labels_of(record).get(_MANAGED_BY) != _ALLOCATOR:
+        if not is_allocated(record):
             return None
         parent, name = at(record, "spec", "parentRef") or {}, name_of(record)
         born, now = moment(metadata(record)["creationTimestamp"]), self._clock.now()
@@ -162,16 +162,5 @@ def _parent(lister: Lister, record: Object) -> Object | None:
     return lister.get(Key(SERVICES, parent.get("namespace") or "", parent.get("name") or ""))
 
 
-def _is_labelled(record: Object, version: int) -> bool:
-    labels = labels_of(record)
-    return labels.get(_MANAGED_BY) == _ALLOCATOR and labels.get(_FAMILY) == f"IPv{version}"
-
-
-def _record(text: str, version: int, service: Object) -> dict[str, Any]:
-    parent = {"resource": "services", "namespace": namespace_of(service), "name": name_of(service)}
-    return {
-        "apiVersion": f"{IP_ADDRESSES.group}/v1",
-        "kind": "IPAddress",
-        "metadata": {"name": text, "labels": {_FAMILY: f"IPv{version}", _MANAGED_BY: _ALLOCATOR}},
-        "spec": {"parentRef": parent},
-    }
+def _all_ranges(lister: Lister) -> Sequence[Network]:
+    return [each for cidr in lister.scan(SERVICE_CIDRS) for each in ranges_of(cidr)]

@@ -14,11 +14,12 @@ from simkit.engine.registry.write import Deletion, Write
 from simkit.meta.domain import API_SERVER, api_group, label
 from simkit.meta.errors import StatusError
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Draft, Object, name_of, namespace_of
+from simkit.meta.objects import Draft, Object, labels_of, name_of, namespace_of
 from simkit.schema.resources import Resource
 
 IP_ADDRESSES: Final = GroupResource(api_group("networking"), "ipaddresses")
-ALLOCATOR: Final = api_group("ipallocator")
+_MANAGED_BY, _FAMILY = label("managed-by", "ipaddress"), label("ip-family", "ipaddress")
+_ALLOCATOR: Final = api_group("ipallocator")
 """The manager of these objects in their label."""
 _NOT_FOUND, _CONFLICT = 404, 409
 
@@ -32,7 +33,7 @@ class IPAddressRecords:
     def create(self, text: str, family: str, service: Object) -> bool:
         """Make the object of an address for a Service; False if there is one of this name."""
         scope = self._engine.request_scope(self._resource)
-        made = _address(self._resource, text, family, service)
+        made = address_record(self._resource, text, family, service)
         track = managed_fields_tracker(self._engine, scope, WriteOptions(API_SERVER), "")
         key = scope.registry_scope.key("", text)
         try:
@@ -53,14 +54,18 @@ class IPAddressRecords:
                 raise
 
 
-def _address(resource: Resource, text: str, family: str, service: Object) -> Draft:
-    labels = {
-        label("ip-family", "ipaddress"): family,
-        label("managed-by", "ipaddress"): ALLOCATOR,
-    }
+def address_record(resource: Resource, text: str, family: str, service: Object) -> Draft:
+    """The IPAddress object of an address of a family, such as ``IPv4``, that a Service has."""
+    labels = {_FAMILY: family, _MANAGED_BY: _ALLOCATOR}
     parent = {"resource": "services", "namespace": namespace_of(service), "name": name_of(service)}
     head = {"apiVersion": resource.api_version, "kind": resource.kind}
     return {**head, "metadata": {"name": text, "labels": labels}, "spec": {"parentRef": parent}}
+
+
+def is_allocated(record: Object, family: str = "") -> bool:
+    """True if an IPAddress object is one that the server keeps, and of a family where one is given."""
+    labels = labels_of(record)
+    return labels.get(_MANAGED_BY) == _ALLOCATOR and (not family or labels.get(_FAMILY) == family)
 
 
 def record_addresses(engine: Engine) -> None:
