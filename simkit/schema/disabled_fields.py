@@ -212,9 +212,7 @@ class DisabledFields:
 
     def without_added(self, obj: Object, before: Collection[Place]) -> Object:
         """An object without the disabled fields that it did not have before, as before its defaults were set."""
-        for place in self.places(obj).difference(before):
-            obj = _without(obj, place)
-        return obj
+        return _without_added(obj, self.tree, before) if self.tree is not None else obj
 
 
 class _Kept:
@@ -285,13 +283,19 @@ def _places(value: Any, node: Node, path: Place = ()) -> Iterator[Place]:
             yield from _places(value[name], inner, (*path, name))
 
 
-def _without(value: Any, place: Place) -> Any:
-    """A value without what stands at a place; the rest is shared."""
-    first, rest = place[0], place[1:]
-    if isinstance(value, Mapping):
-        changed = {first: _without(value[first], rest)} if rest else {}
-        return {name: changed.get(name, item) for name, item in value.items() if rest or name != first}
-    return [_without(item, rest) if index == first else item for index, item in enumerate(value)]
+def _without_added(value: Any, node: Node, before: Collection[Place], path: Place = ()) -> Any:
+    """The value without the fields that have no place among those before; unchanged parts are shared."""
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        made = [_without_added(item, node, before, (*path, index)) for index, item in enumerate(value)]
+        return value if all(new is old for new, old in zip(made, value, strict=True)) else made
+    if not isinstance(value, Mapping):
+        return value
+    gone = [name for name in node.leaves if name in value and (*path, name) not in before]
+    ways = ((name, _without_added(value[name], inner, before, (*path, name))) for name, inner in _ways(value, node))
+    changed = {name: new for name, new in ways if new is not value[name]}
+    if not changed and not gone:
+        return value
+    return {name: changed.get(name, item) for name, item in value.items() if name not in gone}
 
 
 def _takes_all_along(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> bool:
