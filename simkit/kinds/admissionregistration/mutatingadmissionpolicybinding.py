@@ -11,7 +11,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.admissionregistration.mutatingadmissionpolicy import validate_operations
-from simkit.kinds.admissionregistration.validatingadmissionpolicybinding import param_cell, validate_param
+from simkit.kinds.admissionregistration.validatingadmissionpolicybinding import (
+    default_first,
+    param_cell,
+    validate_param,
+)
 from simkit.kinds.parts.admission.rules import default_match, validate_match
 from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.printers.cells import created
@@ -25,14 +29,6 @@ from simkit.meta.objects import Draft, Object, at, name_of
 
 def _default(draft: Draft) -> None:
     default_match(own_copy(draft, "spec"), "matchResources")
-
-
-def _default_first(draft: Draft) -> None:
-    """The defaults of the first version, which has one more."""
-    _default(draft)
-    if at(draft, "spec", "paramRef") is not None:
-        reference = own_copy(draft, "spec", "paramRef")
-        reference["parameterNotFoundAction"] = reference.get("parameterNotFoundAction") or "Deny"
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -63,5 +59,5 @@ _STABLE: Final = Strategy(
     allow_unconditional_update=False,
 )
 STRATEGY = replace(
-    _STABLE, older_versions={f"{api_group('admissionregistration')}/v1alpha1": replace(_STABLE, default=_default_first)}
+    _STABLE, older_versions={f"{api_group('admissionregistration')}/v1alpha1": replace(_STABLE, default=default_first)}
 )

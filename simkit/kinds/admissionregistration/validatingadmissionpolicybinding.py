@@ -42,8 +42,8 @@ def _default(draft: Draft) -> None:
     default_match(own_copy(draft, "spec"), "matchResources")
 
 
-def _default_first(draft: Draft) -> None:
-    """The defaults of the first version, which has one more."""
+def default_first(draft: Draft) -> None:
+    """The defaults of the first version of policy bindings, which has one more."""
     _default(draft)
     if at(draft, "spec", "paramRef") is not None:
         reference = own_copy(draft, "spec", "paramRef")
@@ -126,5 +126,5 @@ _STABLE: Final = Strategy(
     allow_unconditional_update=False,
 )
 STRATEGY = replace(
-    _STABLE, older_versions={f"{api_group('admissionregistration')}/v1alpha1": replace(_STABLE, default=_default_first)}
+    _STABLE, older_versions={f"{api_group('admissionregistration')}/v1alpha1": replace(_STABLE, default=default_first)}
 )

@@ -43,20 +43,15 @@ class Heartbeats:
         self._changed: dict[str, float] = {}
         """Nodes with something to report, and when they do."""
 
-    @property
-    def period(self) -> float:
-        """Seconds between two renewals of the leases of as many nodes as there were last."""
-        return self._period
-
-    _period = _RENEW_EVERY
+    def period(self, nodes: int) -> float:
+        """Seconds between two renewals of the leases of so many nodes."""
+        if isinstance(self._clock, SimulatedClock):
+            return _RENEW_SIMULATED * max(1.0, nodes / _RENEWED_SIMULATED)
+        return max(_RENEW_EVERY, nodes / _RENEWED_IN_A_SECOND)
 
     def next_time(self, nodes: int) -> float | None:
-        """The time of the next heartbeat or report of some nodes; None without nodes."""
-        if isinstance(self._clock, SimulatedClock):
-            self._period = _RENEW_SIMULATED * max(1.0, nodes / _RENEWED_SIMULATED)
-        else:
-            self._period = max(_RENEW_EVERY, nodes / _RENEWED_IN_A_SECOND)
-        return min((self._renewed + self._period, *self._changed.values())) if nodes else None
+        """The time of the next heartbeat or report of so many nodes; None without nodes."""
+        return min((self._renewed + self.period(nodes), *self._changed.values())) if nodes else None
 
     def begin(self, now: float) -> None:
         """Count the time from now on, unless it is counted already."""
@@ -84,16 +79,17 @@ class Heartbeats:
             node = nodes.get(name)
             if node is not None and node.alive and node.images.changed:
                 report_conditions(NodeClient(self._perform, node), lister, node, now)
-        if now < self._renewed + self._period:
+        period = self.period(len(nodes))
+        if now < self._renewed + period:
             return
         self._renewed = now
         for node in list(nodes.values()):
             if node.alive:
-                self._beats.process((node.name,), partial(self._heartbeat, lister, node, now))
+                self._beats.process((node.name,), partial(self._heartbeat, lister, node, now, period))
 
-    def _heartbeat(self, lister: Lister, node: SimulatedNode, now: float, _: str) -> None:
+    def _heartbeat(self, lister: Lister, node: SimulatedNode, now: float, period: float, _: str) -> None:
         client = NodeClient(self._perform, node)
-        renew_lease(client, node, now, self._period)
+        renew_lease(client, node, now, period)
         if now - node.reported >= _REPORT_EVERY and not node.status_in_stages:
             node.reported = now
             report_conditions(client, lister, node, now)

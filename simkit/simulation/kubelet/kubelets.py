@@ -181,7 +181,7 @@ class Kubelets:
         """Have a kubelet fall silent: no heartbeats, and nothing happens to its pods."""
         node, now = self._known(name), self._clock.now()
         node.alive = False
-        renew_lease(NodeClient(self._perform, node), node, now + _INSTANT, self._heartbeats.period)
+        renew_lease(NodeClient(self._perform, node), node, now + _INSTANT, self._heartbeats.period(len(self.nodes)))
 
     def start(self, name: str) -> None:
         """Have a silent kubelet come back."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from simkit.engine.pipeline.api_services import SERVICES
-from simkit.meta.objects import at, name_of
+from simkit.engine.pipeline.api_services import SERVICES, is_available
+from simkit.meta.objects import name_of
 from simkit.schema.feature_gates import known
 
 if TYPE_CHECKING:
@@ -67,7 +67,5 @@ def _unavailable(engine: Engine) -> Metric:
         labels=("name",),
     )
     for entry in engine.store.scan(SERVICES):
-        conditions = at(entry.object, "status", "conditions") or ()
-        available = any(each.get("type") == "Available" and each.get("status") == "True" for each in conditions)
-        family.add_metric((name_of(entry.object),), float(not available))
+        family.add_metric((name_of(entry.object),), float(not is_available(entry.object)))
     return family
