@@ -14,6 +14,7 @@ from simkit.kinds.parts.go_printing.syntax import texts
 from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
+from simkit.meta.errors import TOLD
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required
 from simkit.meta.name_validation import dns1035_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -44,24 +45,28 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
     servers = status.get("storageVersions") or ()
-    errors, seen = list[FieldError](), set[str]()
+    errors, seen, letters = list[FieldError](), set[str](), 0
     for index, server in enumerate(servers):
         path, identity = f"status.storageVersions[{index}]", server.get("apiServerID") or ""
         if identity in seen:
             errors.append(duplicate(f"{path}.apiServerID", identity))
         seen.add(identity)
-        errors += _validate_server(path, server)
+        found = list(_validate_server(path, server, TOLD - letters))
+        letters += sum(len(error.detail) for error in found)
+        errors += found
     errors += _validate_common_version(servers, status.get("commonEncodingVersion"))
     errors += _validate_conditions(status.get("conditions") or ())
     return errors
 
 
-def _validate_server(path: str, server: Object) -> Iterator[FieldError]:
+def _validate_server(path: str, server: Object, room: int) -> Iterator[FieldError]:
+    """The errors of a server; once those of a list are longer than ``room`` together, they are counted and not told."""
     identity, encoding = (server.get(name) or "" for name in ("apiServerID", "encodingVersion"))
-    decodable = server.get("decodableVersions") or []
+    versions: Sequence[str] = server.get("decodableVersions") or ()
+    decodable, listed = set(versions), f"[{' '.join(versions)}]"
     yield from (invalid_value(f"{path}.apiServerID", identity, text) for text in dns_subdomain(identity))
     yield from _validate_version(f"{path}.encodingVersion", encoding)
-    for index, version in enumerate(decodable):
+    for index, version in enumerate(versions):
         yield from _validate_version(f"{path}.decodableVersions[{index}]", version)
     if encoding not in decodable:
         text = f"decodableVersions must include encodingVersion {encoding}"
@@ -69,8 +74,9 @@ def _validate_server(path: str, server: Object) -> Iterator[FieldError]:
     for index, version in enumerate(server.get("servedVersions") or ()):
         yield from _validate_version(f"{path}.servedVersions[{index}]", version)
         if version not in decodable:
-            listed = f"[{' '.join(decodable)}]"
-            text = f"individual served version : {version} must be included in decodableVersions : {listed}"
+            shown = listed if room >= 0 else ""
+            room -= len(shown)
+            text = f"individual served version : {version} must be included in decodableVersions : {shown}"
             yield invalid_value(f"{path}.servedVersions[{index}]", version, text)
 
 
