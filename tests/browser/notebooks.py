@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, TimeoutError
 
-from tests.browser.conftest import Lab
+from tests.browser.conftest import PATIENCE, Lab
 
 FIRST_CELL = ".jp-Notebook .jp-CodeCell .cm-content"
+TRIES = 6
+_TAKEN = re.compile(r"\[(\*|\d+)\]")
+"""The number of a cell that the kernel runs or has run."""
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
@@ -36,7 +40,21 @@ def _write(lab: Lab, name: str, sources: Sequence[str]) -> None:
 def _run(page: Page, address: str, idle: str, cells: int) -> None:
     """Open a notebook, wait until its kernel is idle, and send its cells."""
     page.goto(address)
-    page.locator(FIRST_CELL).first.click()
     page.locator(idle).first.wait_for(state="attached")
-    for _ in range(cells):
+    _run_first(page)
+    for _ in range(cells - 1):
         page.keyboard.press("Shift+Enter")
+
+
+def _run_first(page: Page) -> None:
+    """Run the first cell, again if need be: a cell that is run while the page still connects to the kernel is not."""
+    taken = page.locator(".jp-Notebook .jp-CodeCell").first.locator(".jp-InputPrompt").filter(has_text=_TAKEN)
+    for _ in range(TRIES):
+        page.locator(FIRST_CELL).first.click()
+        page.keyboard.press("Shift+Enter")
+        try:
+            taken.wait_for(timeout=PATIENCE / TRIES)
+        except TimeoutError:
+            continue
+        return
+    taken.wait_for()
