@@ -155,6 +155,43 @@ def test_a_line_that_is_shared_out_costs_its_length(line: Callable[[int], str]) 
     assert growth(share, line, 20_000) < LINEAR
 
 
+@pytest.mark.parametrize(
+    ("script", "answer"),
+    [
+        ("truncate -s 999999999999 /tmp/a", ("truncate: /tmp/a: No space left on device\n", 1)),
+        ("echo a | nl -w 999999999999", ("nl: invalid line number field width: '999999999999'\n", 1)),
+        ("yes | paste", ("paste: out of memory\n", 1)),
+        ("seq 100000 > /f; sed -n ':x; r /f\nbx' /f", ("sed: out of memory\n", 1)),
+        ("awk 'BEGIN { exit 1e999 }'", ("", 255)),
+        ("awk 'BEGIN { exit log(-1) }'", ("", 0)),
+        ("echo a | awk '{ print $1e999; print $log(-1) }'", ("", 0)),
+        ("echo a | awk '{ $1e999 = 1 }'", ("awk: trying to access out of range field\n", 2)),
+        ("echo a | awk '{ NF = 1e999 }'", ("awk: NF set to a wrong value\n", 2)),
+        ("awk 'BEGIN { printf \"%*d\", 1e999, 3 }'", ("awk: width is too large\n", 2)),
+        ("awk 'BEGIN { printf \"%.*f%d%c%x\", log(-1), 1e999, 1e999, 1e999, 1e999 }'", ("", 0)),
+        ("awk 'BEGIN { printf \"%c\", 55296 }'", ("", 0)),
+        (f"awk 'BEGIN {{ print 0x{'f' * 400} }}'", ("", 0)),
+    ],
+)
+def test_numbers_beyond_every_size(script: str, answer: tuple[str, int]) -> None:
+    """A width, a size, a place or a code may be written with any number of digits."""
+    assert told(script, 20_000) == answer
+
+
+def test_records_of_many_lines_cost_their_number() -> None:
+    """Each is taken from the front without a move of all others."""
+
+    def read(lines: int) -> None:
+        assert told(
+            f"seq {lines} > /f; awk 'BEGIN {{ while ((getline x < \"/f\") > 0) n++; exit n != {lines} }}'", 10**6
+        ) == (
+            "",
+            0,
+        )
+
+    assert growth(read, lambda count: count, 5_000) < LINEAR
+
+
 def test_files_without_end() -> None:
     """A tree has a number of paths, and each of them a length."""
     files = Files()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -36,8 +37,8 @@ class Input:
         self._machine, self._program = machine, program
         self._names, self._read = list(names), False
         self._lines: Lines | None = None
-        self._records: list[str] | None = None
-        self._others: dict[str, list[str]] = {}
+        self._records: deque[str] | None = None
+        self._others: dict[str, deque[str]] = {}
         self.missing, self.code = False, 0
 
     def skip_file(self) -> None:
@@ -88,8 +89,8 @@ class Input:
             parts = []
             while text := (yield from self._lines.next()):
                 parts.append(text)
-            self._records, self._lines = _parted("".join(parts), separator), None
-        return self._records.pop(0) if self._records else None
+            self._records, self._lines = deque(_parted("".join(parts), separator)), None
+        return self._records.popleft() if self._records else None
 
     def next_of(self, source: str, name: str, separator: str) -> Generator[Effect, bytes, str | None]:
         """The next record of a file, or of the output of a command (``|``); None at the end."""
@@ -105,8 +106,8 @@ class Input:
                 except FileError:
                     self.missing = True
                     return None
-            self._others[key] = _parted(data.decode("utf-8", "replace"), separator)
-        return self._others[key].pop(0) if self._others[key] else None
+            self._others[key] = deque(_parted(data.decode("utf-8", "replace"), separator))
+        return self._others[key].popleft() if self._others[key] else None
 
     def _output(self, command: str) -> Generator[Effect, bytes, bytes]:
         try:

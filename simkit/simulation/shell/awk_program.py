@@ -26,14 +26,13 @@ from simkit.simulation.shell.awk_values import (
     matcher,
     number_of,
     text_of,
+    whole_of,
 )
-from simkit.simulation.shell.effects import Budget
+from simkit.simulation.shell.effects import ELEMENT, Budget
 from simkit.simulation.shell.machine import Effect, Machine, Run, tick
 
 Steps = Generator[Effect, bytes, Value]
 _DEEPEST: Final = 60
-_ELEMENT: Final = 1024
-"""The work that a new element of an array counts for, which bounds their number."""
 
 
 class _Next(Exception):
@@ -185,7 +184,7 @@ class Awk:
                 raise _Loop(node[0])
             case ("exit", inner):
                 if inner is not None:
-                    self.code = int(number_of((yield from self.value(inner)))) % 256
+                    self.code = whole_of((yield from self.value(inner))) % 256
                 raise _Exit
             case ("return", inner):
                 raise _Return(None if inner is None else (yield from self.value(inner)))
@@ -238,7 +237,7 @@ class Awk:
             self._frames[-1][name] = value
             return
         if name == "NF":
-            self.record.set_count(int(number_of(value)))
+            self.record.set_count(whole_of(value))
             return
         self.variables[name] = value
 
@@ -250,7 +249,7 @@ class Awk:
         """Set an element of an array. Raises TooMuch."""
         array = self.array(name)
         if key not in array:
-            self.budget.spend(len(key) + _ELEMENT)
+            self.budget.spend(len(key) + ELEMENT)
         array[key] = value
 
     def assign(self, place: Node, value: Value) -> Generator[Effect, bytes, None]:
@@ -261,7 +260,7 @@ class Awk:
             case ("item", name, subscript):
                 self._put(name, (yield from self._key(subscript)), value)
             case ("field", inner):
-                self.record.set_field(int(number_of((yield from self.value(inner)))), text_of(value))
+                self.record.set_field(whole_of((yield from self.value(inner))), text_of(value))
             case ("group", inner):
                 yield from self.assign(inner, value)
             case _:
@@ -278,7 +277,7 @@ class Awk:
             case ("name", name):
                 return self._variable(name)
             case ("field", inner):
-                return self.record.field(int(number_of((yield from self.value(inner)))))
+                return self.record.field(whole_of((yield from self.value(inner))))
             case ("item", name, subscript):
                 key = yield from self._key(subscript)
                 array = self.array(name)

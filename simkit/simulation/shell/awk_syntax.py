@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from simkit.simulation.shell.awk_tokens import AwkError, Token, tokens
+from simkit.simulation.shell.awk_tokens import AwkError, Token, number_in, tokens
 
 _DEEPEST: Final = 60
 _ASSIGN: Final = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "^=", "**="})
@@ -342,7 +342,7 @@ class _Parser:
         self._at += 1
         match token.kind:
             case "number":
-                return ("value", float(int(token.text, 16) if token.text[:2] in ("0x", "0X") else float(token.text)))
+                return ("value", number_in(token.text))
             case "string":
                 return ("value", token.text)
             case "ere":

@@ -79,6 +79,14 @@ def tokens(text: str) -> list[Token]:
     return [*found, Token("newline", "\n"), Token("", "")]
 
 
+def number_in(text: str) -> float:
+    """The number that a program has written; infinity for those that are too large."""
+    try:
+        return float(int(text, 16)) if text[:2] in ("0x", "0X") else float(text)
+    except OverflowError:
+        return float("inf")
+
+
 def _add(found: list[Token], kind: str, text: str, called: bool) -> None:
     if kind == "blank":
         return

@@ -15,6 +15,8 @@ from simkit.simulation.shell.patterns import regular_expression
 _NUMBER: Final = re.compile(r"[ \t\n\r]*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _FORMAT: Final = re.compile(r"%([-+ #0]*)(\*|\d{0,9})(?:\.(\*|\d{0,9}))?(?:hh|h|ll|l)?([a-zA-Z%])")
 _WIDEST: Final = 10_000
+_LARGEST: Final = (1 << 63) - 1
+_REPLACEMENT: Final = "\ufffd"
 
 
 class Given(str):
@@ -62,6 +64,18 @@ def text_of(value: Value, form: str = "%.6g") -> str:
     if math.isfinite(value) and value == int(value):
         return str(int(value)) if abs(value) < 1e30 else form % value
     return formatted(form, [value]) if math.isfinite(value) else str(value)
+
+
+def whole_of(value: Value) -> int:
+    """The whole number of a value, cut to the 64 bits that a place, a width or an exit code may have.
+
+    Examples
+    --------
+    >>> whole_of(2.9), whole_of(1e300) == whole_of(math.inf) == 2**63 - 1, whole_of(math.nan)
+    (2, True, 0)
+    """
+    number = number_of(value)
+    return 0 if math.isnan(number) else int(max(-_LARGEST, min(number, _LARGEST)))
 
 
 def is_true(value: Value) -> bool:
@@ -123,14 +137,14 @@ def _one(found: re.Match[str], given: Iterator[Value]) -> str:
     flags, letter = found[1], found[4]
     if letter == "%":
         return "%"
-    width = str(int(number_of(next(given, None)))) if found[2] == "*" else found[2]
-    precision = str(int(number_of(next(given, None)))) if found[3] == "*" else found[3]
+    width = str(whole_of(next(given, None))) if found[2] == "*" else found[2]
+    precision = str(whole_of(next(given, None))) if found[3] == "*" else found[3]
     if any(abs(int(each or 0)) > _WIDEST for each in (width, precision)):
         raise AwkError("width is too large")
     shape = f"%{flags}{width}" + (f".{precision}" if precision is not None else "")
     value = next(given, None)
     if letter == "c":
-        letters = chr(int(value) & 0x10FFFF) if isinstance(value, float) else text_of(value)[:1]
+        letters = _letter(whole_of(value)) if isinstance(value, float) else text_of(value)[:1]
         return str(f"%{flags}{width}s" % letters)
     if letter == "s":
         return str(f"{shape}s" % text_of(value))
@@ -143,6 +157,12 @@ def _one(found: re.Match[str], given: Iterator[Value]) -> str:
     if letter in "aeEfFgG" and letter != "a":
         return str(f"{shape}{letter}" % number)
     raise AwkError(f"bad format %{letter}")
+
+
+def _letter(code: int) -> str:
+    """The letter of a code; halves of pairs are none that could be written."""
+    letter = chr(code & 0x10FFFF)
+    return _REPLACEMENT if "\ud800" <= letter <= "\udfff" else letter
 
 
 def _remainder(left: float, right: float) -> float:

@@ -13,6 +13,8 @@ LONGEST_LINE: Final = 16 << 20
 """Bytes at which a line counts as one, though it has not ended."""
 LONGEST_COMMAND: Final = 4 << 20
 """Letters of the words of a command."""
+ELEMENT: Final = 1024
+"""The work that a part which a command keeps counts for beside its letters, which bounds their number."""
 _MOST_WORK: Final = 4 * MOST_BYTES
 
 

@@ -180,7 +180,7 @@ class Sed:
             case "i":
                 yield from self._print(command.text)
             case "a":
-                self._queued.append(f"{command.text}\n")
+                self._queue(f"{command.text}\n")
             case "y":
                 self._space = self._space.translate(str.maketrans(command.text, command.into))
             case "h":
@@ -200,7 +200,7 @@ class Sed:
             case "r":
                 path = self._machine.path(command.text)
                 if self._machine.files.is_file(path):
-                    self._queued.append(self._machine.files.read(path).decode("utf-8", "replace"))
+                    self._queue(self._machine.files.read(path).decode("utf-8", "replace"))
             case "w":
                 self._write(command.text, self._space)
             case "{":
@@ -208,6 +208,11 @@ class Sed:
             case name:
                 raise SedError(f"unsupported command {name}")
         self._budget.spend(len(self._space) + len(self._hold))
+
+    def _queue(self, text: str) -> None:
+        """Leave a text for the end of the turn. Raises TooMuch."""
+        self._budget.spend(len(text))
+        self._queued.append(text)
 
     def _write(self, name: str, text: str) -> None:
         self._machine.files.write(self._machine.path(name), f"{text}\n".encode(), append=name in self._begun)

@@ -7,12 +7,13 @@ from ipaddress import ip_address
 from itertools import zip_longest
 from typing import Final
 
-from simkit.simulation.shell.effects import Lines, error, line, options, whole
-from simkit.simulation.shell.files import FileError
+from simkit.simulation.shell.effects import ELEMENT, Budget, Lines, error, line, options, whole, within_memory
+from simkit.simulation.shell.files import MOST_BYTES, FileError
 from simkit.simulation.shell.interpreter import NOT_FOUND, run_words
 from simkit.simulation.shell.machine import Machine, Run, Write
 
 _PACKET: Final = 56
+_WIDEST: Final = 10_000
 _FORM: Final = "tmp.XXXXXX"
 _TEMPORARY: Final = "/tmp"  # noqa: S108, a folder in memory
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -62,11 +63,12 @@ def _mktemp(machine: Machine, words: list[str]) -> Run:
 def _paste(machine: Machine, words: list[str]) -> Run:
     given, names = options(words[1:], valued="d")
     separator = given.get("d", "\t").replace("\\n", "\n").replace("\\t", "\t")[:1]
-    columns, code = [], 0
+    columns, code, budget = [], 0, Budget()
     for name in names or ["-"]:
         lines = Lines(machine, "paste", [name])
         column = []
         while text := (yield from lines.next()):
+            budget.spend(len(text) + ELEMENT)
             column.append(text.rstrip("\n"))
         columns.append(column)
         code = code or lines.code
@@ -80,6 +82,9 @@ def _nl(machine: Machine, words: list[str]) -> Run:
     """``nl``: the number of each line before it; of empty ones only with ``-ba``."""
     given, names = options(words[1:], valued="bw")
     lines, number, width = Lines(machine, "nl", names), 0, whole(given.get("w", "6"))
+    if not 0 < width <= _WIDEST:
+        yield error("nl", f"invalid line number field width: '{given.get('w')}'")
+        return 1
     while text := (yield from lines.next()):
         if text != "\n" or given.get("b") == "a":
             number += 1
@@ -173,6 +178,8 @@ def _truncate(machine: Machine, words: list[str]) -> Run:
     size = whole(given.get("s", "0"))
     for name in names:
         try:
+            if size > MOST_BYTES:
+                raise FileError("No space left on device")
             there = machine.files.read(machine.path(name)) if machine.files.is_file(machine.path(name)) else b""
             machine.files.write(machine.path(name), there[:size].ljust(size, b"\0"))
         except FileError as problem:
@@ -195,7 +202,7 @@ def _busybox(machine: Machine, words: list[str]) -> Run:
 TOOL_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "rmdir": _rmdir,
     "mktemp": _mktemp,
-    "paste": _paste,
+    "paste": within_memory(_paste),
     "nl": _nl,
     "ping": _ping,
     "dig": _dig,
