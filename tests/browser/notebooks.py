@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from playwright.sync_api import Page, TimeoutError
+from playwright.sync_api import Error, Page
 
 from tests.browser.conftest import PATIENCE, Lab
 
@@ -54,7 +54,7 @@ def _run_first(page: Page) -> None:
         page.keyboard.press("Shift+Enter")
         try:
             taken.wait_for(timeout=PATIENCE / TRIES)
-        except TimeoutError:
+        except Error:
             continue
         return
     taken.wait_for()
