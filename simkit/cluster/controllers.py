@@ -18,6 +18,7 @@ from simkit.engine.controllers.controller_manager import Client, Controller, sel
 from simkit.engine.controllers.cron_job import CronJobController
 from simkit.engine.controllers.daemon_set import DaemonSetsController
 from simkit.engine.controllers.deployment import DeploymentController
+from simkit.engine.controllers.device_taint_eviction import DeviceTaintEvictionController
 from simkit.engine.controllers.disruption import DisruptionController
 from simkit.engine.controllers.endpoint_slice import EndpointSliceController
 from simkit.engine.controllers.endpoint_slice_mirroring import EndpointSliceMirroringController
@@ -129,6 +130,10 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "persistentvolume-binder-controller": (True, lambda means: PersistentVolumeController(means.clock)),
     "ephemeral-volume-controller": (True, lambda means: EphemeralVolumeController(means.clock)),
     "resourceclaim-controller": (True, lambda means: ResourceClaimController(means.clock, means.behaviour)),
+    "device-taint-eviction-controller": (
+        True,
+        lambda means: DeviceTaintEvictionController(means.clock, means.behaviour),
+    ),
     "disruption-controller": (True, lambda means: DisruptionController(means.clock, means.catalogue)),
     "persistentvolumeclaim-protection-controller": (True, lambda _: PVCProtectionController()),
     "persistentvolume-protection-controller": (True, lambda _: PVProtectionController()),

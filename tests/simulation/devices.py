@@ -12,16 +12,28 @@ from simkit.meta.objects import Object
 from tests.simulation.worlds import pod
 
 DRIVER: Final = "gpu.example.com"
-VERSIONS: Final = {"1.32": ("v1beta1",), "1.33": ("v1beta1", "v1beta2"), "1.34": ("v1",), "1.36": ("v1",)}
+VERSIONS: Final = {
+    "1.32": ("v1beta1",),
+    "1.33": ("v1beta1", "v1beta2"),
+    "1.34": ("v1",),
+    "1.35": ("v1",),
+    "1.36": ("v1",),
+}
 """The versions of the group that a release serves in these tests."""
 
 
-def with_devices(release: str = "1.36", nodes: int = 2, count: int = 2, **gates: bool) -> Cluster:
-    """A cluster whose nodes have devices of the models ``a`` and ``b`` in turn, on two sockets, and a class for them."""
-    more: dict[str, Any] = {"feature_gates": gates}
+def with_devices(
+    release: str = "1.36", nodes: int = 2, count: int = 2, *, served: Sequence[str] = (), **gates: bool
+) -> Cluster:
+    """A cluster whose nodes have devices of the models ``a`` and ``b`` in turn, on two sockets, and a class for them.
+
+    ``served`` are more versions of the group.
+    """
     if release in ("1.32", "1.33"):
-        more["feature_gates"] = {"DynamicResourceAllocation": True, **gates}
-        more["runtime_config"] = {f"resource.k8s.io/{each}": True for each in VERSIONS[release]}
+        gates, served = {"DynamicResourceAllocation": True, **gates}, (*served, *VERSIONS[release])
+    more: dict[str, Any] = {"feature_gates": gates}
+    if served:
+        more["runtime_config"] = {f"resource.k8s.io/{each}": True for each in served}
     cluster = Cluster(options=Options(release=release, clock=SimulatedClock(), seed=7, **more))
     devices = [
         {

@@ -9,16 +9,16 @@ from collections.abc import Iterable
 from math import isinf
 from typing import Any
 
-from simkit.engine.controllers.client_requests import expect, keys_of, merge, remove
+from simkit.engine.controllers.client_requests import keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating
+from simkit.engine.controllers.pod_deletion import delete_disrupted
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import NODES, PODS
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import minimum_toleration_seconds
-from simkit.logic.workloads.status_conditions import with_condition
-from simkit.meta.clock import Clock, timestamp
+from simkit.meta.clock import Clock
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 
@@ -77,7 +77,4 @@ class TaintEvictionController(ResourceWatcher):
         text = f"Marking for deletion Pod {namespace_of(pod)}/{name_of(pod)}"
         self._events.event(client, pod, "TaintManagerEviction", text)
         message = "Taint manager: deleting due to NoExecute taint"
-        wanted = {"type": "DisruptionTarget", "status": "True", "reason": _REASON, "message": message}
-        conditions = with_condition(at(pod, "status", "conditions"), wanted, timestamp(self._clock.now()))
-        expect(merge(client, PODS, pod, {"status": {"conditions": conditions}}, "status"), 404, 409)
-        remove(client, PODS, pod)
+        delete_disrupted(client, pod, _REASON, message, self._clock.now())

@@ -8,12 +8,12 @@ from itertools import chain
 from typing import Final
 
 from simkit.engine.controllers.lister import Lister, controller_of
-from simkit.engine.controllers.resources import DEVICE_CLASSES, RESOURCE_CLAIMS, RESOURCE_SLICES
+from simkit.engine.controllers.resources import DEVICE_CLASSES, DEVICE_TAINT_RULES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from simkit.meta.domain import api_group
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
-from simkit.simulation.scheduler.device_id import DeviceId, devices_of
+from simkit.logic.workloads.device_id import DeviceId, devices_of
 from simkit.simulation.scheduler.node_info import PodInfo
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 
@@ -31,7 +31,7 @@ BUDGETS: Final = GroupResource("policy", "poddisruptionbudgets")
 _CSI_NODES: Final = GroupResource(api_group("storage"), "csinodes")
 _ATTACHMENTS: Final = GroupResource(api_group("storage"), "volumeattachments")
 _STORAGE: Final = frozenset({CLAIMS, VOLUMES, CLASSES, _CSI_NODES, _ATTACHMENTS})
-_DEVICES: Final = frozenset({RESOURCE_CLAIMS, DEVICE_CLASSES, RESOURCE_SLICES})
+_DEVICES: Final = frozenset({RESOURCE_CLAIMS, DEVICE_CLASSES, RESOURCE_SLICES, DEVICE_TAINT_RULES})
 WATCHED: Final = frozenset({_NAMESPACES, _SERVICES, BUDGETS, *_STORAGE, *_DEVICES, *_OWNERS.values()})
 
 

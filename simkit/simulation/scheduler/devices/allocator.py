@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at
-from simkit.simulation.scheduler.device_id import DeviceId
+from simkit.logic.workloads.device_id import DeviceId
 from simkit.simulation.scheduler.devices.constraints import AttributeConstraint
 from simkit.simulation.scheduler.devices.counters import SharedCounters
 from simkit.simulation.scheduler.devices.pools import Device, Pool

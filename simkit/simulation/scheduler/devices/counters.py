@@ -10,7 +10,7 @@ from typing import Any
 
 from simkit.meta.objects import at
 from simkit.meta.quantity import parse
-from simkit.simulation.scheduler.device_id import DeviceId
+from simkit.logic.workloads.device_id import DeviceId
 from simkit.simulation.scheduler.devices.pools import Device, Pool, PoolId
 
 _Counter = tuple[str, str]

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from simkit.engine.controllers.device_taint_rules import TaintRules, taint_rules
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resources import RESOURCE_SLICES
 from simkit.logic.workloads.nodes import term_fits
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at, name_of
-from simkit.simulation.scheduler.device_id import DeviceId
+from simkit.logic.workloads.device_id import DeviceId
 
 PoolId = tuple[str, str]
 """Driver and name of a pool."""
@@ -28,6 +29,8 @@ class Device:
     object: Mapping[str, Any]
     slice: Mapping[str, Any]
     """The specification of the slice."""
+    taints: Sequence[Mapping[str, Any]] = ()
+    """The taints of the device, and those that rules add."""
 
     @property
     def placed(self) -> Mapping[str, Any]:
@@ -74,13 +77,13 @@ def pools_of(node: Object, lister: Lister) -> list[Pool]:
     O(slices for the node or for several nodes). kube-scheduler takes pools in no certain order.
     """
     index = lister.once("slices by pool", lambda: _by_pool(lister.scan(RESOURCE_SLICES)))
-    partitions = applies("scheduler-counts-shared-counters")
+    partitions, rules = applies("scheduler-counts-shared-counters"), taint_rules(lister)
     found = []
     for pool in sorted(index.pools_of(name_of(node))):
         every = index.slices[pool]
         reached = [each for each in every if _reaches(each, node, partitions=partitions)]
         if reached:
-            made = _pool(pool, reached, every, node)
+            made = _pool(pool, reached, every, node, rules)
             if made is not None:
                 found.append(made)
     return found
@@ -112,7 +115,11 @@ def _generation(spec: Mapping[str, Any]) -> int:
 
 
 def _pool(
-    pool: PoolId, reached: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]], node: Object
+    pool: PoolId,
+    reached: Sequence[Mapping[str, Any]],
+    every: Sequence[Mapping[str, Any]],
+    node: Object,
+    rules: TaintRules,
 ) -> Pool | None:
     """A pool; None if a newer generation that the node does not reach is replacing it."""
     newest = max(map(_generation, reached))
@@ -121,7 +128,7 @@ def _pool(
     same = [each for each in every if _generation(each) == newest]
     if len(current) != count and any(_generation(each) > newest for each in every):
         return None
-    devices = [device for each in current for device in _devices(pool, each)]
+    devices = [device for each in current for device in _devices(pool, each, rules)]
     names = {device.id.device for device in devices}
     return Pool(
         pool,
@@ -132,9 +139,10 @@ def _pool(
     )
 
 
-def _devices(pool: PoolId, spec: Mapping[str, Any]) -> Iterator[Device]:
+def _devices(pool: PoolId, spec: Mapping[str, Any], rules: TaintRules) -> Iterator[Device]:
     for each in spec.get("devices") or ():
-        yield Device(DeviceId(*pool, str(each.get("name") or "")), each, spec)
+        device = DeviceId(*pool, str(each.get("name") or ""))
+        yield Device(device, each, spec, [*(each.get("taints") or ()), *rules.taints(device, each)])
 
 
 def _reaches(spec: Mapping[str, Any], node: Object, *, partitions: bool) -> bool:

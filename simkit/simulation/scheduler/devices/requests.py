@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError
+from simkit.logic.workloads.device_selectors import selects_device
 from simkit.logic.workloads.nodes import tolerated
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.scheduler.devices.pools import Device, Pool
-from simkit.simulation.scheduler.devices.selectors import selects_device
 
 MOST_DEVICES: Final = 32
 """The most devices of a claim."""
@@ -65,7 +65,7 @@ class Request:
     def tolerates(self, device: Device) -> bool:
         """True if no taint of a device keeps the request away."""
         tolerations = self.spec.get("tolerations") or ()
-        blocking = [each for each in device.object.get("taints") or () if each.get("effect") in _BLOCKING]
+        blocking = [each for each in device.taints if each.get("effect") in _BLOCKING]
         return all(any(tolerated(each, taint) for each in tolerations) for taint in blocking)
 
 
@@ -116,7 +116,7 @@ def selected(claim: Object, spec: Mapping[str, Any], device_class: Object, devic
 def _all_select(whose: str, selectors: Sequence[Mapping[str, Any]], device: Device) -> bool:
     for index, each in enumerate(selectors):
         try:
-            if not selects_device(str(at(each, "cel", "expression") or ""), device):
+            if not selects_device(str(at(each, "cel", "expression") or ""), device.id.driver, device.object):
                 return False
         except CompileError as error:
             text = f"CEL compile error: compilation failed: {error}"

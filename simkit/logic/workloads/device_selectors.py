@@ -12,7 +12,6 @@ from simkit.kinds.parts.devices.expressions import MOST_COST, device_program
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.lib_quantity import quantity
 from simkit.language.cel.lib_semver import semver
-from simkit.simulation.scheduler.devices.pools import Device
 
 _KINDS: Final = ("int", "bool", "string", "version")
 
@@ -26,33 +25,33 @@ class _ByDomain(dict[str, Mapping[str, Any]]):
         return {}
 
 
-def selects_device(expression: str, device: Device) -> bool:
-    """True if an expression selects a device. Raises CompileError or EvaluationError."""
+def selects_device(expression: str, driver: str, device: Mapping[str, Any]) -> bool:
+    """True if an expression selects a device as a slice has it. Raises CompileError or EvaluationError."""
     program = device_program(expression)
-    found = program.evaluate({"device": _variable(device)}, budget=MOST_COST).value
+    found = program.evaluate({"device": _variable(driver, device)}, budget=MOST_COST).value
     if not isinstance(found, bool):
         raise EvaluationError(f"CEL result of type {type(found).__name__} could not be converted to bool")
     return found
 
 
-def _variable(device: Device) -> Mapping[str, Any]:
+def _variable(driver: str, device: Mapping[str, Any]) -> Mapping[str, Any]:
     attributes, capacity = _ByDomain(), _ByDomain()
-    for name, value in (device.object.get("attributes") or {}).items():
-        _put(attributes, device, name, _attribute(name, value))
-    for name, amount in (device.object.get("capacity") or {}).items():
-        _put(capacity, device, name, quantity(str(amount.get("value") or "0")))
+    for name, value in (device.get("attributes") or {}).items():
+        _put(attributes, driver, name, _attribute(name, value))
+    for name, amount in (device.get("capacity") or {}).items():
+        _put(capacity, driver, name, quantity(str(amount.get("value") or "0")))
     return {
-        "driver": device.id.driver,
+        "driver": driver,
         "attributes": attributes,
         "capacity": capacity,
-        "allowMultipleAllocations": bool(device.object.get("allowMultipleAllocations")),
+        "allowMultipleAllocations": bool(device.get("allowMultipleAllocations")),
     }
 
 
-def _put(found: _ByDomain, device: Device, name: str, value: Any) -> None:
+def _put(found: _ByDomain, driver: str, name: str, value: Any) -> None:
     domain, separator, short = name.partition("/")
     if not separator:
-        domain, short = device.id.driver, name
+        domain, short = driver, name
     found[domain] = {**found[domain], short: value}
 
 
