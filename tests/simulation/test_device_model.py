@@ -11,9 +11,9 @@ import pytest
 
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resources import RESOURCE_SLICES
+from simkit.logic.workloads.device_id import DeviceId
 from simkit.meta.behaviour import serving
 from simkit.schema.behaviour import default_behaviour
-from simkit.logic.workloads.device_id import DeviceId
 from simkit.simulation.scheduler.devices.allocator import Allocator
 from simkit.simulation.scheduler.devices.pools import pools_of
 from simkit.snapshot.protocol import Snapshot

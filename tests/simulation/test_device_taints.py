@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simkit.cluster.cluster import Cluster
-from tests.simulation.devices import DRIVER, claim, claims, devices_of, make, request, template, user, with_devices
+from tests.simulation.devices import DRIVER, claim, claims, devices_of, request, template, user, with_devices
 from tests.simulation.worlds import messages, phase
 
 RULES = {"1.34": "v1alpha3", "1.35": "v1alpha3", "1.36": "v1beta2"}
@@ -76,7 +76,7 @@ def test_pods_go_from_devices_that_wear_out() -> None:
     tainted(cluster)
     cluster.settle()
     going = cluster.get("pod", "none")
-    told = [each for each in going["status"]["conditions"] if each["type"] == "DisruptionTarget"][0]
+    told = next(each for each in going["status"]["conditions"] if each["type"] == "DisruptionTarget")
     assert (told["reason"], told["message"]) == (
         "DeletionByDeviceTaintManager",
         "Device Taint manager: deleting due to NoExecute taint",

@@ -29,7 +29,7 @@ class DeviceEviction(NamedTuple):
 
 
 def pod_eviction(pod: Object, lister: Lister, rules: TaintRules) -> DeviceEviction | None:
-    """The time at which a pod has to go, the first that a claim gives; None if no device that it uses drives it away."""
+    """The earliest time at which a device of a pod drives it away; None if none does."""
     if not at(pod, "spec", "nodeName"):
         return None
     found = [each for claim in _claims(pod, lister) for each in _evictions(claim, lister, rules)]

@@ -66,7 +66,8 @@ def _without_effect(rule: Object, lister: Lister, rules: TaintRules) -> str:
         f"{_counted(count, f'{kind} device')} selected."
         for count, kind in ((published, "published"), (allocated, "allocated"))
     ]
-    return f"{' '.join(devices)} {_counted(pending.pods, 'pod')} would be evicted {pending} if the effect was NoExecute. {_NOT_AGAIN}"
+    pods = f"{_counted(pending.pods, 'pod')} would be evicted {pending} if the effect was NoExecute."
+    return " ".join([*devices, pods, _NOT_AGAIN])
 
 
 def _counted(number: int, noun: str) -> str:

@@ -9,11 +9,11 @@ from typing import Final
 
 from simkit.engine.controllers.lister import Lister, controller_of
 from simkit.engine.controllers.resources import DEVICE_CLASSES, DEVICE_TAINT_RULES, RESOURCE_CLAIMS, RESOURCE_SLICES
+from simkit.logic.workloads.device_id import DeviceId, devices_of
 from simkit.meta.domain import api_group
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
-from simkit.logic.workloads.device_id import DeviceId, devices_of
 from simkit.simulation.scheduler.node_info import PodInfo
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from simkit.logic.workloads.device_id import DeviceId
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at
-from simkit.logic.workloads.device_id import DeviceId
 from simkit.simulation.scheduler.devices.constraints import AttributeConstraint
 from simkit.simulation.scheduler.devices.counters import SharedCounters
 from simkit.simulation.scheduler.devices.pools import Device, Pool

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from simkit.logic.workloads.device_id import DeviceId
 from simkit.meta.objects import at
 from simkit.meta.quantity import parse
-from simkit.logic.workloads.device_id import DeviceId
 from simkit.simulation.scheduler.devices.pools import Device, Pool, PoolId
 
 _Counter = tuple[str, str]

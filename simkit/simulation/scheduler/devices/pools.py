@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from simkit.engine.controllers.device_taint_rules import TaintRules, taint_rules
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resources import RESOURCE_SLICES
+from simkit.logic.workloads.device_id import DeviceId
 from simkit.logic.workloads.nodes import term_fits
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at, name_of
-from simkit.logic.workloads.device_id import DeviceId
 
 PoolId = tuple[str, str]
 """Driver and name of a pool."""
