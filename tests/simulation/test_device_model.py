@@ -11,9 +11,9 @@ import pytest
 
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resources import RESOURCE_SLICES
-from simkit.logic.workloads.device_id import DeviceId
 from simkit.meta.behaviour import serving
 from simkit.schema.behaviour import default_behaviour
+from simkit.simulation.scheduler.devices.allocated import AllocatedDevices
 from simkit.simulation.scheduler.devices.allocator import Allocator
 from simkit.simulation.scheduler.devices.pools import pools_of
 from simkit.snapshot.protocol import Snapshot
@@ -46,6 +46,9 @@ def random_devices(random: Random) -> list[dict[str, Any]]:
         if random.random() < 0.4:
             amount = {"value": str(random.randint(1, 3))}
             device["consumesCounters"] = [{"counterSet": "c", "counters": {"parts": amount}}]
+        if random.random() < 0.4:
+            device["capacity"] = {"memory": {"value": str(random.randint(1, 4))}}
+            device["allowMultipleAllocations"] = random.random() < 0.7
         found.append(device)
     return found
 
@@ -70,6 +73,8 @@ def _exactly(random: Random, all_devices: bool) -> dict[str, Any]:
         found["selectors"] = [{"cel": {"expression": expression}}]
     if random.random() < 0.3:
         found["tolerations"] = [{"key": "worn", "operator": "Exists"}]
+    if random.random() < 0.3:
+        found["capacity"] = {"requests": {"memory": str(random.randint(1, 3))}}
     return found
 
 
@@ -109,7 +114,7 @@ def _choices(
     """All ways to meet a request, in the order of alternatives and devices."""
     alternatives = [(f"{request['name']}/{each['name']}", each) for each in request.get("firstAvailable", ())]
     for name, spec in alternatives or [(request["name"], request["exactly"])]:
-        fitting = [each["name"] for each in devices if _fits(spec, each)]
+        fitting = [each["name"] for each in devices if _fits(spec, each) and _needs(spec, each) <= _memory(each)]
         if spec["allocationMode"] == "All":
             if fitting:
                 yield name, spec, tuple(fitting)
@@ -123,20 +128,40 @@ def _fits(spec: dict[str, Any], device: dict[str, Any]) -> bool:
     return all(expression.endswith(f"== {device['attributes']['socket']['int']}") for expression in expressions)
 
 
+def _memory(device: dict[str, Any]) -> int:
+    return int(device.get("capacity", {}).get("memory", {"value": 0})["value"])
+
+
+def _needs(spec: dict[str, Any], device: dict[str, Any]) -> int:
+    """What a request takes of the memory of a device: what it says, or all of it."""
+    return int(spec["capacity"]["requests"]["memory"]) if "capacity" in spec else _memory(device)
+
+
 def _valid(parted: Any, claims: Any, devices: dict[str, Any], parts: int, used: set[str]) -> bool:
     taken: dict[str, set[int]] = {}
+    memory = {name: _memory(each) for name, each in devices.items()}
     left = parts - sum(_amount(devices[name]) for name in used)
     for number, (claim, chosen) in enumerate(zip(claims, parted, strict=True)):
         for _, spec, names in chosen:
             for name in names:
                 users = taken.setdefault(name, set())
-                if number in users if spec.get("adminAccess") else users or name in used:
+                shared = devices[name].get("allowMultipleAllocations")
+                if not spec.get("adminAccess") and name in used:
                     return False
+                if not shared and (number in users if spec.get("adminAccess") else users):
+                    return False
+                first = not users
                 users.add(number)
+                if shared:
+                    memory[name] -= _needs(spec, devices[name])
+                    if memory[name] < 0:
+                        return False
                 if not spec.get("tolerations") and any(
                     each["effect"] == "NoSchedule" for each in devices[name].get("taints", ())
                 ):
                     return False
+                if shared and not first:
+                    continue
                 left -= _amount(devices[name])
                 if _amount(devices[name]) and left < 0:
                     return False
@@ -176,7 +201,8 @@ def test_the_first_valid_assignment_is_found(seed: int) -> None:
     ]
     snapshot: Snapshot = Slices(slices)  # type: ignore[assignment]
     with serving(default_behaviour("1.36")):
-        allocated = {DeviceId(DRIVER, "p", name) for name in used}
+        results = [{"driver": DRIVER, "pool": "p", "device": name} for name in used]
+        allocated = AllocatedDevices([{"status": {"allocation": {"devices": {"results": results}}}}])
         search = Allocator(claims, pools_of(NODE, Lister(snapshot)), allocated, lambda _: CLASS)
         found = search.search()
     wanted = naive(claims, devices, parts, used)

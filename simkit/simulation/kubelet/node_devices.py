@@ -34,7 +34,9 @@ class DeviceConfig(BaseModel):
     attributes
         Values by name: texts, whole numbers, ``true``, or ``{version: 1.2.3}``.
     capacity
-        Amounts by name.
+        Amounts by name, or ``{value: 40Gi, requestPolicy: ...}``.
+    allow_multiple_allocations
+        Whether several claims may share a device, each with a part of its capacity.
     taints
         What keeps requests away that do not tolerate it.
     """
@@ -44,8 +46,9 @@ class DeviceConfig(BaseModel):
     name: str = "device-{}"
     count: int = Field(1, ge=1, le=1000)
     attributes: Mapping[str, bool | int | str | Mapping[str, Any]] = Field(default_factory=dict)
-    capacity: Mapping[str, str] = Field(default_factory=dict)
+    capacity: Mapping[str, str | Mapping[str, Any]] = Field(default_factory=dict)
     taints: Sequence[Mapping[str, Any]] = ()
+    allow_multiple_allocations: bool = False
 
     def devices(self) -> Iterator[dict[str, Any]]:
         """The devices as a slice has them."""
@@ -55,14 +58,20 @@ class DeviceConfig(BaseModel):
             if self.attributes:
                 found["attributes"] = {name: _attribute(value) for name, value in self.attributes.items()}
             if self.capacity:
-                found["capacity"] = {name: {"value": amount} for name, amount in self.capacity.items()}
+                found["capacity"] = {name: _capacity(amount) for name, amount in self.capacity.items()}
             if self.taints:
                 found["taints"] = [dict(each) for each in self.taints]
+            if self.allow_multiple_allocations:
+                found["allowMultipleAllocations"] = True
             yield found
 
 
 def _attribute(value: bool | int | str | Mapping[str, Any]) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {_KINDS[type(value)]: value}
+
+
+def _capacity(amount: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"value": amount} if isinstance(amount, str) else amount
 
 
 class DriverConfig(BaseModel):

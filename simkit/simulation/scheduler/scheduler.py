@@ -19,7 +19,7 @@ from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.behaviour import BASE_MINOR, ServedBehaviour, serving
-from simkit.meta.clock import Clock, timestamp
+from simkit.meta.clock import Clock, NameSource, timestamp
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
 from simkit.simulation.scheduler.algorithm import Algorithm, Findings
@@ -227,8 +227,12 @@ class Scheduler:
             waiting.reserved = info.name
             self.queue.postponed(waiting, self._clock.now())
             return
-        reserve_claims(client, view, pod, info)
+        reserve_claims(client, view, pod, info, self._new_share)
         self._bind(client, view, waiting, pod, info)
+
+    def _new_share(self) -> str:
+        """The identity of a share of a device."""
+        return NameSource(self._random.getrandbits(64)).uid()
 
     def _profile(self, pod: PodInfo) -> Profile:
         return self._profiles[at(pod.pod, "spec", "schedulerName") or NAME]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from itertools import chain
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from simkit.engine.controllers.lister import Lister, controller_of
 from simkit.engine.controllers.resources import DEVICE_CLASSES, DEVICE_TAINT_RULES, RESOURCE_CLAIMS, RESOURCE_SLICES
-from simkit.logic.workloads.device_id import DeviceId, devices_of
 from simkit.meta.domain import api_group
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
+from simkit.simulation.scheduler.devices.allocated import AllocatedDevices
 from simkit.simulation.scheduler.node_info import PodInfo
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 
@@ -42,7 +40,7 @@ class View:
         self.cache, self.lister = cache, lister
         self._namespaces: dict[str, Mapping[str, str]] | None = None
         self._assumed: dict[Key, Object] = {}
-        self._allocated: Counter[DeviceId] | None = None
+        self._allocated: AllocatedDevices | None = None
         self._selectors: dict[tuple[str, str, tuple[tuple[str, str], ...]], LabelSelector] = {}
 
     @property
@@ -87,25 +85,23 @@ class View:
         self._assumed[Key(RESOURCE_CLAIMS, namespace_of(claim), name_of(claim))] = claim
         if self._allocated is None:
             return
-        self._allocated.update(devices_of(claim))
-        for each in devices_of(before) if before is not None else ():
-            self._allocated[each] -= 1
-            if not self._allocated[each]:
-                del self._allocated[each]
+        self._allocated.add(claim)
+        if before is not None:
+            self._allocated.remove(before)
 
     def device_class(self, name: str) -> Object | None:
         """A class of devices."""
         return self.lister.get(Key(DEVICE_CLASSES, "", name))
 
     @property
-    def allocated_devices(self) -> Collection[DeviceId]:
-        """The devices that claims have, without those that administrators only look at.
+    def allocated_devices(self) -> AllocatedDevices:
+        """The devices that claims have.
 
         O(claims) the first time; then each claim that the scheduler writes costs its own devices.
         """
         if self._allocated is None:
             current = _by_key(self.lister.scan(RESOURCE_CLAIMS)) | self._assumed
-            self._allocated = Counter(chain.from_iterable(map(devices_of, current.values())))
+            self._allocated = AllocatedDevices(current.values())
         return self._allocated
 
     def budgets(self, namespace: str) -> Iterable[Object]:

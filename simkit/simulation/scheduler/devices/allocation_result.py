@@ -5,7 +5,7 @@ Upstream: k8s.io/dynamic-resource-allocation/structured (``Allocate``, ``createN
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from simkit.meta.objects import Object, at, name_of
@@ -13,9 +13,9 @@ from simkit.simulation.scheduler.devices.allocator import Chosen
 from simkit.simulation.scheduler.devices.requests import Request
 
 
-def allocation_result(claim: Object, chosen: Sequence[Chosen]) -> dict[str, Any]:
-    """``status.allocation`` of a claim."""
-    devices: dict[str, Any] = {"results": [_result(each) for each in chosen]}
+def allocation_result(claim: Object, chosen: Sequence[Chosen], new_share: Callable[[], str]) -> dict[str, Any]:
+    """``status.allocation`` of a claim; ``new_share`` makes up the identity of a share of a device."""
+    devices: dict[str, Any] = {"results": [_result(each, new_share) for each in chosen]}
     config = [*_of_classes(chosen), *_of_claim(claim, chosen)]
     if config:
         every = len(at(claim, "spec", "devices", "requests") or ())
@@ -24,14 +24,18 @@ def allocation_result(claim: Object, chosen: Sequence[Chosen]) -> dict[str, Any]
     return {"devices": devices, **({"nodeSelector": selector} if selector else {})}
 
 
-def _result(chosen: Chosen) -> dict[str, Any]:
-    request, device = chosen
+def _result(chosen: Chosen, new_share: Callable[[], str]) -> dict[str, Any]:
+    request, device, consumed = chosen
     driver, pool, name = device.id
     found: dict[str, Any] = {"request": request.name, "driver": driver, "pool": pool, "device": name}
     if request.watches:
         found["adminAccess"] = True
     if request.spec.get("tolerations"):
         found["tolerations"] = request.spec["tolerations"]
+    if consumed is not None:
+        found["shareID"] = new_share()
+    if consumed:
+        found["consumedCapacity"] = {name: str(amount) for name, amount in consumed.items()}
     return found
 
 
@@ -67,14 +71,14 @@ def _for_all(config: Mapping[str, Any]) -> dict[str, Any]:
 def _node_selector(chosen: Sequence[Chosen]) -> dict[str, Any] | None:
     """The nodes that reach all devices: one, those of all selectors, or None for all nodes."""
     term: dict[str, list[Mapping[str, Any]]] = {"matchFields": [], "matchExpressions": []}
-    for _, device in chosen:
-        placed = device.placed
+    for each in chosen:
+        placed = each.device.placed
         if placed.get("nodeName"):
             named = {"key": "metadata.name", "operator": "In", "values": [placed["nodeName"]]}
             return {"nodeSelectorTerms": [{"matchFields": [named]}]}
-        for each in at(placed, "nodeSelector", "nodeSelectorTerms") or ():
+        for added in at(placed, "nodeSelector", "nodeSelectorTerms") or ():
             for field, known in term.items():
-                known += [one for one in each.get(field) or () if not any(_same(one, other) for other in known)]
+                known += [one for one in added.get(field) or () if not any(_same(one, other) for other in known)]
     filled = {field: known for field, known in term.items() if known}
     return {"nodeSelectorTerms": [filled]} if filled else None
 

@@ -5,12 +5,15 @@ Upstream: k8s.io/dynamic-resource-allocation/structured (``Allocate``), release 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from simkit.logic.workloads.device_id import DeviceId
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at
+from simkit.meta.quantity import Quantity
+from simkit.simulation.scheduler.devices.allocated import AllocatedDevices
+from simkit.simulation.scheduler.devices.capacity import SharedCapacity, amounts_for
 from simkit.simulation.scheduler.devices.constraints import AttributeConstraint
 from simkit.simulation.scheduler.devices.counters import SharedCounters
 from simkit.simulation.scheduler.devices.pools import Device, Pool
@@ -19,6 +22,7 @@ from simkit.simulation.scheduler.devices.requests import (
     AllocationError,
     ClassOf,
     Request,
+    Surroundings,
     alternatives,
     selected,
     shown,
@@ -37,6 +41,8 @@ class Chosen(NamedTuple):
 
     request: Request
     device: Device
+    consumed: Mapping[str, Quantity] | None = None
+    """What it takes of each capacity, if others may have the device too."""
 
 
 class _Step(NamedTuple):
@@ -73,11 +79,12 @@ class Allocator:
     """
 
     def __init__(
-        self, claims: Sequence[Object], pools: Sequence[Pool], allocated: Collection[DeviceId], class_of: ClassOf
+        self, claims: Sequence[Object], pools: Sequence[Pool], allocated: AllocatedDevices, class_of: ClassOf
     ) -> None:
-        self._pools, self._allocated = pools, allocated
+        self._allocated, self._capacity = allocated, SharedCapacity(allocated)
+        around = Surroundings(pools, class_of, self._capacity)
         self._requests = [
-            [alternatives(claim, each, pools, class_of) for each in at(claim, "spec", "devices", "requests") or ()]
+            [alternatives(claim, each, around) for each in at(claim, "spec", "devices", "requests") or ()]
             for claim in claims
         ]
         for claim, requests in zip(claims, self._requests, strict=True):
@@ -85,10 +92,7 @@ class Allocator:
             if least > MOST_DEVICES:
                 text = f"number of requested devices {least} exceeds the claim limit of {MOST_DEVICES}"
                 raise AllocationError(f"claim {shown(claim)}: {text}")
-        self._constraints = [
-            [AttributeConstraint(each) for each in at(claim, "spec", "devices", "constraints") or ()]
-            for claim in claims
-        ]
+        self._constraints = [_constraints(each) for each in claims]
         self._candidates = [each for pool in pools if not pool.incomplete and not pool.invalid for each in pool.devices]
         self._counters = SharedCounters(list(pools), allocated)
         self._counts, self._heeds_taints = (
@@ -152,13 +156,19 @@ class Allocator:
             if self._tries > _MOST_TRIES:
                 raise TimedOut
             if self._free(step.claim, request, device) and self._selects(request, device):
-                if not self._usable(step.claim, request, device) or self._refusing(step.claim, request, device):
+                if (
+                    not self._capacity.has_room(request.spec, device)
+                    or not self._usable(step.claim, request, device)
+                    or self._refusing(step.claim, request, device)
+                ):
                     continue
                 yield from self._with(step, request, device, position + 1)
 
     def _free(self, claim: int, request: Request, device: Device) -> bool:
+        if request.watches and self._capacity.is_shared(device):
+            return True
         users = self._taken.get(device.id, ())
-        return claim not in users if request.watches else not users and device.id not in self._allocated
+        return claim not in users if request.watches else not users and not self._allocated.is_taken(device.id)
 
     def _selects(self, request: Request, device: Device) -> bool:
         found = self._selected.get((request, device))
@@ -186,15 +196,37 @@ class Allocator:
 
     def _with(self, step: _Step, request: Request, device: Device, first: int) -> Iterator[_Step]:
         """The step after a device was taken, as long as it stays taken."""
-        if not self._counters.take(device):
+        if not self._capacity.has_room(request.spec, device):
+            return
+        shared = self._capacity.is_shared(device)
+        consumed = (amounts_for(request.spec, device.object) or {}) if shared else None
+        counted = not (shared and self._capacity.is_consumed(device.id))
+        if counted and not self._counters.take(device):
             return
         for each in self._constraints[step.claim]:
             each.add(request.name, device)
-        self._taken.setdefault(device.id, []).append(step.claim)
-        self.results[step.claim].append(Chosen(request, device))
+        if consumed is None:
+            self._taken.setdefault(device.id, []).append(step.claim)
+        else:
+            self._capacity.take(device.id, consumed)
+        self.results[step.claim].append(Chosen(request, device, consumed))
         yield step._replace(taken=step.taken + 1, first=first)
         self.results[step.claim].pop()
-        self._taken[device.id].pop()
+        if consumed is None:
+            self._taken[device.id].pop()
+        else:
+            self._capacity.give_back(device.id, consumed)
         for each in self._constraints[step.claim]:
             each.remove(request.name)
-        self._counters.give_back(device)
+        if counted:
+            self._counters.give_back(device)
+
+
+def _constraints(claim: Object) -> list[AttributeConstraint]:
+    found = []
+    for index, each in enumerate(at(claim, "spec", "devices", "constraints") or ()):
+        try:
+            found.append(AttributeConstraint(each))
+        except ValueError as error:
+            raise AllocationError(f"claim {shown(claim)}, constraint #{index}: {error}") from error
+    return found

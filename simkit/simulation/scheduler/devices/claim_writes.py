@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources (``PreBind``, ``Unres
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import replace
@@ -26,11 +26,11 @@ _TAKEN_BACK: Final = "deallocation of ResourceClaim completed"
 _STILL: Final = "still not schedulable"
 
 
-def reserve_claims(client: Client, view: View, pod: PodInfo, info: NodeInfo) -> None:
+def reserve_claims(client: Client, view: View, pod: PodInfo, info: NodeInfo, new_share: Callable[[], str]) -> None:
     """Write what is allocated to the claims of a pod, and that they are for it. Raises SchedulingError."""
     claims = claims_of_pod(pod, view)
     waiting = [each for each in claims if not at(each, "status", "allocation")]
-    allocations = allocations_on(waiting, view, info) if waiting else []
+    allocations = allocations_on(waiting, view, info, new_share) if waiting else []
     if allocations is None:
         raise SchedulingError("claim allocation not found for node")
     made = {uid_of(claim): allocation for claim, allocation in zip(waiting, allocations, strict=True)}

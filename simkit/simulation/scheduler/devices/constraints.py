@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from simkit.meta.behaviour import applies
 from simkit.simulation.scheduler.devices.pools import Device
 
 _KINDS: Final = ("string", "int", "bool", "version")
@@ -18,6 +19,9 @@ class AttributeConstraint:
     """One constraint, with the values of the devices that were chosen so far."""
 
     def __init__(self, constraint: Mapping[str, Any]) -> None:
+        """Raises ValueError for a kind that the served release does not know."""
+        if constraint.get("matchAttribute") is None and not applies("scheduler-shares-devices"):
+            raise ValueError("empty constraint (unsupported constraint type?)")
         self._requests = frozenset(constraint.get("requests") or ())
         self._same = constraint.get("matchAttribute") is not None
         self._name = str(constraint.get("matchAttribute") or constraint.get("distinctAttribute") or "")

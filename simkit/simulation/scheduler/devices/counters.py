@@ -5,12 +5,13 @@ Upstream: k8s.io/dynamic-resource-allocation/structured (``checkAvailableCounter
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simkit.logic.workloads.device_id import DeviceId
 from simkit.meta.objects import at
 from simkit.meta.quantity import parse
+from simkit.simulation.scheduler.devices.allocated import AllocatedDevices
 from simkit.simulation.scheduler.devices.pools import Device, Pool, PoolId
 
 _Counter = tuple[str, str]
@@ -20,7 +21,7 @@ _Counter = tuple[str, str]
 class SharedCounters:
     """The amounts that are left of the counters of all pools."""
 
-    def __init__(self, pools: list[Pool], allocated: Collection[DeviceId]) -> None:
+    def __init__(self, pools: list[Pool], allocated: AllocatedDevices) -> None:
         self._left = {pool.id: _left(pool, allocated) for pool in pools}
 
     def take(self, device: Device) -> bool:
@@ -44,7 +45,7 @@ def _pool(device: Device) -> PoolId:
     return device.id.driver, device.id.pool
 
 
-def _left(pool: Pool, allocated: Collection[DeviceId]) -> dict[_Counter, int]:
+def _left(pool: Pool, allocated: AllocatedDevices) -> dict[_Counter, int]:
     found: dict[_Counter, int] = {}
     for spec in pool.everything:
         for each in spec.get("sharedCounters") or ():
@@ -52,7 +53,7 @@ def _left(pool: Pool, allocated: Collection[DeviceId]) -> dict[_Counter, int]:
                 found[each.get("name", ""), name] = parse(str(counter.get("value") or "0")).nano
     for spec in pool.everything:
         for device in spec.get("devices") or ():
-            if DeviceId(*pool.id, device.get("name", "")) in allocated:
+            if allocated.is_in_use(DeviceId(*pool.id, device.get("name", ""))):
                 for counter, amount in _consumed(device):
                     found[counter] = found.get(counter, 0) - amount
     return found

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources, release 1.34.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.logic.workloads.nodes import term_fits
@@ -93,7 +93,9 @@ def _search(claims: Sequence[Object], view: View, info: NodeInfo) -> Allocator |
     return _INVALID_POOLS if any(each.invalid for each in pools) else _NOT_ALLOCATED
 
 
-def allocations_on(claims: Sequence[Object], view: View, info: NodeInfo) -> list[dict[str, Any]] | None:
+def allocations_on(
+    claims: Sequence[Object], view: View, info: NodeInfo, new_share: Callable[[], str]
+) -> list[dict[str, Any]] | None:
     """The allocation of each claim on a node, the first that is found; None if there is none.
 
     Raises SchedulingError.
@@ -101,4 +103,4 @@ def allocations_on(claims: Sequence[Object], view: View, info: NodeInfo) -> list
     found = _search(claims, view, info)
     if isinstance(found, Rejection):
         return None
-    return [allocation_result(claim, chosen) for claim, chosen in zip(claims, found.results, strict=True)]
+    return [allocation_result(claim, chosen, new_share) for claim, chosen in zip(claims, found.results, strict=True)]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError
 from simkit.logic.workloads.device_selectors import selects_device
 from simkit.logic.workloads.nodes import tolerated
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.simulation.scheduler.devices.capacity import SharedCapacity
 from simkit.simulation.scheduler.devices.pools import Device, Pool
 
 MOST_DEVICES: Final = 32
@@ -69,40 +70,56 @@ class Request:
         return all(any(tolerated(each, taint) for each in tolerations) for taint in blocking)
 
 
-def alternatives(claim: Object, request: Mapping[str, Any], pools: Sequence[Pool], class_of: ClassOf) -> list[Request]:
+class Surroundings(NamedTuple):
+    """What requests are looked at with: the pools that a node reaches, classes by name, and what devices have left."""
+
+    pools: Sequence[Pool]
+    class_of: ClassOf
+    capacity: SharedCapacity
+
+
+def alternatives(claim: Object, request: Mapping[str, Any], around: Surroundings) -> list[Request]:
     """The request itself, or its alternatives in their order. Raises AllocationError."""
     name = str(request.get("name") or "")
     choices = request.get("firstAvailable") or ()
     if not choices:
-        return [_made(claim, name, name, request.get("exactly") or {}, pools, class_of)]
+        exactly = request.get("exactly") or {}
+        _check_capacity(claim, f"request {name}", exactly)
+        return [_made(claim, name, name, exactly, around)]
     if not applies("scheduler-tries-first-available"):
         text = "has subrequests, but the DRAPrioritizedList feature is disabled"
         raise AllocationError(f"claim {shown(claim)}, request {name}: {text}")
+    for each in choices:
+        _check_capacity(claim, f"subrequest {each.get('name', '')}", each)
     return [
-        _made(claim, f"{name}/{each.get('name', '')}", str(each.get("name") or ""), each, pools, class_of)
-        for each in choices
+        _made(claim, f"{name}/{each.get('name', '')}", str(each.get("name") or ""), each, around) for each in choices
     ]
 
 
-def _made(
-    claim: Object, name: str, told: str, spec: Mapping[str, Any], pools: Sequence[Pool], class_of: ClassOf
-) -> Request:
+def _check_capacity(claim: Object, where: str, spec: Mapping[str, Any]) -> None:
+    if spec.get("capacity") is not None and not applies("scheduler-shares-devices"):
+        text = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
+        raise AllocationError(f"claim {shown(claim)}, {where}: {text}")
+
+
+def _made(claim: Object, name: str, told: str, spec: Mapping[str, Any], around: Surroundings) -> Request:
     where = f"claim {shown(claim)}, request {told}"
     if spec.get("adminAccess") is not None and not applies("scheduler-allows-admin-access"):
         raise AllocationError(f"{where}: admin access is requested, but the feature is disabled")
     wanted = str(spec.get("deviceClassName") or "")
-    found = class_of(wanted)
+    found = around.class_of(wanted)
     if found is None:
         text = f'could not retrieve device class {wanted}: deviceclass.resource.k8s.io "{wanted}" not found'
         raise AllocationError(f"{where}: {text}")
     every: list[Device] | None = None
     if spec.get("allocationMode") == "All":
-        for pool in pools:
+        for pool in around.pools:
             state = "being updated" if pool.incomplete else "invalid" if pool.invalid else ""
             if state:
                 raise AllocationError(f"{where}: asks for all devices, but resource pool {pool} is currently {state}")
-        every = [each for pool in pools for each in pool.devices if selected(claim, spec, found, each)]
-    return Request(claim, name, spec, found, pools, every)
+        devices = [each for pool in around.pools for each in pool.devices if selected(claim, spec, found, each)]
+        every = [each for each in devices if around.capacity.has_room(spec, each)]
+    return Request(claim, name, spec, found, around.pools, every)
 
 
 def selected(claim: Object, spec: Mapping[str, Any], device_class: Object, device: Device) -> bool:
