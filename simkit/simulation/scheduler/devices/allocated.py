@@ -16,7 +16,7 @@ from simkit.meta.quantity import parse
 
 
 class AllocatedDevices:
-    """What claims have of the devices, without what administrators only look at.
+    """The devices of claims, without those that administrators only look at.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class AllocatedDevices:
         return self._whole[device] > 0 or self._shares[device] > 0
 
     def consumed(self, device: DeviceId) -> Mapping[str, int]:
-        """What the shares of a device take of each capacity, in billionths."""
+        """The sum of the shares of a device, in billionths of each capacity."""
         return self._consumed.get(device, {})
 
     def _count(self, claim: Object, sign: int) -> None:

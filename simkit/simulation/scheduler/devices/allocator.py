@@ -42,7 +42,7 @@ class Chosen(NamedTuple):
     request: Request
     device: Device
     consumed: Mapping[str, Quantity] | None = None
-    """What it takes of each capacity, if others may have the device too."""
+    """The amounts that it takes, if others may have the device too."""
 
 
 class _Step(NamedTuple):

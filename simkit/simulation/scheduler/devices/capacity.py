@@ -64,7 +64,7 @@ class SharedCapacity:
 
 
 def amounts_for(request: Mapping[str, Any], device: Mapping[str, Any]) -> dict[str, Quantity] | None:
-    """What a request takes of each capacity of a device; None if the device has not all, or does not give such amounts.
+    """The amounts that a request takes of each capacity of a device; None if the device does not give them.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def _value(capacity: Mapping[str, Any]) -> Quantity:
 
 
 def _amount(wanted: Any, capacity: Mapping[str, Any]) -> Quantity:
-    """What is wanted, rounded up to what is given; if nothing is said, the default or all of it."""
+    """The wanted amount, rounded up to one that is given; if nothing is said, the default or all of it."""
     policy = capacity.get("requestPolicy") or {}
     if wanted is None:
         return parse(str(policy["default"])) if policy.get("default") is not None else _value(capacity)

@@ -71,7 +71,7 @@ class Request:
 
 
 class Surroundings(NamedTuple):
-    """What requests are looked at with: the pools that a node reaches, classes by name, and what devices have left."""
+    """The pools that a node reaches, classes by name, and the capacity that is left of devices."""
 
     pools: Sequence[Pool]
     class_of: ClassOf
