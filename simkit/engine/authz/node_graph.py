@@ -174,6 +174,9 @@ def used_by_pod(pod: Object) -> Iterator[Key]:
     for status in at(pod, "status", "resourceClaimStatuses") or ():
         if status.get("resourceClaimName"):
             yield Key(RESOURCE_CLAIMS, namespace, status["resourceClaimName"])
+    extended = at(pod, "status", "extendedResourceClaimStatus", "resourceClaimName")
+    if extended:
+        yield Key(RESOURCE_CLAIMS, namespace, extended)
     for claim in spec.get("resourceClaims") or ():
         named = claim.get("resourceClaimName") or at(claim, "source", "resourceClaimName")
         if named:

@@ -166,9 +166,10 @@ class ResourceClaimController(ResourceWatcher):
 def _keys_of_pod(pod: Object) -> list[Key]:
     """A pod that names claims, and those claims."""
     references = at(pod, "spec", "resourceClaims") or ()
-    if not references:
+    extended = at(pod, "status", "extendedResourceClaimStatus", "resourceClaimName")
+    if not references and not extended:
         return []
-    names = [claim_name(pod, each) for each in references]
+    names = [extended, *(claim_name(pod, each) for each in references)]
     return [key_of(PODS, pod), *(Key(RESOURCE_CLAIMS, namespace_of(pod), each) for each in names if each)]
 
 

@@ -21,7 +21,8 @@ def unprepared(pod: Object, lister: Lister, unknown: Collection[GroupResource] =
     """
     if RESOURCE_CLAIMS in unknown:
         return ""
-    for reference in at(pod, "spec", "resourceClaims") or ():
+    extended = at(pod, "status", "extendedResourceClaimStatus")
+    for reference in [*(at(pod, "spec", "resourceClaims") or ()), *([extended] if extended else ())]:
         name = claim_name(pod, reference)
         if name == "":
             continue

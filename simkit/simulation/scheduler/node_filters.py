@@ -13,6 +13,7 @@ from simkit.logic.workloads.images import tagged
 from simkit.logic.workloads.nodes import UNSCHEDULABLE, fits, term_fits, tolerated
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import at
+from simkit.simulation.scheduler.devices.extended_claim import classes_of_resources
 from simkit.simulation.scheduler.node_info import HostPort, NodeInfo, PodInfo
 from simkit.simulation.scheduler.rejection import Filter, Rejection, rejected
 from simkit.simulation.scheduler.resource_amounts import CPU, MEMORY, STORAGE
@@ -147,12 +148,15 @@ def fit_without(pod: PodInfo, view: View, ignored: Collection[str] = (), groups:
     ordered += [name for name in others if "/" not in name or name.partition("/")[0] not in groups]
     asked = [(name, pod.requests[name], f"Insufficient {name}") for name in ordered if pod.requests[name] > 0]
     knows_small = applies("scheduler-knows-small-nodes")
+    backed = classes_of_resources(view.lister).keys() & {name for name, _, _ in asked}
 
     def check(info: NodeInfo) -> Rejection | None:
         reasons = ["Too many pods"] if len(info.pods) + 1 > info.allowed_pods else []
         small = False
         for name, value, reason in asked:
             allocatable = info.allocatable.get(name, 0)
+            if not allocatable and name in backed:
+                continue  # devices may have it
             if value > allocatable - info.requested.get(name, 0):
                 reasons.append(reason)
                 small = small or value > allocatable

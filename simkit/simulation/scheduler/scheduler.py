@@ -13,7 +13,7 @@ from simkit.engine.controllers.client_requests import delete, expect, path_of, p
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.event_series import EventSeriesRecorder, SeriesEvent
 from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.resources import NODES, PODS, RESOURCE_CLAIMS
+from simkit.engine.controllers.resources import DEVICE_CLASSES, NODES, PODS, RESOURCE_CLAIMS
 from simkit.engine.controllers.work_queue import RequeueError
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
@@ -161,6 +161,8 @@ class Scheduler:
             self.queue.something_changed()
             if key.resource == RESOURCE_CLAIMS:
                 self._release_held()
+            elif key.resource == DEVICE_CLASSES:
+                self.cache.forget_verdicts()
 
     def _release_held(self) -> None:
         """Try the pods again that waited for resource claims."""
@@ -227,7 +229,11 @@ class Scheduler:
             waiting.reserved = info.name
             self.queue.postponed(waiting, self._clock.now())
             return
-        reserve_claims(client, view, pod, info, self._new_share)
+        try:
+            reserve_claims(client, view, pod, info, self._new_share)
+        except SchedulingError:
+            release_claims(client, view, pod)
+            raise
         self._bind(client, view, waiting, pod, info)
 
     def _new_share(self) -> str:

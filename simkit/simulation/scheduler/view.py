@@ -79,6 +79,22 @@ class View:
         key = Key(RESOURCE_CLAIMS, namespace, name)
         return self._assumed.get(key) or self.lister.get(key)
 
+    def controlled_claims(self, namespace: str, uid: str) -> list[Object]:
+        """The resource claims whose controller has a uid, with those that the scheduler itself has made."""
+        known = [*self.lister.controlled(RESOURCE_CLAIMS, namespace, uid), *self._assumed.values()]
+        current = {**_by_key(known), **self._assumed}
+        return [
+            each
+            for key, each in current.items()
+            if key.namespace == namespace and (controller_of(each) or {}).get("uid") == uid
+        ]
+
+    def drop_claim(self, claim: Object) -> None:
+        """Forget a resource claim that the scheduler has just deleted, with its devices."""
+        self._assumed.pop(Key(RESOURCE_CLAIMS, namespace_of(claim), name_of(claim)), None)
+        if self._allocated is not None:
+            self._allocated.remove(claim)
+
     def assume_claim(self, claim: Object) -> None:
         """Take a resource claim for what the scheduler has just made of it."""
         before = self.resource_claim(namespace_of(claim), name_of(claim))

@@ -8,14 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from simkit.engine.controllers.client_requests import replace
+from simkit.engine.controllers.client_requests import create, delete, path_to, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.lister import uid_of
-from simkit.engine.controllers.resources import RESOURCE_CLAIMS
+from simkit.engine.controllers.resources import PODS, RESOURCE_CLAIMS
 from simkit.logic.workloads.resource_claims import CLAIM_FINALIZER
-from simkit.meta.message import Response
-from simkit.meta.objects import Object, at, metadata
+from simkit.meta.message import Request, Response
+from simkit.meta.objects import Object, at, metadata, name_of
 from simkit.simulation.scheduler.devices.dynamic_resources import NAME, NOT_HERE, allocations_on, is_available
+from simkit.simulation.scheduler.devices.extended_claim import (
+    ExtendedClaim,
+    backed_resources,
+    extended_claim,
+    former_claim,
+)
 from simkit.simulation.scheduler.devices.pod_claims import claims_of_pod, is_reserved_for, uses_devices
 from simkit.simulation.scheduler.devices.requests import shown
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
@@ -24,19 +30,43 @@ from simkit.simulation.scheduler.view import View
 
 _TAKEN_BACK: Final = "deallocation of ResourceClaim completed"
 _STILL: Final = "still not schedulable"
+_DELETED: Final = "deletion of ResourceClaim completed"
+_STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
 def reserve_claims(client: Client, view: View, pod: PodInfo, info: NodeInfo, new_share: Callable[[], str]) -> None:
     """Write what is allocated to the claims of a pod, and that they are for it. Raises SchedulingError."""
     claims = claims_of_pod(pod, view)
+    extended = extended_claim(pod, backed_resources(pod, view), info)
     waiting = [each for each in claims if not at(each, "status", "allocation")]
-    allocations = allocations_on(waiting, view, info, new_share) if waiting else []
+    wanted = [*waiting, *([extended.claim] if extended is not None else [])]
+    allocations = allocations_on(wanted, view, info, new_share) if wanted else []
     if allocations is None:
         raise SchedulingError("claim allocation not found for node")
-    made = {uid_of(claim): allocation for claim, allocation in zip(waiting, allocations, strict=True)}
+    made = {uid_of(claim): allocation for claim, allocation in zip(wanted, allocations, strict=True)}
     for claim in claims:
         if not is_reserved_for(claim, pod.pod):
             _reserve(client, view, claim, pod, made.get(uid_of(claim)))
+    if extended is not None:
+        _make_extended(client, view, pod, extended, allocations[-1])
+
+
+def _make_extended(
+    client: Client, view: View, pod: PodInfo, extended: ExtendedClaim, allocation: Mapping[str, Any]
+) -> None:
+    """Write the claim for extended resources, and tell the pod of it."""
+    meta = {name: value for name, value in metadata(extended.claim).items() if name != "name"}
+    head = {"apiVersion": f"{RESOURCE_CLAIMS.group}/v1", "kind": "ResourceClaim", "metadata": meta}
+    response = create(client, RESOURCE_CLAIMS, pod.namespace, {**head, "spec": extended.claim["spec"]})
+    made = _written(response, f"create claim for extended resources {shown(extended.claim)}")
+    view.assume_claim(made)
+    _reserve(client, view, made, pod, allocation)
+    told = {"requestMappings": extended.mappings, "resourceClaimName": name_of(made)}
+    path = path_to(PODS, pod.pod, "status")
+    response = client.perform(
+        Request.of("PATCH", path, {"status": {"extendedResourceClaimStatus": told}}, content_type=_STRATEGIC)
+    )
+    _written(response, f"update pod {pod.namespace}/{pod.name} ExtendedResourceClaimStatus")
 
 
 def _reserve(client: Client, view: View, claim: Object, pod: PodInfo, allocation: Mapping[str, Any] | None) -> None:
@@ -62,16 +92,36 @@ def _written(response: Response, what: str) -> Object:
 
 
 def release_claims(client: Client, view: View, pod: PodInfo) -> None:
-    """Have the claims of a pod that could not be bound no longer reserved for it; they keep their devices."""
+    """Have the claims of a pod that could not be bound no longer reserved for it; they keep their devices.
+
+    The one that was made for its extended resources goes.
+    """
     for claim in claims_of_pod(pod, view):
         others = [each for each in at(claim, "status", "reservedFor") or () if each.get("uid") != uid_of(pod.pod)]
         if is_reserved_for(claim, pod.pod):
             _write_status(client, view, claim, {**claim["status"], "reservedFor": others})
+    if backed_resources(pod, view):
+        _remove_extended(client, view, pod)
+
+
+def _remove_extended(client: Client, view: View, pod: PodInfo) -> bool:
+    """Delete the claim for extended resources of a pod; False if there is none."""
+    claim = former_claim(pod, view)
+    if claim is None:
+        return False
+    kept = [each for each in metadata(claim).get("finalizers") or () if each != CLAIM_FINALIZER]
+    freed = replace(client, RESOURCE_CLAIMS, {**claim, "metadata": {**metadata(claim), "finalizers": kept}})
+    for response in (freed, delete(client, path_to(RESOURCE_CLAIMS, claim), claim)):
+        if not response.succeeded and response.status not in (404, 409):
+            raise SchedulingError(str(response.object["message"]))
+    view.drop_claim(claim)
+    return True
 
 
 def take_back(client: Client, view: View, pod: PodInfo, rejections: Mapping[str, Rejection]) -> str:
     """Take the devices from a claim of a pod that nobody uses, if they keep it from a node; what came of it."""
-    if not uses_devices(pod.pod):
+    backed = backed_resources(pod, view)
+    if not uses_devices(pod.pod) and not backed:
         return NO_CLAIMS
     nodes = [view.cache.node(name) for name, each in rejections.items() if NOT_HERE in each.reasons]
     for claim in claims_of_pod(pod, view):
@@ -80,7 +130,7 @@ def take_back(client: Client, view: View, pod: PodInfo, rejections: Mapping[str,
             left = {name: value for name, value in claim["status"].items() if name not in ("allocation", "reservedFor")}
             _write_status(client, view, claim, left)
             return _TAKEN_BACK
-    return _STILL
+    return _DELETED if backed and _remove_extended(client, view, pod) else _STILL
 
 
 def _write_status(client: Client, view: View, claim: Object, status: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at
 from simkit.simulation.scheduler.devices.allocation_result import allocation_result
 from simkit.simulation.scheduler.devices.allocator import Allocator, TimedOut
+from simkit.simulation.scheduler.devices.extended_claim import backed_resources, extended_claim, former_claim
 from simkit.simulation.scheduler.devices.pod_claims import Missing, claims_of_pod
 from simkit.simulation.scheduler.devices.pools import pools_of
 from simkit.simulation.scheduler.devices.requests import AllocationError, shown
@@ -23,6 +24,7 @@ from simkit.simulation.scheduler.view import View
 NAME: Final = "DynamicResources"
 NOT_HERE: Final = "resourceclaim not available on the node"
 _NOT_AVAILABLE: Final = rejected(NOT_HERE, resolvable=False)
+_FORMER: Final = rejected("cannot schedule extended resource claim", resolvable=False)
 _NOT_ALLOCATED: Final = rejected("cannot allocate all claims", resolvable=False)
 _TIMED_OUT: Final = rejected("timed out trying to allocate devices", resolvable=False)
 _INVALID_POOLS: Final = rejected("invalid resource pools were encountered", resolvable=False)
@@ -37,16 +39,20 @@ def dynamic_resources(pod: PodInfo, view: View) -> Filter | None:
         claims = claims_of_pod(pod, view)
     except Missing as error:
         raise Unschedulable(str(error), plugin=NAME) from error
-    if not claims:
+    backed = backed_resources(pod, view)
+    if not claims and not backed:
         return None
+    if backed and former_claim(pod, view) is not None:
+        return lambda _: _FORMER
     waiting = [each for each in claims if not _allocation(each)]
     for claim in waiting:
         _check_classes(claim, view)
     held = [each for each in claims if _allocation(each)]
 
     def check(info: NodeInfo) -> Rejection | None:
-        if waiting:
-            found = _search(waiting, view, info)
+        extended = extended_claim(pod, backed, info)
+        if waiting or extended is not None:
+            found = _search([*waiting, *([extended.claim] if extended is not None else [])], view, info)
             if isinstance(found, Rejection):
                 return found
         return None if all(is_available(each, info.object) for each in held) else _NOT_AVAILABLE
