@@ -111,7 +111,7 @@ def _add_behaviour(group: Any) -> None:
         nargs="?",
         const=True,
         metavar="BOOL",
-        help="privileged containers (default: only with --load)",
+        help="privileged containers (default: only with --load and --nodes)",
     )
     group.add_argument(
         "--controllers",

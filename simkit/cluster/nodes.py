@@ -176,11 +176,18 @@ def simulation_of(made: ControlPlane, *, events: bool = True, metrics: bool = Tr
         made.engine.connections = made.simulation.connections
         made.simulation.kubelets.woken = made.runner.wake
         made.runner.add(made.simulation.controllers, perform)
+        allow_privileged(made)
         _provide_storage_class(made)
         serve_metrics(made, made.simulation)
         if metrics:
             _register_metrics(made)
     return made.simulation
+
+
+def allow_privileged(made: ControlPlane) -> None:
+    """Let containers be privileged, as kubeadm and kind set up clusters, unless the options say otherwise."""
+    if made.options.allow_privileged is None:
+        made.engine.registry.allow_privileged = True
 
 
 def serve_metrics(made: ControlPlane, simulation: Simulation) -> None:

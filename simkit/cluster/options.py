@@ -90,7 +90,8 @@ class Options:
     proxy_client_key_file: str | Path | None = None
     """The client certificate, with its key, for aggregated servers."""
     allow_privileged: bool | None = None
-    """True if containers may be privileged. None: only in a loaded cluster, whose dump may hold such pods."""
+    """True if containers may be privileged. None: only in a loaded cluster, whose dump may hold such pods,
+    and in one with simulated nodes, as kubeadm and kind set up clusters."""
     service_cluster_ip_range: str = "10.96.0.0/16"
     """Cluster IPs of Services: one range, or one of each family, separated by a comma."""
     show_hidden_metrics_for_version: str = ""

@@ -36,13 +36,23 @@ def test_the_import_loads_no_heavy_library() -> None:
 
 
 def test_privileged_containers_are_a_setting() -> None:
-    """They are refused by default, and stored where the setting allows them, which forks keep."""
+    """They are refused by default, and stored where the setting allows them, which forks keep.
+
+    A cluster with simulated nodes allows them as one of kubeadm does, unless it is told not to.
+    """
     container = {"name": "a", "image": "b", "securityContext": {"privileged": True}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container]}}
     with pytest.raises(StatusError, match="disallowed by cluster policy"):
         simkit.Cluster(seed=1).create(pod)
     allowed = simkit.Cluster(options=Options(seed=1, allow_privileged=True))
     assert allowed.fork().create(pod)["spec"]["containers"][0]["securityContext"] == {"privileged": True}
+    simulated = simkit.Cluster(seed=1)
+    simulated.add_nodes(1)
+    assert simulated.fork().create(pod)["spec"]["containers"][0]["securityContext"] == {"privileged": True}
+    strict = simkit.Cluster(options=Options(seed=1, allow_privileged=False))
+    strict.add_nodes(1)
+    with pytest.raises(StatusError, match="disallowed by cluster policy"):
+        strict.create(pod)
 
 
 def test_create_get_apply_delete(cluster: simkit.Cluster) -> None:

@@ -5,7 +5,9 @@ Upstream: plugin/pkg/admission/serviceaccount, release 1.30; of 1.20, how the to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from simkit.engine.admission.plugin_attributes import (
@@ -21,6 +23,7 @@ from simkit.engine.seams import Operation, Reader, Review
 from simkit.kinds.core.secret import is_token_of
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import NameSource
+from simkit.meta.deadline import current_deadline
 from simkit.meta.domain import label
 from simkit.meta.errors import StatusError
 from simkit.meta.fielderror import quoted
@@ -34,18 +37,25 @@ _VOLUME_PREFIX: Final = "kube-api-access-"
 _MOUNT_PATH: Final = f"/var/run/secrets/{label('serviceaccount')}"
 _LIFETIME: Final = 3607
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_DEFAULT: Final = "default"
+_PAUSES: Final = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8)
+"""Seconds between two looks for the account of a new namespace; kube-apiserver waits for up to 1.8 s in all."""
 _CONTAINERS: Final = (("initContainers", "init container"), ("containers", "container"))
 
 
 class ServiceAccount:
-    """Sets account, pull secrets and token of new pods, and refuses accounts that are missing."""
+    """Sets account, pull secrets and token of new pods, and refuses accounts that are missing.
+
+    The account ``default`` of a new namespace comes from a controller. A request that a server answers waits for it:
+    such requests are given a thread that may wait (``awaits_account``). Calls in this process do not wait.
+    """
 
     name = "ServiceAccount"
     leaves_process: Final = False
     resources = frozenset({PODS})
 
-    def __init__(self, store: Reader, name_source: NameSource) -> None:
-        self._store, self._name_source = store, name_source
+    def __init__(self, store: Reader, name_source: NameSource, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._store, self._name_source, self._sleep = store, name_source, sleep
         self._trials = NameSource(0)
         """Names for dry runs, which must not affect the names of later writes."""
 
@@ -60,7 +70,7 @@ class ServiceAccount:
         if _MIRROR in annotations_of(pod):
             _check_mirror(review, pod)
             return pod
-        name = at(pod, "spec", "serviceAccountName") or "default"
+        name = at(pod, "spec", "serviceAccountName") or _DEFAULT
         account = self._account(review, name)
         pod = with_spec(pod, serviceAccountName=name, serviceAccount=name)
         if _automounts(account, pod):
@@ -94,7 +104,13 @@ class ServiceAccount:
                 raise admission_forbidden(review, problem)
 
     def _account(self, review: Review, name: str) -> Object:
-        found = self._store.get(Key(SERVICE_ACCOUNTS, review.namespace, name))
+        key = Key(SERVICE_ACCOUNTS, review.namespace, name)
+        found = self._store.get(key)
+        for pause in _PAUSES if found is None and name == _DEFAULT and _may_wait() else ():
+            self._sleep(pause)
+            found = self._store.get(key)
+            if found is not None:
+                break
         if found is None:
             where = f"{review.namespace}/{name}"
             raise admission_forbidden(
@@ -112,6 +128,17 @@ class ServiceAccount:
         text += "automatically created and added to the service account"
         details = {"name": "create pod", "kind": SERVICE_ACCOUNTS.resource, "retryAfterSeconds": 1}
         raise StatusError(500, "ServerTimeout", text, details=details, headers=[("Retry-After", "1")])
+
+
+def awaits_account(store: Reader, namespace: str) -> bool:
+    """True if a new pod of a namespace has to wait for the namespace's account."""
+    return store.get(Key(SERVICE_ACCOUNTS, namespace, _DEFAULT)) is None
+
+
+def _may_wait() -> bool:
+    """True in a thread that answers a request for somebody; controllers wait for nobody, and an event loop must not."""
+    deadline = current_deadline()
+    return deadline is not None and not math.isinf(deadline.left)
 
 
 def _with_projected(pod: Object, names: NameSource) -> Object:

@@ -7,9 +7,11 @@ k8s.io/apiserver/pkg/server/handler.go (``APIServerHandler``), release 1.30.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
+from simkit.engine.admission.service_account import awaits_account
 from simkit.engine.http.handler import ExecutionMode
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
@@ -28,6 +30,7 @@ _REVIEWS: Final = f"/apis/{api_group('authorization')}/"
 _HEALTH: Final = tuple(f"/{endpoint}" for endpoint in ENDPOINTS)
 _TOKENS: Final = frozenset({"authorization", "sec-websocket-protocol"})
 """The headers in which tokens come."""
+_PODS: Final = re.compile(r"/api/v1/namespaces/([^/]+)/pods")
 _LEAVING: Final = b"The apiserver is shutting down, please try again later.\n"
 
 
@@ -162,7 +165,8 @@ class APIServerHandler:
         """The execution mode of a request that takes next to no time but for the calls of the store."""
         engine, latest = self._engine, "resourceVersion" not in request.query
         hook = engine.client_hook
-        if (hook is not None and hook.waits) or self._chain_waits(request) or engine.request_leaves_process(request):
+        waits = self._chain_waits(request) or engine.request_leaves_process(request) or self._awaits_account(request)
+        if (hook is not None and hook.waits) or waits:
             return ExecutionMode.REFRESHED_WAITING if latest else ExecutionMode.WAITING
         if request.method != "GET" and engine.admission.leaves_process:
             return ExecutionMode.REFRESHED_WAITING
@@ -185,7 +189,7 @@ class APIServerHandler:
         engine = self._engine
         if engine.inner_parts_leave_process or self._chain_waits(request) or engine.request_leaves_process(request):
             return True
-        return bool(request.query) and self._comes_later(request)
+        return self._awaits_account(request) or (bool(request.query) and self._comes_later(request))
 
     def _chain_waits(self, request: Request) -> bool:
         """True if a service outside may be asked who sends the request, or whether it is allowed.
@@ -197,6 +201,11 @@ class APIServerHandler:
         if request.path.startswith(_HEALTH) and _TOKENS.isdisjoint(request.headers):
             return engine.decision_leaves_process
         return engine.chain_leaves_process
+
+    def _awaits_account(self, request: Request) -> bool:
+        """True if a request makes a pod in a namespace whose account is still to come."""
+        found = _PODS.fullmatch(request.path) if request.method == "POST" else None
+        return found is not None and awaits_account(self._engine.store, found[1])
 
     def _comes_later(self, request: Request) -> bool:
         """True if a request is about a revision that is still to come."""

@@ -56,14 +56,14 @@ class Registry:
         allow_privileged: bool = False,
     ) -> None:
         self.store, self.clock, self.name_source = store, clock, name_source
-        self._allow_privileged = allow_privileged
+        self.allow_privileged = allow_privileged
         self.allocation = allocation or ServiceAllocation(store, name_source)
         self._incomplete: dict[Key, Revision] = {}
         """New objects that are stored without some defaults, with their first revision."""
 
     def _held_against(self, errors: Sequence[FieldError]) -> list[FieldError]:
         """The errors of settings of this server: privileged containers."""
-        if not self._allow_privileged:
+        if not self.allow_privileged:
             return list(errors)
         return [error for error in errors if not error.detail.endswith(CLUSTER_POLICY)]
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 import simkit
+from simkit.engine.admission.plugin_attributes import PODS
+from simkit.engine.admission.service_account import ServiceAccount
+from simkit.engine.seams import Review
+from simkit.meta.clock import NameSource
+from simkit.meta.deadline import Deadline, within
+from simkit.meta.errors import StatusError
+from simkit.meta.identity import Identity
 from simkit.meta.message import Request
+from simkit.meta.names import GroupVersionKind
 from tests.engine.admission.objects import change, container, obj, pod, refusal
 
+ANN = Identity("ann")
 MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
@@ -210,3 +220,26 @@ def test_a_missing_namespace_is_told_first(cluster: simkit.Cluster) -> None:
     lost = {**pod(), "metadata": {"name": "p", "namespace": "nowhere"}}
     assert refusal(cluster, lost).message == 'namespaces "nowhere" not found'
     assert cluster.perform(Request.of("DELETE", "/api/v1/namespaces/kube-system")).status == 403
+
+
+@pytest.mark.parametrize("looks", [1, 3])
+def test_a_request_waits_for_the_account_of_a_new_namespace(cluster: simkit.Cluster, looks: int) -> None:
+    """Whoever has time looks again, later each time, for the account that a controller makes; others do not."""
+    store, pauses = cluster.engine.store, list[float]()
+    cluster.create(obj("v1", "Namespace", "new"))
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == looks:
+            cluster.create(obj("v1", "ServiceAccount", "default", meta={"namespace": "new"}))
+
+    plugin = ServiceAccount(store, NameSource(1), sleep=sleep)
+    review = Review(ANN, "CREATE", PODS, "v1", "", GroupVersionKind("", "v1", "Pod"), "new", "p", pod(), None)
+    mutate = partial(plugin.mutate, review)
+    for hurried in (mutate, partial(within, Deadline(), mutate)):
+        with pytest.raises(StatusError, match="error looking up service account new/default"):
+            hurried()
+    assert not pauses
+    assert within(Deadline(60), mutate)["spec"]["serviceAccountName"] == "default"
+    assert len(pauses) == looks
+    assert pauses == sorted(pauses)
