@@ -136,7 +136,7 @@ def _access(server: ControlPlane, origin: ControlPlane | None = None) -> Access:
 def _allocation(server: ControlPlane) -> ServiceAllocation:
     options = server.options
     ranges = options.service_cluster_ip_range.split(",")
-    return ServiceAllocation(server.store, server.names, ranges, options.service_node_port_range)
+    return ServiceAllocation(server.store, server.names, ranges, options.service_node_port_range, server.metrics)
 
 
 def _engine(server: ControlPlane) -> Engine:
@@ -148,11 +148,16 @@ def _engine(server: ControlPlane) -> Engine:
             store=store,
             catalogue=server.base,
             authentication=in_process(
-                authenticators, server.token_key, object_getter(store), clock, anonymous=anonymous
+                authenticators,
+                server.token_key,
+                object_getter(store),
+                clock,
+                anonymous=anonymous,
+                meter=server.metrics,
             ),
             authorizer=authorizer,
             guard=RBACEscalationGuard(server.roles.index, authorizer),
-            admission=Chain(_plugins(server)),
+            admission=Chain(_plugins(server), server.metrics.histograms),
             clock=clock,
             name_source=server.names,
             allocation=server.allocation,
@@ -369,7 +374,7 @@ PARTS: Final[tuple[Part, ...]] = (
     Part.anew("metrics", _metrics),
     Part("access", _access, _access),
     Part.anew("authorizer", lambda server: server.access.authorizer()),
-    Part("allocation", _allocation, lambda fork, origin: origin.allocation.fork(fork.store, fork.names)),
+    Part("allocation", _allocation, lambda fork, origin: origin.allocation.fork(fork.store, fork.names, fork.metrics)),
     Part(
         "api_services",
         lambda server: APIServices(server.store),

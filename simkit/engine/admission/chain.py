@@ -5,11 +5,14 @@ Upstream: k8s.io/apiserver/pkg/admission/chain.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeGuard
+from time import perf_counter
+from typing import Final, NamedTuple, Protocol, TypeGuard
 
 from simkit.engine.seams import Mutator, Operation, Review, Validator
+from simkit.meta.errors import StatusError
+from simkit.meta.histogram import Histogram, Histograms
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
 
@@ -37,7 +40,23 @@ class Plugin(Protocol):
         ...
 
 
-_Concerned = tuple[Sequence[Mutator], Sequence[Validator]]
+_STEP: Final = "apiserver_admission_step_admission_duration_seconds"
+_PLUGIN: Final = "apiserver_admission_controller_admission_duration_seconds"
+_MUTATING: Final = "admit"
+_VALIDATING: Final = "validate"
+Mutate = Callable[[Review], Object]
+Validate = Callable[[Review], None]
+_Timed = list[tuple[Histogram, float]]
+"""Seconds of what was done, each with the histogram that they belong to."""
+
+
+class _Concerned(NamedTuple):
+    """The plugins for one kind of write, each with its name and the histogram of its seconds; those of the steps."""
+
+    mutators: Sequence[tuple[Mutate, str, Histogram]]
+    validators: Sequence[tuple[Validate, str, Histogram]]
+    mutation: Histogram
+    validation: Histogram
 
 
 _ROLES: dict[type, tuple[bool, bool]] = {}
@@ -64,10 +83,16 @@ class Chain:
 
     What a plugin can do is found out once: it mutates if it has ``mutate``, validates if it has ``validate``. Which
     plugins a kind of write concerns is found out at the first of its kind.
+
+    Parameters
+    ----------
+    histograms
+        Where the seconds of steps and plugins are recorded.
     """
 
-    def __init__(self, plugins: Sequence[Plugin] = ()) -> None:
+    def __init__(self, plugins: Sequence[Plugin] = (), histograms: Histograms | None = None) -> None:
         self.plugins = tuple(plugins)
+        self._histograms = histograms if histograms is not None else Histograms()
         self._known: dict[tuple[Operation, GroupResource], _Concerned] = {}
 
     @property
@@ -87,43 +112,85 @@ class Chain:
         kind = (review.operation, review.resource)
         known = self._known.get(kind)
         if known is None:
-            plugins = self.concerned(*kind)
-            known = ([plugin for plugin in plugins if _mutates(plugin)], [each for each in plugins if _validates(each)])
-            self._known[kind] = known
+            known = self._known[kind] = self._found(*kind)
         return known
+
+    def _found(self, operation: Operation, resource: GroupResource) -> _Concerned:
+        of = self._histograms.of
+        mutators: list[tuple[Mutate, str, Histogram]] = []
+        validators: list[tuple[Validate, str, Histogram]] = []
+        for plugin in self.concerned(operation, resource):
+            name = plugin.name
+            if _mutates(plugin):
+                mutators.append((self._mutator(plugin, name), name, of(_PLUGIN, name, _MUTATING, operation, "false")))
+            if _validates(plugin):
+                seconds = of(_PLUGIN, name, _VALIDATING, operation, "false")
+                validators.append((self._validator(plugin, name), name, seconds))
+        steps = (of(_STEP, step, operation, "false") for step in (_MUTATING, _VALIDATING))
+        return _Concerned(mutators, validators, *steps)
+
+    def _mutator(self, plugin: Mutator, name: str) -> Mutate:
+        """How a mutating plugin is asked."""
+        return plugin.mutate
+
+    def _validator(self, plugin: Validator, name: str) -> Validate:
+        """How a validating plugin is asked."""
+        return plugin.validate
+
+    def _refused(self, plugin: str, step: str, review: Review, timed: _Timed, began: float, last: float) -> None:
+        """Record what was done until a plugin refused a write."""
+        now, labels = perf_counter(), (step, review.operation, "true")
+        timed.append((self._histograms.of(_PLUGIN, plugin, *labels), now - last))
+        timed.append((self._histograms.of(_STEP, *labels), now - began))
+        self._histograms.record_all(timed)
 
     def mutate(self, review: Review) -> Object:
         """The object after every mutator, or the StatusError of the first that refuses.
 
         Where a webhook or a policy changed it, all mutators are asked once more (reinvocation).
         """
-        made = self._round(review)
-        if review.reinvocation.should_reinvoke:
-            review.reinvocation.is_reinvoke = True
-            made = self._round(replace(review, object=made))
-        return made
-
-    def _round(self, review: Review) -> Object:
         current = review.object or {}
-        for mutator in self._asked(review)[0]:
-            made = self._call(mutator, review)
-            if made is not current and review.object is not None:
-                current = made
-                review = replace(review, object=made)
+        asked, timed = self._asked(review), _Timed()
+        began = last = perf_counter()
+        name = ""
+        try:
+            for mutate, name, seconds in asked.mutators:  # noqa: B007 - who refuses is told
+                made = mutate(review)
+                if made is not current and review.object is not None:
+                    current = made
+                    review = replace(review, object=made)
+                now = perf_counter()
+                timed.append((seconds, now - last))
+                last = now
+        except StatusError:
+            self._refused(name, _MUTATING, review, timed, began, last)
+            raise
+        timed.append((asked.mutation, last - began))
+        self._histograms.record_all(timed)
+        again = review.reinvocation
+        if again.should_reinvoke and not again.is_reinvoke:
+            again.is_reinvoke = True
+            return Chain.mutate(self, review if review.object is None else replace(review, object=current))
         return current
-
-    def _call(self, mutator: Mutator, review: Review) -> Object:
-        """The answer of one mutator."""
-        return mutator.mutate(review)
 
     def validate(self, review: Review) -> None:
         """Ask every validator; the StatusError of the first that refuses is raised.
 
         Where there is nothing to change, in removals and connections, mutators are asked first: they may refuse too.
         """
-        mutators, validators = self._asked(review)
         if review.operation in ("DELETE", "CONNECT"):
-            for mutator in mutators:
-                mutator.mutate(review)
-        for validator in validators:
-            validator.validate(review)
+            Chain.mutate(self, review)
+        asked, timed = self._asked(review), _Timed()
+        began = last = perf_counter()
+        name = ""
+        try:
+            for validate, name, seconds in asked.validators:  # noqa: B007 - as above
+                validate(review)
+                now = perf_counter()
+                timed.append((seconds, now - last))
+                last = now
+        except StatusError:
+            self._refused(name, _VALIDATING, review, timed, began, last)
+            raise
+        timed.append((asked.validation, last - began))
+        self._histograms.record_all(timed)

@@ -20,7 +20,8 @@ from simkit.engine.authn.claim_mapping import ClaimMapping, ClaimSource, ClaimVa
 from simkit.engine.authn.jws import ALGORITHMS
 from simkit.engine.authn.oidc import Provider, ProviderTokens, over_https
 from simkit.engine.egress import configfile
-from simkit.engine.egress.dynamic_file import Counters, DynamicFile
+from simkit.engine.egress.dynamic_file import DynamicFile
+from simkit.engine.seams import Meter
 from simkit.meta.clock import Clock
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN
 from simkit.meta.errors import StatusError
@@ -343,7 +344,7 @@ class StructuredTokens:
 
     leaves_process: Final = True
 
-    def __init__(self, path: str | Path, clock: Clock, counters: Counters, *, disallowed: Sequence[str] = ()) -> None:
+    def __init__(self, path: str | Path, clock: Clock, counters: Meter, *, disallowed: Sequence[str] = ()) -> None:
         def made(content: bytes) -> tuple[ProviderTokens, ...]:
             return tuple(tokens_of(issuer, mapping, clock) for issuer, mapping in parse(content, disallowed, str(path)))
 

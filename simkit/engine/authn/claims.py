@@ -98,6 +98,13 @@ class Subject(NamedTuple):
     legacy_secret: str = ""
 
 
+def warn_after(claims: Mapping[str, Any]) -> float:
+    """The time after which a token should have been replaced, in seconds since 1970; 0 if it has none."""
+    private = claims.get(_PRIVATE)
+    term = private.get("warnafter") if isinstance(private, Mapping) else None
+    return float(term) if isinstance(term, int | float) else 0.0
+
+
 def subject_of(claims: Mapping[str, Any]) -> Subject | None:
     """The subject of a token's claims; None if they are incomplete or inconsistent."""
     found = _legacy_subject(claims) if claims.get("iss") == LEGACY_ISSUER else _bound_subject(claims)

@@ -10,7 +10,7 @@ from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.getter import ObjectGetter
 from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
 from simkit.engine.authn.token_authenticator import TokenResponse
-from simkit.engine.seams import Token
+from simkit.engine.seams import Meter, Token
 from simkit.meta.clock import Clock
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
@@ -68,7 +68,16 @@ class GeneratedKeyTokens:
 
     leaves_process: Final = False
 
-    def __init__(self, key: GeneratedKey, lookup: ObjectGetter, clock: Clock, *, audiences: Sequence[str]) -> None:
+    def __init__(
+        self,
+        key: GeneratedKey,
+        lookup: ObjectGetter,
+        clock: Clock,
+        *,
+        audiences: Sequence[str],
+        meter: Meter | None = None,
+    ) -> None:
+        self._meter = meter
         self._key, self._lookup, self._clock, self._audiences = key, lookup, clock, tuple(audiences)
         self._tokens: ServiceAccountTokens | None = None
 
@@ -76,7 +85,12 @@ class GeneratedKeyTokens:
         if self._tokens is None and self._key.is_made:
             issuers, audiences = (self._key.issuer,), self._audiences
             self._tokens = ServiceAccountTokens(
-                lambda: self._key.keys, self._lookup, self._clock, issuers=issuers, audiences=audiences
+                lambda: self._key.keys,
+                self._lookup,
+                self._clock,
+                issuers=issuers,
+                audiences=audiences,
+                meter=self._meter,
             )
         return self._tokens
 

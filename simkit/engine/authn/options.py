@@ -28,9 +28,8 @@ from simkit.engine.authn.token_webhook import ReviewVersion, WebhookTokens
 from simkit.engine.authn.union import Union
 from simkit.engine.authn.x509 import Authorities, ClientCertificates, DynamicAuthorities
 from simkit.engine.egress.call import Caller
-from simkit.engine.egress.dynamic_file import Counters
 from simkit.engine.egress.kubeconfig import load_kubeconfig as read_client
-from simkit.engine.seams import Authenticator, TokenIssuer
+from simkit.engine.seams import Authenticator, Meter, TokenIssuer
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
 
@@ -100,11 +99,11 @@ class Authentication:
 
 
 def build(
-    settings: AuthenticationOptions, lookup: ObjectGetter, clock: Clock, counters: Counters | None = None
+    settings: AuthenticationOptions, lookup: ObjectGetter, clock: Clock, counters: Meter | None = None
 ) -> Authentication:
     """The authenticators in kube-apiserver's order. Raises SimkitError for files that cannot be used.
 
-    ``counters`` count reloads of the configuration file; they are needed where there is one.
+    ``counters`` count reloads of the configuration file, for which they are needed, and tokens and certificates.
     """
     issuers = tuple(settings.service_account_issuer) or (DEFAULT_ISSUER,)
     audiences = tuple(settings.api_audiences) or issuers
@@ -113,12 +112,12 @@ def build(
     accounts = None
     if keys:
         readable = lookup if settings.service_account_lookup else None
-        accounts = ServiceAccountTokens(keys, readable, clock, issuers=issuers, audiences=audiences)
+        accounts = ServiceAccountTokens(keys, readable, clock, issuers=issuers, audiences=audiences, meter=counters)
     tokens: list[Authenticator] = [read_tokens(settings.token_auth_file)] if settings.token_auth_file else []
     if settings.enable_bootstrap_token_auth:
         tokens.append(BootstrapTokens(lookup, clock))
     tokens += _from_outside(settings, clock, issuers, audiences, counters)
-    members = [*_by_certificate(settings, clock), *([accounts] if accounts else []), *tokens]
+    members = [*_by_certificate(settings, clock, counters), *([accounts] if accounts else []), *tokens]
     return Authentication(
         Union(members, anonymous=settings.anonymous_auth),
         TokenReviewer(tokens, accounts, audiences),
@@ -166,13 +165,14 @@ def in_process(
     clock: Clock,
     *,
     anonymous: bool = True,
+    meter: Meter | None = None,
 ) -> Authentication:
     """The authentication of a server in process: given authenticators, and tokens of a generated key.
 
     Nothing is made at the start: the key waits for the first token that is asked for.
     """
     audiences = (key.issuer,)
-    accounts = GeneratedKeyTokens(key, lookup, clock, audiences=audiences)
+    accounts = GeneratedKeyTokens(key, lookup, clock, audiences=audiences, meter=meter)
     return Authentication(
         Union([*authenticators, accounts], anonymous=anonymous),
         TokenReviewer(authenticators, accounts, audiences),
@@ -188,7 +188,7 @@ def _from_outside(
     clock: Clock,
     issuers: Sequence[str],
     audiences: Sequence[str],
-    counters: Counters | None,
+    counters: Meter | None,
 ) -> list[Authenticator]:
     """The authenticators of tokens from other issuers or services."""
     found: list[Authenticator] = []
@@ -210,7 +210,7 @@ def _from_outside(
     return found
 
 
-def _by_certificate(settings: AuthenticationOptions, clock: Clock) -> list[Authenticator]:
+def _by_certificate(settings: AuthenticationOptions, clock: Clock, meter: Meter | None) -> list[Authenticator]:
     found: list[Authenticator] = []
     clients = _authorities(settings.client_authorities_file, settings.client_authorities, clock)
     proxies = _authorities(settings.proxy_authorities_file, settings.proxy_authorities, clock)
@@ -227,7 +227,7 @@ def _by_certificate(settings: AuthenticationOptions, clock: Clock) -> list[Authe
             )
         )
     if clients:
-        found.append(ClientCertificates(clients, clock))
+        found.append(ClientCertificates(clients, clock, meter))
     return found
 
 

@@ -13,11 +13,11 @@ from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.engine.authn.claims import DEFAULT_ISSUER, LEGACY_ISSUER, BoundObject, Subject, subject_of
+from simkit.engine.authn.claims import DEFAULT_ISSUER, LEGACY_ISSUER, BoundObject, Subject, subject_of, warn_after
 from simkit.engine.authn.compact import looks_signed
 from simkit.engine.authn.getter import ObjectGetter, secret_value
 from simkit.engine.authn.token_authenticator import InvalidToken, TokenResponse
-from simkit.engine.seams import Token
+from simkit.engine.seams import Meter, Token
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
 from simkit.meta.errors import unauthorized
@@ -95,7 +95,9 @@ class ServiceAccountTokens:
         *,
         issuers: Sequence[str] = (DEFAULT_ISSUER,),
         audiences: Sequence[str] = (),
+        meter: Meter | None = None,
     ) -> None:
+        self._meter = meter
         self._keys, self._lookup, self._clock = keys, lookup, clock
         self._issuers = frozenset((*issuers, LEGACY_ISSUER))
         self.audiences = tuple(audiences or issuers)
@@ -127,7 +129,17 @@ class ServiceAccountTokens:
             self._check_times(claims)
         if self._lookup is not None:
             self._check_objects(self._lookup, subject, token)
+        if self._meter is not None:
+            self._count(self._meter, subject, claims)
         return TokenResponse(identity_of(subject, claims), meant)
+
+    def _count(self, meter: Meter, subject: Subject, claims: Mapping[str, Any]) -> None:
+        """Count an accepted token: one of a secret, or one with a term after which it should not be used any more."""
+        if subject.legacy_secret:
+            meter.count("serviceaccount_legacy_tokens_total")
+        elif term := warn_after(claims):
+            stale = self._clock.now() > term
+            meter.count(f"serviceaccount_{'stale' if stale else 'valid'}_tokens_total")
 
     def _signed_claims(self, token: str) -> Mapping[str, Any] | None:
         """The claims of a token with a valid signature; None for another issuer's token."""

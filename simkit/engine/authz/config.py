@@ -12,8 +12,8 @@ from typing import Final
 
 from simkit.engine.authz.privileged import PrivilegedGroups
 from simkit.engine.authz.union import UnionAuthorizer
-from simkit.engine.egress.dynamic_file import Counters, DynamicFile
-from simkit.engine.seams import Authorizer, RuleList
+from simkit.engine.egress.dynamic_file import DynamicFile
+from simkit.engine.seams import Authorizer, Meter, RuleList
 from simkit.meta.attributes import ALLOW, DENY, Attributes, Decision
 from simkit.meta.clock import Clock
 from simkit.meta.identity import Identity
@@ -33,7 +33,7 @@ class NamedAuthorizer:
 class _Counted:
     """Counts the final decisions of an authorizer."""
 
-    def __init__(self, module: NamedAuthorizer, counters: Counters) -> None:
+    def __init__(self, module: NamedAuthorizer, counters: Meter) -> None:
         self._ask, self._counters = module.authorizer.authorize, counters
         self._rules, self._labels = module.authorizer.rules_for, (module.type, module.name)
         self.leaves_process = module.authorizer.leaves_process
@@ -59,7 +59,7 @@ class AuthorizerChain:
         Whether a question may wait for a service outside.
     """
 
-    def __init__(self, modules: Sequence[NamedAuthorizer], counters: Counters) -> None:
+    def __init__(self, modules: Sequence[NamedAuthorizer], counters: Meter) -> None:
         self.modules = tuple(modules)
         self._union = UnionAuthorizer([PrivilegedGroups(), *(_Counted(each, counters) for each in modules)])
         self.leaves_process = self._union.leaves_process
@@ -87,7 +87,7 @@ class ReloadingAuthorizer:
     """
 
     def __init__(
-        self, path: str | Path, build: Callable[[bytes], Sequence[NamedAuthorizer]], clock: Clock, counters: Counters
+        self, path: str | Path, build: Callable[[bytes], Sequence[NamedAuthorizer]], clock: Clock, counters: Meter
     ) -> None:
         def made(content: bytes) -> AuthorizerChain:
             return AuthorizerChain(build(content), counters)

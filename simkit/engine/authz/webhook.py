@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, Final, Literal, Protocol
 
 import orjson
@@ -16,7 +17,7 @@ import orjson
 from simkit.engine.authz.match_conditions import ConditionsError
 from simkit.engine.egress.call import CallFailed, Poster, review_status, status_fields, with_exponential_backoff
 from simkit.engine.egress.remembered_answers import RememberedAnswers
-from simkit.engine.seams import RuleList
+from simkit.engine.seams import Meter, RuleList
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Decision
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHORIZATION_GROUP
@@ -28,6 +29,7 @@ from simkit.meta.user_info import user_fields
 
 _LOG: Final = logging.getLogger("simkit.authz")
 _KIND: Final = "SubjectAccessReview"
+_DURATION: Final = "apiserver_authorization_webhook_duration_seconds"
 REMEMBERED: Final = 8192
 """The number of cached answers."""
 _LONGEST_KEPT: Final = 10_000
@@ -40,12 +42,6 @@ class Conditions(Protocol):
     """A predicate for requests for which the service is called. Raises ConditionsError if it cannot be evaluated."""
 
     def hold(self, spec: Mapping[str, Any]) -> bool: ...
-
-
-class Counters(Protocol):
-    """Counts what happens, by family and labels."""
-
-    def count(self, family: str, *labels: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +86,7 @@ class WebhookAuthorizer:
         clock: Clock,
         *,
         conditions: Conditions | None = None,
-        counters: Counters | None = None,
+        counters: Meter | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._poster, self.settings, self._sleep = poster, settings, sleep
@@ -112,7 +108,7 @@ class WebhookAuthorizer:
             return self._failed(str(error))
         except CallFailed as error:
             _LOG.warning("the authorization webhook %s failed: %s", self.settings.name, error)
-            self._count_call("timeout" if "deadline" in str(error) else "error")
+            self._count_call(_failure(error))
             return self._failed(str(error))
         return _decision(status)
 
@@ -135,7 +131,13 @@ class WebhookAuthorizer:
 
     def _asked(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         body = orjson.dumps(review_of(spec, self.settings.version))
-        answer = with_exponential_backoff(self._poster, body, backoff=self.settings.backoff, sleep=self._sleep)
+        began = perf_counter()
+        try:
+            answer = with_exponential_backoff(self._poster, body, backoff=self.settings.backoff, sleep=self._sleep)
+        except CallFailed as error:
+            self._time_call(_failure(error), began)
+            raise
+        self._time_call("success", began)
         status = review_status(answer, _KIND)
         return status_fields(status, _KIND, allowed=bool, denied=bool, reason=str)
 
@@ -147,10 +149,20 @@ class WebhookAuthorizer:
         if self._counters is not None:
             self._counters.count(family, *labels)
 
+    def _time_call(self, result: str, began: float) -> None:
+        if self._counters is not None:
+            seconds = perf_counter() - began
+            self._counters.record(_DURATION, self.settings.name, result, value=seconds)
+
     def _count_call(self, result: str) -> None:
         self._count("apiserver_authorization_webhook_evaluations_total", self.settings.name, result)
         if result != "success" and self.settings.failure_policy == "NoOpinion":
             self._count("apiserver_authorization_webhook_evaluations_fail_open_total", self.settings.name, result)
+
+
+def _failure(error: CallFailed) -> str:
+    """The result of a call without an answer."""
+    return "timeout" if "deadline" in str(error) else "error"
 
 
 def spec_of(ask: Attributes) -> dict[str, Any]:

@@ -13,8 +13,9 @@ import platform
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, TypeVar
 
+from simkit.engine.seams import Meter
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
 
@@ -26,14 +27,6 @@ READ_EVERY: Final = 60.0
 SERVER_HASH: Final = "sha256:" + hashlib.sha256(platform.node().encode()).hexdigest()
 """The name of this server in metrics."""
 T = TypeVar("T")
-
-
-class Counters(Protocol):
-    """Counts what happens, by family and labels."""
-
-    def count(self, family: str, *labels: str) -> None: ...
-
-    def set(self, family: str, *labels: str, value: float) -> None: ...
 
 
 class DynamicFile(Generic[T]):
@@ -61,7 +54,7 @@ class DynamicFile(Generic[T]):
         path: str | Path,
         build: Callable[[bytes], T],
         clock: Clock,
-        counters: Counters | None = None,
+        counters: Meter | None = None,
         family: str = "",
     ) -> None:
         self._path, self._build, self._clock = Path(path), build, clock

@@ -25,7 +25,8 @@ from simkit.engine.pipeline.filters.impersonation import impersonate
 from simkit.engine.pipeline.flowcontrol.max_in_flight import TooManyRequests
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.metrics.counters import Counter, Route, counted_name, route
-from simkit.engine.pipeline.non_resource import exposition, paths
+from simkit.engine.pipeline.non_resource import paths
+from simkit.engine.pipeline.non_resource.request_families import COMPONENT
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
 from simkit.engine.pipeline.representation.warning_headers import warning_headers
@@ -52,6 +53,9 @@ _LONG_BODY: Final = 64 * 1024
 _REFUSED: Final = ("authentication_attempts", ("failure",))
 _RECOGNIZED: Final = ("authentication_attempts", ("success",))
 _ALLOWED: Final = ("authorization_attempts_total", ("allowed",))
+_IDENTIFYING: Final = "authentication_duration_seconds"
+_DECIDING: Final = "authorization_duration_seconds"
+_RESULTS: Final = {ALLOW: "allowed", Verdict.DENY: "denied", Verdict.NO_OPINION: "no-opinion"}
 Filter = Callable[[Engine, RequestContext], Response | None]
 
 
@@ -73,15 +77,18 @@ def authenticate(engine: Engine, context: RequestContext) -> None:
 
 
 def _identified(engine: Engine, context: RequestContext) -> Identity:
+    began = perf_counter()
     try:
         identity = engine.authenticator.authenticate(credentials_of(context.request))
         if identity is None:
             raise unauthorized()
     except StatusError:
         context.counted.append(_REFUSED)
+        engine.metrics.record(_IDENTIFYING, "failure", value=perf_counter() - began)
         if engine.audit is not None:
             engine.audit.refuse(context)
         raise
+    engine.metrics.record(_IDENTIFYING, "success", value=perf_counter() - began)
     if has_extra_space(context.request.headers):
         context.warnings.append(SPACED)
     context.counted += recognized(identity)
@@ -101,7 +108,7 @@ def limit_concurrency(engine: Engine, context: RequestContext) -> None:
         info = context.info
         known = not info.is_resource or engine.catalogue.find(info.group, info.version, info.resource)
         verb, _, *labels_of_route = route(context) if known else Route("other", *[""] * 6)
-        labels = (exposition.COMPONENT, verb, *labels_of_route, str(error.code))
+        labels = (COMPONENT, verb, *labels_of_route, str(error.code))
         engine.metrics.count("apiserver_request_terminations_total", *labels)
         raise
 
@@ -109,7 +116,10 @@ def limit_concurrency(engine: Engine, context: RequestContext) -> None:
 def authorize(engine: Engine, context: RequestContext) -> None:
     """Call the authorizer. Raises 403 unless it allows the request, 500 if it fails."""
     ask = context.info.asks(context.actor())
+    began = perf_counter()
     decision = engine.authorizer.authorize(ask)
+    seconds, result = perf_counter() - began, _RESULTS[decision.verdict]
+    engine.metrics.record(_DECIDING, "error" if decision.error and result != "allowed" else result, value=seconds)
     notes = context.annotations
     if decision.verdict is ALLOW:
         allow(context, decision)
@@ -118,8 +128,7 @@ def authorize(engine: Engine, context: RequestContext) -> None:
         context.counted.append(("authorization_attempts_total", ("error",)))
         notes[REASON] = "internal error"
         raise PlainError(500, f"Internal Server Error: {quoted(sanitized(context.request.uri))}: {decision.error}\n")
-    denied = decision.verdict is Verdict.DENY
-    context.counted.append(("authorization_attempts_total", ("denied" if denied else "no-opinion",)))
+    context.counted.append(("authorization_attempts_total", (result,)))
     notes[DECISION], notes[REASON] = "forbid", decision.reason
     refused = forbid(ask, decision.reason)
     refused.headers = (*refused.headers, NO_SNIFFING)

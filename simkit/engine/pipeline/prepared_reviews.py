@@ -90,7 +90,7 @@ class PreparedReviews:
             return None
         body = review.answer(engine, timestamp(engine.clock.now()))
         engine.settle()
-        engine.metrics.repeat(form.counted, form.sums, len(body), perf_counter() - began)
+        engine.metrics.repeat(form.counted, form.sums, len(body), perf_counter() - began, received=len(request.body))
         return Response(201, body, headers=form.headers.copy())
 
     def _of_form(self, identity: Identity, key: Body) -> PreparedReview | None:

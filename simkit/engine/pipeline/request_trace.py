@@ -11,11 +11,11 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from simkit.engine.admission.chain import Chain
+from simkit.engine.admission.chain import Chain, Mutate, Validate
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import HANDLER_CHAIN, Filter, HandledRequest, complete
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.seams import Authorizer, Change, EscalationGuard, Mutator, Review, RuleList
+from simkit.engine.seams import Authorizer, Change, EscalationGuard, Mutator, Review, RuleList, Validator
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.errors import PlainError, StatusError
 from simkit.meta.identity import Identity
@@ -171,24 +171,25 @@ class _NotedChain(Chain):
 
     def __init__(self, inner: Chain, trace: RequestTrace) -> None:
         super().__init__(inner.plugins)
-        self._trace, self._names = trace, {id(plugin): plugin.name for plugin in inner.plugins}
+        self._trace = trace
 
     def mutate(self, review: Review) -> Object:
         self._trace.plugins.clear()  # of a write that is tried again, the last try counts
         self._trace.unvalidated = made = super().mutate(review)
         return made
 
-    def _call(self, mutator: Mutator, review: Review) -> Object:
-        return self._noted(self._names[id(mutator)], "mutating", review, mutator.mutate) or review.object or {}
-
     def validate(self, review: Review) -> None:
         self._trace.validated = review.object
-        mutators, validators = self._asked(review)
-        if review.operation in ("DELETE", "CONNECT"):
-            for mutator in mutators:
-                self._noted(self._names[id(mutator)], "mutating", review, mutator.mutate)
-        for validator in validators:
-            self._noted(self._names[id(validator)], "validating", review, validator.validate)
+        super().validate(review)
+
+    def _mutator(self, plugin: Mutator, name: str) -> Mutate:
+        return lambda review: self._noted(name, "mutating", review, plugin.mutate) or review.object or {}
+
+    def _validator(self, plugin: Validator, name: str) -> Validate:
+        def validate(review: Review) -> None:
+            self._noted(name, "validating", review, plugin.validate)
+
+        return validate
 
     def _noted(self, name: str, phase: Phase, review: Review, ask: Callable[[Review], Object | None]) -> Object | None:
         """The plugin's object, after what it did was noted."""

@@ -10,16 +10,15 @@ Upstream: pkg/registry/core/service/storage/alloc.go, release 1.30.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from simkit.engine.registry.bitmap_allocator import BitmapAllocator, NotAvailable
-from simkit.engine.registry.ip_families import settle_families
+from simkit.engine.registry.ip_families import addresses_of, as_address, settle_families
 from simkit.engine.registry.reservation import AddressRecords, Given, Reservation
 from simkit.engine.registry.service_ranges import SERVICE_CIDRS, ServiceRanges
-from simkit.engine.seams import Change, Store
+from simkit.engine.seams import Change, Meter, Store, Unmetered
 from simkit.kinds.parts.copy_on_write import own_copy, own_items
 from simkit.kinds.parts.service.cluster_ips import strings
 from simkit.kinds.parts.service.types import (
@@ -31,7 +30,7 @@ from simkit.kinds.parts.service.types import (
     type_of,
 )
 from simkit.kinds.parts.service.update import normalize_cluster_ips, patch_allocated_values
-from simkit.kinds.parts.validation.ip import Address, address, family
+from simkit.kinds.parts.validation.ip import address, family
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import NameSource
 from simkit.meta.errors import StatusError, internal, invalid, unexplained
@@ -60,6 +59,8 @@ class ServiceAllocation:
         Chooses among what is free.
     ranges
         One range of addresses, or one of each family; the first is the default one.
+    meter
+        Counts what is given out.
     """
 
     def __init__(
@@ -68,8 +69,9 @@ class ServiceAllocation:
         name_source: NameSource,
         ranges: Sequence[str] = (DEFAULT_RANGE,),
         ports: tuple[int, int] = DEFAULT_PORTS,
+        meter: Meter | None = None,
     ) -> None:
-        found = ServiceRanges(ranges)
+        found, self._meter = ServiceRanges(ranges), meter or Unmetered()
         span = BitmapAllocator(ports[0], ports[1], what=f"ports is {ports[0]}-{ports[1]}")
         self._start(store, name_source, found, span)
         if store.number_ranges is not None:
@@ -78,9 +80,10 @@ class ServiceAllocation:
             span.share(store.number_ranges, "servicenodeports", f"{ports[0]}-{ports[1]}")
             store.number_ranges.repair_regularly(self.repair)
 
-    def fork(self, store: Store, name_source: NameSource) -> ServiceAllocation:
+    def fork(self, store: Store, name_source: NameSource, meter: Meter | None = None) -> ServiceAllocation:
         """The same over a fork of the store, in constant time."""
         other = ServiceAllocation.__new__(ServiceAllocation)
+        other._meter = meter or Unmetered()
         with self._lock:
             other._start(store, name_source, self._ranges.fork(), self._ports.fork())
             other._known = self._known
@@ -102,10 +105,17 @@ class ServiceAllocation:
         """The ranges of the server's flags, the default one first."""
         return self._ranges.texts
 
+    def present(self) -> tuple[Mapping[str, tuple[int, int]], tuple[int, int]]:
+        """The numbers of taken and of free addresses by range, and those of ports."""
+        with self._lock:
+            self._learn()
+            ranges = {pool.text: (pool.taken, pool.left) for pool in self._ranges.all()}
+            return ranges, (self._ports.taken, self._ports.left)
+
     def first_address(self) -> str:
         """The first address of the default range: the server's own."""
         name, pool = next(iter(self._ranges.primary.items()))
-        return str(_as_address(pool.first, name))
+        return str(as_address(pool.first, name))
 
     @contextmanager
     def reserved(self, draft: Draft, live: Object | None, *, dry_run: bool) -> Iterator[None]:
@@ -113,7 +123,7 @@ class ServiceAllocation:
 
         Raises the 422 or 500 that kube-apiserver gives for what cannot be given out.
         """
-        reservation, settled = Reservation(dry_run), True
+        reservation, settled = Reservation(dry_run, self._meter), True
         try:
             with self._lock:
                 self._learn()
@@ -132,12 +142,12 @@ class ServiceAllocation:
                 for pool, number in reservation.taken:
                     pool.release(number, settled=settled)
         if live is not None and not dry_run:
-            self.give_back(live, kept=_addresses_of(draft))
+            self.give_back(live, kept=addresses_of(draft))
 
     def give_back(self, service: Object, *, kept: Collection[str] = ()) -> None:
         """Let others have what a Service had, and has no more, or was deleted with; ``kept`` are its addresses now."""
         if self._records is not None:
-            for text in _addresses_of(service):
+            for text in addresses_of(service):
                 if text not in kept:
                     self._records.delete(text)
         if self._store.number_ranges is not None:
@@ -212,7 +222,7 @@ class ServiceAllocation:
     def _any_address(self, name: str, index: int, reservation: Reservation) -> str:
         for pool in self._pools_of(name):
             try:
-                text = str(_as_address(reservation.take_any(pool, self._name_source), name))
+                text = str(as_address(reservation.take_any(pool, self._name_source), name))
             except NotAvailable:
                 continue
             if not reservation.dry_run:
@@ -366,7 +376,7 @@ class ServiceAllocation:
     def _numbers(self, service: Object) -> Iterator[tuple[BitmapAllocator, int]]:
         """The addresses and ports of a Service, each with the range that it is of."""
         spec = service.get("spec") or {}
-        for text in _addresses_of(service):
+        for text in addresses_of(service):
             found = address(text)
             if found is not None:
                 yield from ((pool, int(found)) for pool in self._ranges.holding(family(text), int(found)))
@@ -374,17 +384,6 @@ class ServiceAllocation:
         for number in numbers:
             if number:
                 yield self._ports, number
-
-
-def _addresses_of(service: Object) -> Sequence[str]:
-    """The cluster addresses of a Service, in the form of their objects' names."""
-    spec = service.get("spec") or {}
-    texts: Sequence[str] = spec.get("clusterIPs") or [spec.get("clusterIP") or ""]
-    return [str(found) for text in texts if (found := address(text)) is not None]
-
-
-def _as_address(number: int, name: str) -> Address:
-    return IPv6Address(number) if name == "IPv6" else IPv4Address(number)
 
 
 def _outside(pool: BitmapAllocator, text: str) -> str:

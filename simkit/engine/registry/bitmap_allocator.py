@@ -50,7 +50,8 @@ class BitmapAllocator:
 
     ``used`` and ``pending`` have a bit for each number: what stored objects have, and what writes under way took.
     The lower numbers, ``static`` of them, are given out unasked only when all others are taken. A range that is
-    shared (``share``) gives out what no other server has taken either.
+    shared (``share``) gives out what no other server has taken either. ``text`` is a range of
+    addresses, empty for ports.
 
     Examples
     --------
@@ -60,9 +61,12 @@ class BitmapAllocator:
     30001
     """
 
-    __slots__ = ("_count", "_shared", "_static", "_what", "first", "first_shown", "pending", "used")
+    __slots__ = ("_count", "_shared", "_static", "_what", "first", "first_shown", "pending", "text", "used")
 
-    def __init__(self, first: int, last: int, *, first_shown: int = 0, static: int = 0, what: str = "") -> None:
+    def __init__(
+        self, first: int, last: int, *, first_shown: int = 0, static: int = 0, what: str = "", text: str = ""
+    ) -> None:
+        self.text = text
         self.first, self._count, self._static, self._what = first, last - first + 1, static, what
         self.first_shown = first_shown or first
         self.used = self.pending = 0
@@ -72,13 +76,23 @@ class BitmapAllocator:
         """An independent allocator with the same numbers in use, and none reserved."""
         other = BitmapAllocator.__new__(BitmapAllocator)
         other.first, other._count, other._static, other._what = self.first, self._count, self._static, self._what
-        other.first_shown, other.used, other.pending = self.first_shown, self.used, 0
+        other.first_shown, other.used, other.pending, other.text = self.first_shown, self.used, 0, self.text
         other._shared = None
         return other
 
     def share(self, ranges: NumberRanges, name: str, text: str) -> None:
         """Share the range with other servers under a name."""
         self._shared = _SharedRange(ranges, name, text)
+
+    @property
+    def taken(self) -> int:
+        """How many numbers are in use or reserved."""
+        return (self.used | self.pending).bit_count()
+
+    @property
+    def left(self) -> int:
+        """How many numbers nobody has."""
+        return self._count - self.taken
 
     def holds(self, number: int) -> bool:
         """True if a number is in the range."""

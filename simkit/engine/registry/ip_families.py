@@ -6,11 +6,12 @@ Upstream: pkg/registry/core/service/storage/alloc.go, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from simkit.kinds.parts.service.cluster_ips import strings, validate_address_field
 from simkit.kinds.parts.service.types import EXTERNAL_NAME, HEADLESS, type_of
-from simkit.kinds.parts.validation.ip import family
+from simkit.kinds.parts.validation.ip import Address, address, family
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, invalid_value
 from simkit.meta.objects import Draft, Object, at
@@ -132,3 +133,15 @@ def _settle_plain(spec: Draft, configured: Sequence[str]) -> None:
     if spec["ipFamilyPolicy"] != _SINGLE and len(families) == 1 and len(configured) == 2:
         families.append(_OTHER[families[0]])
     spec["ipFamilies"] = families
+
+
+def addresses_of(service: Object) -> Sequence[str]:
+    """The cluster addresses of a Service, in the form of their objects' names."""
+    spec = service.get("spec") or {}
+    texts: Sequence[str] = spec.get("clusterIPs") or [spec.get("clusterIP") or ""]
+    return [str(found) for text in texts if (found := address(text)) is not None]
+
+
+def as_address(number: int, name: str) -> Address:
+    """The address with a number, of a family."""
+    return IPv6Address(number) if name == "IPv6" else IPv4Address(number)

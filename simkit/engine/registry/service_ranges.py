@@ -53,6 +53,11 @@ class ServiceRanges:
     def families(self) -> tuple[str, ...]:
         return tuple(self.primary)
 
+    def all(self) -> Iterator[BitmapAllocator]:
+        """The allocators of all ranges, those of the flags first."""
+        yield from self.primary.values()
+        yield from self._more.values()
+
     def put(self, obj: Object) -> list[BitmapAllocator]:
         """Follow a new or changed ServiceCIDR; the allocators that are new with it, in which nothing is in use."""
         ranges = tuple(str(found) for text in at(obj, "spec", "cidrs") or () if (found := network(text)) is not None)
@@ -97,7 +102,7 @@ def allocator_of(text: str) -> BitmapAllocator:
     first, last = int(found.network_address), int(found.broadcast_address)
     low, high = first + 1, last - 1 if found.version == 4 else min(last, first + 2**16)
     static = min(max(16, (high - low) // 16), 256)
-    return BitmapAllocator(low, high, first_shown=first, static=static, what=f"IPs is {found}")
+    return BitmapAllocator(low, high, first_shown=first, static=static, what=f"IPs is {found}", text=str(found))
 
 
 def _family(text: str) -> str:

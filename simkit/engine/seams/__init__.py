@@ -7,6 +7,7 @@ threads instead of inline.
 from simkit.engine.seams.access import Authenticator, Authorizer, EscalationGuard, RuleList, Token, TokenIssuer
 from simkit.engine.seams.admission import Mutator, Operation, Review, Validator
 from simkit.engine.seams.connections import PodConnections, PortHandler, RemoteProcess, has_closed
+from simkit.engine.seams.meter import Meter, Unmetered
 from simkit.engine.seams.storage import (
     ABSENT,
     Change,
@@ -40,6 +41,7 @@ __all__ = [
     "Future",
     "Intent",
     "ListWatcher",
+    "Meter",
     "Mutator",
     "NumberRanges",
     "Operation",
@@ -53,6 +55,7 @@ __all__ = [
     "Store",
     "Token",
     "TokenIssuer",
+    "Unmetered",
     "Unstorable",
     "Validator",
     "Writer",

@@ -15,6 +15,7 @@ from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.seams import Change, ListWatcher
 from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group
+from simkit.meta.histogram import Histogram
 from simkit.meta.identity import AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.meta.integers import parse_int
 from simkit.meta.names import GroupResource
@@ -23,6 +24,8 @@ from simkit.meta.objects import Object, name_of
 T = TypeVar("T")
 FLOW_GROUP: Final = api_group("flowcontrol.apiserver")
 SCHEMAS, LEVELS = (GroupResource(FLOW_GROUP, name) for name in ("flowschemas", "prioritylevelconfigurations"))
+WAITS: Final = (0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0)
+"""Upper bounds of the buckets of seconds in queues."""
 _WIDEST: Final = 10
 _OBJECTS_A_SEAT: Final = 100
 _SHARE_OF_WIDEST: Final = 0.15
@@ -98,6 +101,10 @@ class FlowControl(InFlight):
         """Executed requests, by level and schema."""
         self.rejected: Counter[tuple[str, str, str]] = Counter()
         """Rejected requests, by level, schema and reason."""
+        self.waits: dict[tuple[str, str, str], Histogram] = {}
+        """Seconds in queues, by level, schema, and whether the request was executed then."""
+        self.widths: Counter[tuple[str, str, int]] = Counter()
+        """Executed requests of more than one seat, by level, schema and seats."""
         store.listen(self._follow, (SCHEMAS, LEVELS))
 
     def _follow(self, changes: Sequence[Change]) -> None:
@@ -147,6 +154,8 @@ class FlowControl(InFlight):
         kind = context.info.verb not in READING
         self._running[kind] += 1
         self.dispatched[ticket.flow.level.name, ticket.flow.schema.name] += 1
+        if ticket.seats > 1:
+            self.widths[ticket.flow.level.name, ticket.flow.schema.name, ticket.seats] += 1
         context.request_kind, context.ticket = kind, ticket
 
     def _settled(self, context: RequestContext, ticket: Ticket) -> None:
@@ -154,7 +163,13 @@ class FlowControl(InFlight):
             context.ticket = None
             raise TooManyRequests
         with self._lock:
+            self._waited(ticket, "true")
             self._started(context, ticket)
+
+    def _waited(self, ticket: Ticket, executed: str) -> None:
+        labels = (ticket.flow.level.name, ticket.flow.schema.name, executed)
+        seconds = (ticket.started or self._clock.now()) - ticket.arrived
+        self.waits.setdefault(labels, Histogram(WAITS)).add(seconds)
 
     def leave(self, context: RequestContext) -> None:
         """Release the seats of a request, and wake waiting ones."""
@@ -187,6 +202,7 @@ class FlowControl(InFlight):
             if ticket.flow.level.queues is not None:
                 ticket.flow.level.queues.discard(ticket)
             self.rejected[ticket.flow.level.name, ticket.flow.schema.name, why] += 1
+            self._waited(ticket, "false")
         ticket.tell()
 
     # All of what follows is called with the lock held. Seats:

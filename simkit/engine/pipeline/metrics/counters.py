@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from simkit.engine.pipeline.metrics.families import BODY_BYTES, SECONDS, bounds_of
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
+from simkit.meta.histogram import Histogram, Histograms, Labels
 from simkit.meta.message import Response
 
-SECONDS: Final = (
-    *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0),
-    *(4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0),
-)
-"""Upper bounds of the buckets of request durations."""
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
 INDICATED: Final = SECONDS[2:]
 """Those of the indicator of service levels."""
 BYTES: Final = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
@@ -49,23 +49,29 @@ class Sums:
     bytes: int = 0
     durations: list[int] = field(default_factory=lambda: [0] * (len(SECONDS) + 1))
     sizes: list[int] = field(default_factory=lambda: [0] * (len(BYTES) + 1))
+    bodies: Histogram | None = None
+    """The bodies of requests that are not empty."""
 
-    def add(self, seconds: float, size: int) -> None:
-        """Add a response."""
+    def add(self, seconds: float, size: int, received: int = 0) -> None:
+        """Add a response of some bytes to a request with a body of some."""
         self.count += 1
         self.seconds += seconds
         self.bytes += size
         self.durations[bisect_left(SECONDS, seconds)] += 1
         self.sizes[bisect_left(BYTES, size)] += 1
+        if received:
+            if self.bodies is None:
+                self.bodies = Histogram(BODY_BYTES)
+            self.bodies.add(received)
 
     def clear(self) -> None:
         """Forget all responses."""
         self.count, self.seconds, self.bytes = 0, 0.0, 0
         self.durations[:] = [0] * len(self.durations)
         self.sizes[:] = [0] * len(self.sizes)
+        self.bodies = None
 
 
-Labels = tuple[str, ...]
 Counter = tuple[str, Labels]
 """A family and the values of its labels."""
 
@@ -90,6 +96,10 @@ class Metrics:
         """Other counters, by family and label values."""
         self.gauges: dict[str, dict[Labels, float]] = defaultdict(dict)
         """Values that are set, by family and label values."""
+        self.histograms = Histograms(bounds_of)
+        """Durations and sizes, by family and label values."""
+        self.sources: list[Callable[[], Iterable[Metric]]] = []
+        """What makes families of parts that the pipeline does not know."""
         self.lasting: dict[Route, int] = {}
         """The number of long-running requests under way, by route."""
         self._lock = Lock()
@@ -100,13 +110,13 @@ class Metrics:
         Requests without a handler (401, 403, unknown paths) are no requests in the metrics, as in kube-apiserver.
         """
         key = (context.route or route(context), response.status) if context.matched_path is not None else None
-        size = response.size
+        size, received = response.size, len(context.request.body)
         with self._lock:
             for family, labels in context.counted:
                 self.counts[family][labels] += 1
             if key is None:
                 return
-            self._sums(key).add(seconds, size)
+            self._sums(key).add(seconds, size, received)
 
     def _sums(self, key: tuple[Route, int]) -> Sums:
         sums = self.requests.get(key)
@@ -119,17 +129,22 @@ class Metrics:
         with self._lock:
             return self._sums((route(context), status))
 
-    def repeat(self, counted: Sequence[Counter], sums: Sums, size: int, seconds: float) -> None:
+    def repeat(self, counted: Sequence[Counter], sums: Sums, size: int, seconds: float, *, received: int = 0) -> None:
         """Count a response as an equal one before it."""
         with self._lock:
             for family, labels in counted:
                 self.counts[family][labels] += 1
-            sums.add(seconds, size)
+            sums.add(seconds, size, received)
 
     def count(self, family: str, *labels: str) -> None:
         """Add one to another counter."""
         with self._lock:
             self.counts[family][labels] += 1
+
+    def record(self, family: str, *labels: str, value: float) -> None:
+        """Count a value, such as seconds, in a histogram."""
+        histograms = self.histograms
+        histograms.record(histograms.of(family, *labels), value)
 
     def reset(self) -> None:
         """Begin to count anew. What is under way goes on, and so do values that are set."""
@@ -138,6 +153,7 @@ class Metrics:
                 sums.clear()
             self.counts.clear()
             self.deprecated.clear()
+        self.histograms.clear()
 
     def last(self, route: Route, change: int) -> None:
         """Count a long-running request, such as a watch, in or out."""

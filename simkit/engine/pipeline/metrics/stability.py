@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from simkit.engine.pipeline.metrics.families import COUNTERS, GAUGES, HISTOGRAMS, Level
 from simkit.meta.errors import SimkitError
 from simkit.schema.releases import minor_of
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
 _LOG: Final = logging.getLogger("simkit.metrics")
-Level = Literal["STABLE", "BETA", "ALPHA"]
 
 
 class Stability(NamedTuple):
@@ -41,27 +41,41 @@ STABILITY: Final[Mapping[str, Stability]] = {
             "apiserver_response_sizes",
             "apiserver_storage_objects",
             "kubernetes_healthcheck",
-            "kubernetes_healthchecks_total",
         ),
         Stability("STABLE"),
     ),
     **dict.fromkeys(
         (
             "apiserver_flowcontrol_current_executing_requests",
+            "apiserver_flowcontrol_current_executing_seats",
             "apiserver_flowcontrol_current_inqueue_requests",
             "apiserver_flowcontrol_dispatched_requests_total",
             "apiserver_flowcontrol_nominal_limit_seats",
             "apiserver_flowcontrol_rejected_requests_total",
+            "apiserver_flowcontrol_request_wait_duration_seconds",
         ),
         Stability("BETA"),
     ),
+    "apiserver_request_body_size_bytes": Stability("ALPHA", since="1.27"),
     "apiserver_request_sli_duration_seconds": Stability("ALPHA", since="1.26"),
     "apiserver_resource_objects": Stability("ALPHA", since="1.34"),
     "kubernetes_feature_enabled": Stability("BETA", since="1.26"),
+    "version_info": Stability("ALPHA", since="1.34"),
+    "apiserver_watch_cache_events_received_total": Stability("ALPHA", since="1.26"),
+    "apiserver_watch_cache_resource_version": Stability("ALPHA", since="1.31"),
     "apiserver_flowcontrol_request_concurrency_in_use": Stability("ALPHA", "1.31"),
     "apiserver_flowcontrol_request_concurrency_limit": Stability("ALPHA", "1.30"),
 }
 """Metrics that are not alpha, that are deprecated, or that came with a release; all others are alpha."""
+
+
+def _kept(name: str, release: str) -> Stability:
+    """The stability of a family that the metrics keep."""
+    family = COUNTERS.get(name) or GAUGES.get(name) or HISTOGRAMS.get(name)
+    if family is None:
+        return _OTHERS
+    is_beta = bool(family.beta) and minor_of(release) >= minor_of(family.beta)
+    return Stability("BETA" if is_beta else family.level, since=family.since)
 
 
 def shown_hidden(value: str, release: str) -> str:
@@ -89,7 +103,7 @@ def registered(families: Iterable[Metric], release: str, show_hidden_for: str, t
 
     for family in families:
         name = f"{family.name}_total" if family.type == "counter" else family.name
-        stability = STABILITY.get(name, _OTHERS)
+        stability = STABILITY.get(name) or _kept(name, release)
         if stability.since and minor_of(release) < minor_of(stability.since):
             continue
         deprecated = stability.deprecated

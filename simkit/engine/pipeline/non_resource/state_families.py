@@ -7,16 +7,21 @@ k8s.io/kube-aggregator/pkg/controllers/status/metrics, release 1.36.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from simkit.engine.pipeline.api_services import SERVICES, is_available
+from simkit.engine.pipeline.metrics.families import BY_RESOURCE
 from simkit.meta.objects import name_of
 from simkit.schema.feature_gates import known
+from simkit.schema.releases import minor_of
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
     from simkit.engine.pipeline.engine import Engine
+
+_SHOWN: Final = 10**15
+"""Of a revision, fifteen digits are told: more, a float does not hold."""
 
 
 def state_families(engine: Engine) -> Iterator[Metric]:
@@ -25,6 +30,9 @@ def state_families(engine: Engine) -> Iterator[Metric]:
     yield _objects(engine)
     yield _objects_by_group(engine)
     yield _unavailable(engine)
+    yield from _allocated(engine)
+    yield from _watch_cache(engine)
+    yield _version(engine)
 
 
 def _features(engine: Engine) -> Metric:
@@ -68,4 +76,53 @@ def _unavailable(engine: Engine) -> Metric:
     )
     for entry in engine.store.scan(SERVICES):
         family.add_metric((name_of(entry.object),), float(not is_available(entry.object)))
+    return family
+
+
+def _allocated(engine: Engine) -> Iterator[Metric]:
+    from prometheus_client.core import GaugeMetricFamily
+
+    ranges, ports = engine.registry.allocation.present()
+    for index, (word, text) in enumerate((("allocated", "that services have"), ("available", "that are left"))):
+        family = GaugeMetricFamily(
+            f"kube_apiserver_clusterip_allocator_{word}_ips", f"Addresses {text}.", labels=("cidr",)
+        )
+        for cidr, numbers in ranges.items():
+            family.add_metric((cidr,), numbers[index])
+        yield family
+        yield GaugeMetricFamily(f"kube_apiserver_nodeport_allocator_{word}_ports", f"Ports {text}.", ports[index])
+
+
+def _watch_cache(engine: Engine) -> Iterator[Metric]:
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    release, cache = engine.catalogue.release, engine.watch_cache
+    labels = BY_RESOURCE.labels_at(release)
+    initialized = CounterMetricFamily(
+        "apiserver_watch_cache_initializations_total", "Starts of the watch cache.", labels=labels
+    )
+    received = CounterMetricFamily(
+        "apiserver_watch_cache_events_received_total", "Changes that the watch cache was told of.", labels=labels
+    )
+    newest = GaugeMetricFamily(
+        "apiserver_watch_cache_resource_version", "The revision of the watch cache.", labels=labels
+    )
+    for resource in engine.catalogue.stored():
+        told = BY_RESOURCE.values_at(release, (resource.storage.group, resource.storage.resource))
+        initialized.add_metric(told, 1)
+        received.add_metric(told, cache.received(resource.storage))
+        newest.add_metric(told, cache.revision % _SHOWN)
+    yield initialized
+    yield received
+    yield newest
+
+
+def _version(engine: Engine) -> Metric:
+    from prometheus_client.core import GaugeMetricFamily
+
+    release = engine.catalogue.release
+    family = GaugeMetricFamily(
+        "version_info", "The release that is served.", labels=("binary", "component", "emulation", "min_compat")
+    )
+    family.add_metric((release, "kube", release, f"1.{minor_of(release) - 1}"), 1)
     return family
