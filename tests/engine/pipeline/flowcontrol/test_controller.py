@@ -98,7 +98,9 @@ def test_waiting_and_going_on() -> None:
         held.append(entered(room, context(ANN)))
     handled = HandledRequest(made.engine, Request.of("GET", "/version"), BOB)
     assert handled.serve() is None
-    assert b'current_inqueue_requests{flow_schema="global-default",priority_level="global-default"} 2.0' in exposed(made.engine)
+    assert b'current_inqueue_requests{flow_schema="global-default",priority_level="global-default"} 2.0' in exposed(
+        made.engine
+    )
     for each in held[:-1]:
         room.leave(each)
     response = handled.serve()
