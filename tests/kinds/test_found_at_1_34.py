@@ -120,3 +120,34 @@ def test_the_size_of_a_pod_is_a_part_of_its_own(release: str, status: int) -> No
     assert cluster.perform(Request.of("GET", f"{PODS}/x/resize")).status == status
     listed = cluster.perform(Request.of("GET", "/api/v1")).object["resources"]
     assert ("pods/resize" in {each["name"] for each in listed}) is (status == 200)
+
+
+@pytest.mark.parametrize(("release", "times"), [("1.34", 2), ("1.35", 1)])
+def test_errors_of_changed_claim_templates(release: str, times: int) -> None:
+    """Up to 1.34 those of the spec are told before and after that it must not change."""
+    cluster, path = simkit.Cluster(release=release), CLAIMS.replace("claims", "claimtemplates")
+    sent(cluster, "POST", path, {"metadata": {"name": "x"}, "spec": {"spec": {}}})
+    refused = sent(cluster, "PUT", f"{path}/x", {"metadata": {"name": "x"}, "spec": {"metadata": {"generation": 7}}})
+    causes = [each["message"] for each in refused.object["details"]["causes"]]
+    assert causes.count("Forbidden: cannot be set") == times
+
+
+@pytest.mark.parametrize(
+    ("factor", "value", "told"),
+    [
+        (2, 1e300, "multiple of 2"),
+        (2, 1e17, "multiple of 2"),
+        (2, 10**17, ""),
+        (0.5, 3, "must be positive: 0"),
+        (0.5, 3.5, ""),
+        (1.5, 4, ""),
+        (1.5, 4.0, "multiple of 1.5"),
+        (0.1, 0.3, ""),
+    ],
+)
+def test_factors_of_numbers(factor: float, value: float, told: str) -> None:
+    """Whole numbers are divided by whole factors, and no fraction beyond 53 bits is a multiple."""
+    with serving(ServedBehaviour(34)):
+        errors = list(map(str, Check({"type": "number", "multipleOf": factor}).errors(value)))
+    assert len(errors) == bool(told)
+    assert all(told in each for each in errors)

@@ -130,11 +130,11 @@ class Chain:
         return _Concerned(mutators, validators, *steps)
 
     def _mutator(self, plugin: Mutator, name: str) -> Mutate:
-        """How a mutating plugin is asked."""
+        """The question to a mutating plugin."""
         return plugin.mutate
 
     def _validator(self, plugin: Validator, name: str) -> Validate:
-        """How a validating plugin is asked."""
+        """The question to a validating plugin."""
         return plugin.validate
 
     def _refused(self, plugin: str, step: str, review: Review, timed: _Timed, began: float, last: float) -> None:

@@ -86,12 +86,12 @@ class BitmapAllocator:
 
     @property
     def taken(self) -> int:
-        """How many numbers are in use or reserved."""
+        """The count of numbers that are in use or reserved."""
         return (self.used | self.pending).bit_count()
 
     @property
     def left(self) -> int:
-        """How many numbers nobody has."""
+        """The count of numbers that nobody has."""
         return self._count - self.taken
 
     def holds(self, number: int) -> bool:

@@ -1,4 +1,4 @@
-"""What parts of the engine tell its metrics."""
+"""The metrics as the parts of the engine see them."""
 
 from __future__ import annotations
 

@@ -28,8 +28,10 @@ def _default(draft: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    if not applies("claims-of-devices"):
-        return ()
+    return _spec_errors(obj) if applies("claims-of-devices") else ()
+
+
+def _spec_errors(obj: Object) -> list[FieldError]:
     return [
         *validate_template_metadata("spec.metadata", at(obj, "spec", "metadata") or {}),
         *validate_devices("spec.spec.devices", at(obj, "spec", "spec", "devices") or {}),
@@ -40,7 +42,8 @@ def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
     if not applies("claims-of-devices") or _canonical(obj.get("spec") or {}) == old.get("spec"):
         return ()
     shown = structure("resource.ResourceClaimTemplateSpec", obj.get("spec") or {})
-    return [invalid_value("spec", shown, "field is immutable")]
+    again = _spec_errors(obj) if applies("changed-claim-templates-checked-again") else ()
+    return [invalid_value("spec", shown, "field is immutable"), *again]
 
 
 def _canonical(spec: Object) -> Draft:

@@ -5,7 +5,6 @@ Follows ``numberValidator`` of ``k8s.io/kube-openapi/pkg/validation/validate``, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -54,6 +53,8 @@ def _against_factor(
         return
     if ranged:
         yield from _outside(factor, "MultipleOf", types[0], form, path)
+    if isinstance(value, int):
+        factor = int(factor)  # whole numbers are divided by whole factors, as MultipleOfNativeType does
     if factor <= 0:
         yield messages.bad_factor(path, _limit(factor, value))
     elif not _divides(factor, value):
@@ -80,7 +81,9 @@ def _limit(limit: float, value: float) -> str:
 
 
 def _divides(factor: float, value: float) -> bool:
-    if isinstance(value, int) and float(factor).is_integer():
+    if isinstance(value, int):
         return value % int(factor) == 0
-    quotient = value / factor
-    return math.isfinite(quotient) and abs(quotient - round(quotient)) < _NEARLY
+    quotient = 1 / factor * value if factor < 1 else value / factor
+    if not abs(quotient) < 2**53:
+        return False
+    return quotient.is_integer() or abs(quotient - round(quotient)) < _NEARLY * abs(round(quotient))

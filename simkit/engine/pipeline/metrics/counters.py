@@ -99,7 +99,7 @@ class Metrics:
         self.histograms = Histograms(bounds_of)
         """Durations and sizes, by family and label values."""
         self.sources: list[Callable[[], Iterable[Metric]]] = []
-        """What makes families of parts that the pipeline does not know."""
+        """Makers of families of parts that the pipeline does not know."""
         self.lasting: dict[Route, int] = {}
         """The number of long-running requests under way, by route."""
         self._lock = Lock()
