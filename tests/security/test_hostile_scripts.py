@@ -11,17 +11,19 @@ import pytest
 from simkit.simulation.kubelet import process as process_module
 from simkit.simulation.kubelet.process import KILLED, Container, Process, forever
 from simkit.simulation.kubelet.shell import script_program
+from simkit.simulation.shell.braces import spread
 from simkit.simulation.shell.commands import COMMANDS
 from simkit.simulation.shell.files import ROOT, FileError, Files
 from simkit.simulation.shell.machine import LOOK_UP, Machine, Run, Write
-from simkit.simulation.shell.shell_commands import shared_out
+from simkit.simulation.shell.reading import shared_out
 from simkit.simulation.shell.shells import run_script, session
+from simkit.simulation.shell.tree import Text
 from tests.security.prices import LINEAR, growth
 
 
-def told(script: str, effects: int = 2000) -> tuple[str, int | None]:
+def told(script: str, effects: int = 2000, *, bash: bool = False) -> tuple[str, int | None]:
     """The error output of a script, and its exit code; None if it would go on."""
-    machine, errors = Machine(hostname="h"), b""
+    machine, errors = Machine(hostname="h", bash=bash), b""
     run = session(machine, run_script(machine, script))
     try:
         effect = next(run)
@@ -47,6 +49,39 @@ def told(script: str, effects: int = 2000) -> tuple[str, int | None]:
 def test_variables_that_grow_without_end(script: str) -> None:
     """What a script holds has a limit, at which it ends."""
     assert told(script) == ("sh: out of memory\n", 2)
+
+
+_LONG = "x" * 2000
+
+
+@pytest.mark.parametrize(
+    ("script", "complaint", "code"),
+    [
+        (f"while :; do a+=({_LONG}{{1..100}}); done", "out of memory", 2),
+        (f"declare -A m; while :; do for k in {{1..100}}; do m[$k$RANDOM]={_LONG}; done; done", "out of memory", 2),
+        ("echo {1..1000000000}", "Argument list too long", 126),
+        ("echo " + "{a,b}" * 60, "Argument list too long", 126),
+        ("echo " + "{a," * 5000 + "b" + "}" * 5000, "Argument list too long", 126),
+        (f"mapfile a < <(yes {_LONG})", "out of memory", 2),
+        (f"read -d : x < <(yes {_LONG})", "out of memory", 2),
+        ("x=x; echo $((x))", "expression recursion level exceeded", 1),
+        (
+            "a=b+b b=c+c c=d+d d=e+e e=f+f f=g+g g=h+h h=i+i i=j+j j=k+k k=l+l l=1; a=$((a))",
+            "expression recursion level exceeded",
+            1,
+        ),
+        (f"x=$(yes {_LONG})", "out of memory", 2),
+    ],
+)
+def test_what_only_bash_has_is_bounded(script: str, complaint: str, code: int) -> None:
+    """Arrays, braces, lines of commands and expressions in variables end with an error."""
+    assert told(script, 500_000, bash=True) == (f"bash: {complaint}\n", code)
+
+
+@pytest.mark.parametrize("word", [lambda count: "{" * count + "a,b" + "}" * count, lambda count: "{a,b" * count])
+def test_braces_cost_their_number(word: Callable[[int], str]) -> None:
+    """Braces in braces are looked at once."""
+    assert growth(lambda text: spread((Text(text, False),)), word, 2000) < LINEAR
 
 
 @pytest.mark.parametrize(

@@ -42,12 +42,13 @@ def _heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def process(script: str, *, until: float = 100.0) -> Process:
-    """A script in the folder ``/work`` of a container, after some time."""
+def process(script: str, *, shell: str = "", until: float = 100.0) -> Process:
+    """A script in the folder ``/work`` of a container, after some time; of the built-in shell, or of one by its name."""
     files = Files()
     files.make_folder("/work")
     container = Container({}, {}, environment=_ENVIRONMENT, files=files)
-    made = Process(script_program(f"cd /work\n{script}")(container), 0.0)
+    text = f"cd /work\n{script}"
+    made = Process(script_program([shell, "-c", text] if shell else text, fails=True)(container), 0.0)
     made.advance(until)
     return made
 
@@ -57,9 +58,9 @@ def printed(made: Process) -> str:
     return b"".join(each.data for each in made.printed if each.stream == STDOUT).decode()
 
 
-def built_in(script: str) -> tuple[int, str]:
+def built_in(script: str, shell: str = "") -> tuple[int, str]:
     """The exit code of a script here, and what it prints."""
-    made = process(script)
+    made = process(script, shell=shell)
     assert made.ended is not None
     return made.ended[1], printed(made)
 
@@ -68,7 +69,7 @@ def built_in(script: str) -> tuple[int, str]:
 @pytest.mark.parametrize("script", _SCRIPTS)
 def test_the_same_as_dash(script: str, tmp_path: Path) -> None:
     """Functions, here-documents, jobs, traps, conditions, arithmetic, ``read``, options, expansions and patterns."""
-    assert built_in(script) == dash(script, tmp_path)
+    assert built_in(script, "sh") == dash(script, tmp_path)
 
 
 _NAMES = st.sampled_from(["x", "y", "z"])
@@ -130,7 +131,7 @@ _SIMPLE = st.sampled_from(["echo $x", "false", "x=ab", 'y="a  b"', "echo $y", "c
 @given(st.lists(st.recursive(_SIMPLE, _commands, max_leaves=8), min_size=1, max_size=4).map("\n".join))
 def test_generated_scripts(tmp_path_factory: pytest.TempPathFactory, script: str) -> None:
     """Whatever is put together of these parts does the same."""
-    assert built_in(script) == dash(script, tmp_path_factory.mktemp("dash"))
+    assert built_in(script, "sh") == dash(script, tmp_path_factory.mktemp("dash"))
 
 
 @pytest.mark.parametrize(

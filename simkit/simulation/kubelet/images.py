@@ -20,6 +20,10 @@ WEB_SERVERS: Final[Mapping[str, WebServer]] = {
 """Web servers by the name of their image."""
 _SHELLS: Final = frozenset({"busybox", "alpine", "bash", "debian", "ubuntu"})
 
+_BASH_AS_SH: Final = frozenset(
+    {"fedora", "centos", "rockylinux", "almalinux", "oraclelinux", "amazonlinux", "archlinux", "ubi", "ubi-minimal"}
+)
+
 
 def image_name(image: str) -> str:
     """The last part of an image's name.
@@ -35,6 +39,17 @@ def image_name(image: str) -> str:
 def is_shell_image(image: str) -> bool:
     """True if the arguments of an image without a command are commands."""
     return image_name(image) in _SHELLS
+
+
+def has_bash_as_sh(image: str) -> bool:
+    """True if ``sh`` is bash in an image.
+
+    Examples
+    --------
+    >>> has_bash_as_sh("registry.access.redhat.com/ubi9/ubi-minimal:9.5"), has_bash_as_sh("debian:12")
+    (True, False)
+    """
+    return image_name(image) in _BASH_AS_SH
 
 
 def files_of(image: str) -> dict[str, str | bytes]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any, Final
 
+from simkit.simulation.kubelet.images import has_bash_as_sh
 from simkit.simulation.kubelet.process import Container, Input, Now, Output, Program, Step
 from simkit.simulation.shell.commands import COMMANDS
 from simkit.simulation.shell.interpreter import shell_of
@@ -28,6 +29,7 @@ def script_program(
 ) -> Program:
     """The program that runs a script, or a command with its arguments. Raises UnknownCommand.
 
+    A script that is told as a text may use all that bash knows. In a command, the name of the shell decides.
     ``alone`` says that only the command itself has to be known: a script then fails at what it does not know.
     ``fails`` says that a script fails at such a command, as in images that have nothing else.
     ``protected`` says that signals without a trap are ignored.
@@ -40,9 +42,11 @@ def script_program(
         machine.pid = machine.shared.last_pid = container.pid
         machine.shared.signal_first, machine.shared.protected = container.signal, protected
         machine.shared.first_words = _command_line(container)
+        machine.shared.sh_is_bash = has_bash_as_sh(str(container.spec.get("image", "")))
+        machine.bash = isinstance(command, str)
         machine.shared.own_words = ("sh", "-c", command) if isinstance(command, str) else command
         run = run_script(machine, command) if isinstance(command, str) else run_command(machine, command)
-        machine.shared.now = container.started
+        machine.shared.now = machine.begun = container.started
         return _steps(machine, session(machine, run))
 
     return program
@@ -60,9 +64,9 @@ def _hostname(container: Container) -> str:
 
 
 def check_known(command: Sequence[str], *, fails: bool = False) -> None:
-    """Raise UnknownCommand for a command that is not built in, or a script that cannot be read.
+    """Raise UnknownCommand for a command that is not built in.
 
-    That counts also for a script that runs a command that is not built in, unless it ``fails`` there.
+    So is a script that cannot be read, or runs a command that is not built in, unless it ``fails`` there.
     """
     name = command[0].rpartition("/")[2] if command else ""
     if name not in COMMANDS:
@@ -70,8 +74,10 @@ def check_known(command: Sequence[str], *, fails: bool = False) -> None:
     if name in _SHELLS and any(flag.startswith("-") and "c" in flag for flag in command[1:-1]):
         script = next((word for word in command[1:] if not word.startswith("-")), "")
         try:
-            unknown = command_names(parse(script)) - COMMANDS.keys()
+            unknown = command_names(parse(script, bash=True)) - COMMANDS.keys()
         except ScriptError as error:
+            if fails:
+                return
             raise UnknownCommand(str(error)) from error
         if not fails and any(each.rpartition("/")[2] not in COMMANDS for each in unknown):
             raise UnknownCommand(sorted(unknown)[0])

@@ -2,7 +2,7 @@
 
 References
 ----------
-POSIX.1-2017, Shell Command Language, 2.6.4 Arithmetic Expansion.
+POSIX.1-2017, Shell Command Language, 2.6.4 Arithmetic Expansion; powers, bases and elements of arrays as in bash.
 """
 
 from __future__ import annotations
@@ -11,17 +11,37 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 _TOKEN: Final = re.compile(
-    r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<=|>>=|\|\||&&|[-+*/%&|^<>=!]=|\+\+|--|<<|>>|[-+*/%()<>!~&|^?:=,])"
+    r"\s*(0[xX][0-9a-fA-F]+|\d+#[\w@]+|\d+|[A-Za-z_]\w*|\*\*(?!\*)|<<=|>>=|\|\||&&|[-+*/%&|^<>=!]=|\+\+|--|<<|>>|[-+*/%()<>!~&|^?:=,])"
 )
 _DEEPEST: Final = 30
 _BITS: Final = 64
 
 
+_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ@_"
+
+
 class ArithmeticFault(Exception):
     """An expression without a value."""
+
+
+class Variables(Protocol):
+    """The variables of an expression."""
+
+    @property
+    def bash(self) -> bool:
+        """True if expressions are those of bash."""
+
+    def look(self, name: str, subscript: str | None) -> str:
+        """The value of a variable or of an element of an array, empty if it is not set. Raises ArithmeticFault."""
+
+    def put(self, name: str, subscript: str | None, text: str) -> None:
+        """Set a variable, or an element of an array. Raises ArithmeticFault."""
+
+    def nested(self, text: str) -> int:
+        """The value of a text that is an expression of its own. Raises ArithmeticFault."""
 
 
 def _divided(left: int, right: int) -> int:
@@ -38,6 +58,12 @@ def _left(left: int, right: int) -> int:
 
 def _right(left: int, right: int) -> int:
     return left >> (right % _BITS)
+
+
+def _power(left: int, right: int) -> int:
+    if right < 0:
+        raise ArithmeticFault("exponent less than 0")
+    return pow(left, right, 1 << _BITS)
 
 
 _BINARY: Final[Mapping[str, tuple[int, Callable[[int, int], int]]]] = {
@@ -58,43 +84,54 @@ _BINARY: Final[Mapping[str, tuple[int, Callable[[int, int], int]]]] = {
     "-": (9, operator.sub),
     "*": (10, operator.mul),
     "/": (10, _divided),
+    "**": (11, _power),
     "%": (10, lambda left, right: left - right * _divided(left, right)),
 }
 """The operators with two sides: how tightly each binds, and its value."""
 
 
-def value_of(text: str, variables: Mapping[str, str], assign: Callable[[str, str], None]) -> int:
+def value_of(text: str, variables: Variables) -> int:
     """The value of an expression of signed numbers with 64 bits. Raises ArithmeticFault.
-
-    Parameters
-    ----------
-    variables
-        The values of variables.
-    assign
-        Sets a variable, which shows in ``variables`` from then on.
 
     Examples
     --------
-    >>> value_of("(i + 1) * 2", {"i": "3"}, lambda name, value: None)
+    >>> class Threes:
+    ...     bash = False
+    ...     def look(self, name, subscript):
+    ...         return "3"
+    >>> value_of("(i + 1) * 2", Threes())
     8
     """
-    reader = _Reader(_tokens(text), variables, assign)
+    reader = _Reader(_tokens(text, bash=variables.bash), variables)
     found = reader.sequence()
     if reader.next:
         raise ArithmeticFault("arithmetic syntax error")
     return found
 
 
-def _tokens(text: str) -> list[str]:
+def _tokens(text: str, *, bash: bool) -> list[str]:
     found, position = [], 0
     text = text.rstrip()
     while position < len(text):
         match = _TOKEN.match(text, position)
-        if match is None:
+        if match is None or (not bash and (match[1] == "**" or "#" in match[1])):
             raise ArithmeticFault("arithmetic syntax error")
-        found.append(match[1])
-        position = match.end()
+        token, position = match[1], match.end()
+        if bash and _is_name(token) and text.startswith("[", position):
+            end = _closing(text, position)
+            token, position = token + text[position:end], end
+        found.append(token)
     return found or ["0"]
+
+
+def _closing(text: str, opening: int) -> int:
+    """The position behind the bracket that closes a subscript."""
+    depth = 0
+    for position in range(opening, len(text)):
+        depth += (text[position] == "[") - (text[position] == "]")
+        if not depth:
+            return position + 1
+    raise ArithmeticFault("bad array subscript")
 
 
 def _wrapped(value: int) -> int:
@@ -104,6 +141,8 @@ def _wrapped(value: int) -> int:
 
 
 def _number(text: str) -> int:
+    if "#" in text:
+        return _of_base(*text.split("#", 1))
     base = 16 if text[:2] in ("0x", "0X") else 8 if text[0] == "0" and len(text) > 1 else 10
     try:
         return int(text, base)
@@ -111,9 +150,23 @@ def _number(text: str) -> int:
         raise ArithmeticFault("arithmetic syntax error") from None
 
 
+def _of_base(base: str, digits: str) -> int:
+    """The number that ``16#ff`` means. Raises ArithmeticFault."""
+    number = int(base) if len(base) < 3 else 0
+    if not 2 <= number <= len(_DIGITS):
+        raise ArithmeticFault("invalid arithmetic base")
+    value = 0
+    for digit in digits.lower() if number <= 36 else digits:
+        worth = _DIGITS.find(digit)
+        if not 0 <= worth < number:
+            raise ArithmeticFault("value too great for base")
+        value = (value * number + worth) % (1 << _BITS)
+    return value
+
+
 class _Reader:
-    def __init__(self, tokens: list[str], variables: Mapping[str, str], assign: Callable[[str, str], None]) -> None:
-        self._tokens, self._variables, self._assign = tokens, variables, assign
+    def __init__(self, tokens: list[str], variables: Variables) -> None:
+        self._tokens, self._variables = tokens, variables
         self._position, self._depth = 0, 0
         self._skipped = 0
         """The sides of ``&&``, ``||`` and ``?:`` around the present part that do not count."""
@@ -180,14 +233,14 @@ class _Reader:
 
     def _set(self, name: str, value: int) -> None:
         if not self._skipped:
-            self._assign(name, str(value))
+            self._variables.put(*_parted(name), str(value))
 
     def _binary(self, least: int) -> int:
         value = self._unary()
         while self.next in _BINARY and _BINARY[self.next][0] >= least:
             sign = self._take()
             counts = not (sign == "&&" and not value) and not (sign == "||" and value)
-            right = self._counting(counts, partial(self._binary, _BINARY[sign][0] + 1))
+            right = self._counting(counts, partial(self._binary, _BINARY[sign][0] + (sign != "**")))
             value = self._applied(sign, value, right)
         return value
 
@@ -221,10 +274,14 @@ class _Reader:
         return value
 
     def _of(self, name: str) -> int:
-        """The value of a variable that holds a number; 0 for one that is not set."""
-        text = self._variables.get(name, "").strip() or "0"
+        """The value of a variable that holds a number; 0 for one that is not set, and for one that does not count."""
+        if self._skipped and self._variables.bash:
+            return 0
+        text = self._variables.look(*_parted(name)).strip() or "0"
         sign = -1 if text.startswith("-") else 1
         digits = text.lstrip("+-")
+        if self._variables.bash and not digits.isdecimal():
+            return self._variables.nested(text)
         if not digits[:1].isdigit():
             raise ArithmeticFault("arithmetic syntax error")
         return sign * _number(digits)
@@ -232,3 +289,9 @@ class _Reader:
 
 def _is_name(token: str) -> bool:
     return token[:1].isalpha() or token[:1] == "_"
+
+
+def _parted(name: str) -> tuple[str, str | None]:
+    """A name and its subscript."""
+    head, bracket, rest = name.partition("[")
+    return head, rest[:-1] if bracket else None

@@ -10,8 +10,9 @@ from typing import Final
 from simkit.simulation.shell.archives import packed, unpack
 from simkit.simulation.shell.awk_functions import awk
 from simkit.simulation.shell.conditions import CONDITION_COMMANDS
+from simkit.simulation.shell.declarations import DECLARATION_COMMANDS
 from simkit.simulation.shell.digests import DIGEST_COMMANDS
-from simkit.simulation.shell.effects import error, line, options, read_all, within_memory
+from simkit.simulation.shell.effects import STANDARD_INPUT, error, line, options, read_all, within_memory
 from simkit.simulation.shell.file_commands import FILE_COMMANDS
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.find_command import FIND_COMMANDS
@@ -21,6 +22,7 @@ from simkit.simulation.shell.machine import Machine, Read, Run, Write
 from simkit.simulation.shell.network_commands import NETWORK_COMMANDS
 from simkit.simulation.shell.printing import PRINTING_COMMANDS
 from simkit.simulation.shell.process_commands import PROCESS_COMMANDS
+from simkit.simulation.shell.reading import READING_COMMANDS
 from simkit.simulation.shell.sed_command import sed
 from simkit.simulation.shell.shell_commands import SHELL_COMMANDS
 from simkit.simulation.shell.system_commands import SYSTEM_COMMANDS
@@ -56,7 +58,7 @@ def _cat(machine: Machine, words: list[str]) -> Run:
     numbered = _Numbered(empty="b" not in given) if "b" in given or "n" in given else None
     code = 0
     for name in names or ["-"]:
-        if name == "-":
+        if name in STANDARD_INPUT:
             while data := (yield Read(everything=True)):
                 yield Write(data if numbered is None else numbered.add_to(data))
             continue
@@ -191,6 +193,8 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "sed": within_memory(sed),
     **PRINTING_COMMANDS,
     **SHELL_COMMANDS,
+    **DECLARATION_COMMANDS,
+    **READING_COMMANDS,
     **JOB_COMMANDS,
     **CONDITION_COMMANDS,
     **FILE_COMMANDS,

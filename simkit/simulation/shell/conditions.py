@@ -13,49 +13,58 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from simkit.language.cel.lib_regex import PatternError, pattern
+from simkit.simulation.shell.arithmetic import ArithmeticFault
 from simkit.simulation.shell.effects import error, line, whole
 from simkit.simulation.shell.machine import Machine, Run
-from simkit.simulation.shell.patterns import matches, regular_expression
+from simkit.simulation.shell.patterns import regular_expression
+from simkit.simulation.shell.variables import Numbers, all_texts, reference
 
 _NUMBER: Final = re.compile(r"\s*[-+]?\d{1,18}\s*")
-_COMPARED: Final[Mapping[str, tuple[int, ...]]] = {
+SET_OPTIONS: Final[Mapping[str, str]] = {
+    "errexit": "e", "nounset": "u", "xtrace": "x", "noglob": "f", "allexport": "a", "pipefail": "pipefail",
+    "verbose": "v", "monitor": "m", "noclobber": "C", "errtrace": "E", "functrace": "T", "nolog": "nolog",
+    "noexec": "n", "posix": "posix", "braceexpand": "B", "hashall": "h", "ignoreeof": "ignoreeof",
+}  # fmt: skip
+"""The names of the options of ``set`` with their letters."""
+COMPARED: Final[Mapping[str, tuple[int, ...]]] = {
     "-eq": (0,), "-ne": (-1, 1), "-lt": (-1,), "-le": (-1, 0), "-gt": (1,), "-ge": (0, 1),
 }  # fmt: skip
-_BINARY: Final = frozenset({"=", "==", "!=", "<", ">", "=~", "-nt", "-ot", "-ef", *_COMPARED})
+"""The comparisons of numbers, with the signs of the differences for which they hold."""
+_BINARY: Final = frozenset({"=", "==", "!=", "<", ">", "-nt", "-ot", "-ef", *COMPARED})
 
 
-class _Wrong(Exception):
+class Wrong(Exception):
     """A condition that has no value."""
 
 
 def _test(machine: Machine, words: list[str]) -> Run:
-    given, closing = words[1:], {"[": "]", "[[": "]]"}.get(words[0], "")
+    given = words[1:]
     try:
-        if closing:
-            if given[-1:] != [closing]:
-                raise _Wrong(f"missing {closing}")
+        if words[0] == "[":
+            if given[-1:] != ["]"]:
+                raise Wrong("missing ]")
             given = given[:-1]
-        return int(not _Condition(machine, given, patterns=words[0] == "[[").value())
-    except _Wrong as problem:
+        return int(not _Condition(machine, given).value())
+    except Wrong as problem:
         told = problem
-    yield error(f"sh: {words[0]}", str(told))
+    yield error(f"{machine.shell}: {words[0]}", str(told))
     return 2
 
 
 class _Condition:
     """Words of a condition, read from the left; for up to four words their number decides what they mean."""
 
-    def __init__(self, machine: Machine, given: list[str], *, patterns: bool) -> None:
-        self._machine, self._given, self._patterns, self._position = machine, given, patterns, 0
+    def __init__(self, machine: Machine, given: list[str]) -> None:
+        self._machine, self._given, self._position = machine, given, 0
 
     def value(self) -> bool:
-        """True if it holds. Raises _Wrong."""
+        """True if it holds. Raises Wrong."""
         known = self._short(self._given)
         if known is not None:
             return known
         found = self._either()
         if self._position < len(self._given):
-            raise _Wrong(f"{self._given[self._position]}: unexpected operator")
+            raise Wrong(f"{self._given[self._position]}: unexpected operator")
         return found
 
     def _short(self, given: list[str]) -> bool | None:
@@ -67,9 +76,9 @@ class _Condition:
             case ["!", text]:
                 return not text
             case [operator, text] if operator[:1] == "-":
-                return self._unary(operator, text)
+                return of_one_side(self._machine, operator, text)
             case [left, operator, right] if operator in _BINARY:
-                return self._binary(left, operator, right)
+                return of_two_sides(self._machine, left, operator, right)
             case ["!", *rest] if len(rest) in (2, 3):
                 found = self._short(rest)
                 return None if found is None else not found
@@ -82,90 +91,108 @@ class _Condition:
 
     def _either(self) -> bool:
         found = self._both()
-        while self._next() in ("-o", "||"):
+        while self._next() == "-o":
             self._position += 1
             found = self._both() or found
         return found
 
     def _both(self) -> bool:
         found = self._single()
-        while self._next() in ("-a", "&&"):
+        while self._next() == "-a":
             self._position += 1
             found = self._single() and found
         return found
 
     def _single(self) -> bool:
         if self._position >= len(self._given):
-            raise _Wrong("argument expected")
+            raise Wrong("argument expected")
         word = self._next()
         left = self._given[self._position : self._position + 3]
         self._position += 1
         if len(left) > 2 and left[1] in _BINARY:
             self._position += 2
-            return self._binary(*left)
+            return of_two_sides(self._machine, *left)
         if word == "!":
             return not self._single()
         if word == "(":
             found = self._either()
             if self._next() != ")":
-                raise _Wrong("closing paren expected")
+                raise Wrong("closing paren expected")
             self._position += 1
             return found
         if re.fullmatch("-[a-zA-Z]", word) and len(left) > 1 and word not in ("-a", "-o"):
             self._position += 1
-            return self._unary(word, left[1])
+            return of_one_side(self._machine, word, left[1])
         return bool(word)
 
-    def _unary(self, operator: str, text: str) -> bool:
-        files, path = self._machine.files, self._machine.path(text)
-        match operator:
-            case "-z":
-                return not text
-            case "-n":
-                return bool(text)
-            case "-f":
-                return files.is_file(path)
-            case "-d":
-                return files.is_folder(path)
-            case "-e" | "-r" | "-w" | "-x":
-                return files.exists(path)
-            case "-L" | "-h":
-                return files.target(path) is not None
-            case "-s":
-                return files.is_folder(path) or (files.is_file(path) and bool(files.read(path)))
-            case "-t" | "-p" | "-S" | "-b" | "-c" | "-g" | "-u" | "-k":
-                return False
-            case "-v":
-                return text in self._machine.environment
-        raise _Wrong(f"{operator}: unexpected operator")
 
-    def _binary(self, left: str, operator: str, right: str) -> bool:
-        match operator:
-            case "=" | "==":
-                return matches(left, right) if self._patterns else left == right
-            case "!=":
-                return not matches(left, right) if self._patterns else left != right
-            case "=~":
-                return _found(left, right)
-            case "<":
-                return left < right
-            case ">":
-                return left > right
-            case "-ef":
-                return self._machine.files.real(left) == self._machine.files.real(right)
-            case "-nt" | "-ot":
-                return False
-        for each in (left, right):
-            if _NUMBER.fullmatch(each) is None:
-                raise _Wrong(f"Illegal number: {each}")
-        return (int(left) > int(right)) - (int(left) < int(right)) in _COMPARED[operator]
+def of_one_side(machine: Machine, operator: str, text: str) -> bool:
+    """True if a condition with one side, such as ``-f FILE``, holds. Raises Wrong."""
+    files, path = machine.files, machine.path(text)
+    match operator:
+        case "-z":
+            return not text
+        case "-n":
+            return bool(text)
+        case "-f":
+            return files.is_file(path)
+        case "-d":
+            return files.is_folder(path)
+        case "-e" | "-a" | "-r" | "-w" | "-x":
+            return files.exists(path)
+        case "-L" | "-h":
+            return files.target(path) is not None
+        case "-s":
+            return files.is_folder(path) or (files.is_file(path) and bool(files.read(path)))
+        case "-t" | "-p" | "-S" | "-b" | "-c" | "-g" | "-u" | "-k":
+            return False
+        case "-v":
+            return _is_set(machine, text)
+        case "-o":
+            return SET_OPTIONS.get(text, text) in machine.options
+        case "-R":
+            return "n" in machine.kinds.get(text, "")
+    raise Wrong(f"{operator}: unexpected operator")
 
 
-def _found(text: str, wanted: str) -> bool:
+def _is_set(machine: Machine, text: str) -> bool:
+    named = reference(text)
+    if named is None:
+        return False
+    if named.subscript in ("@", "*"):
+        return bool(all_texts(machine, named.name))
     try:
-        return bool(pattern(wanted).search(text))
-    except PatternError:
-        raise _Wrong(f"{wanted}: invalid regular expression") from None
+        return Numbers(machine).value(*named) is not None
+    except ArithmeticFault as fault:
+        raise Wrong(str(fault)) from fault
+
+
+def of_two_sides(machine: Machine, left: str, operator: str, right: str) -> bool:
+    """True if a condition with two sides holds. Raises Wrong."""
+    match operator:
+        case "=" | "==":
+            return left == right
+        case "!=":
+            return left != right
+        case "<":
+            return left < right
+        case ">":
+            return left > right
+        case "-ef":
+            return machine.files.real(machine.path(left)) == machine.files.real(machine.path(right))
+        case "-nt" | "-ot":
+            return False
+    if operator not in COMPARED:
+        raise Wrong(f"{operator}: unexpected operator")
+    for each in (left, right):
+        if _NUMBER.fullmatch(each) is None:
+            raise Wrong(f"Illegal number: {each}")
+    return compared(int(left), operator, int(right))
+
+
+def compared(left: int, operator: str, right: int) -> bool:
+    """True if two numbers are to each other as ``-lt`` and the like say."""
+    return (left > right) - (left < right) in COMPARED[operator]
 
 
 def _expr(machine: Machine, words: list[str]) -> Run:
@@ -173,8 +200,8 @@ def _expr(machine: Machine, words: list[str]) -> Run:
         reader = _Expression(words[1:])
         found = reader.value()
         if reader.left:
-            raise _Wrong("syntax error")
-    except _Wrong as problem:
+            raise Wrong("syntax error")
+    except Wrong as problem:
         yield error("expr", str(problem))
         return 2
     yield line(found)
@@ -189,7 +216,7 @@ class _Expression:
         self.left, self._depth = deque(given), 0
 
     def value(self, level: int = 0) -> str:
-        """The value of the operators of a level and those that bind more. Raises _Wrong."""
+        """The value of the operators of a level and those that bind more. Raises Wrong."""
         if level == len(_LEVELS):
             return self._single()
         found = self.value(level + 1)
@@ -200,7 +227,7 @@ class _Expression:
 
     def _single(self) -> str:
         if not self.left:
-            raise _Wrong("syntax error")
+            raise Wrong("syntax error")
         word = self.left.popleft()
         if word == "length" and self.left:
             return str(len(self._single()))
@@ -211,10 +238,10 @@ class _Expression:
             return word
         self._depth += 1
         if self._depth > 30:
-            raise _Wrong("nested too deep")
+            raise Wrong("nested too deep")
         found = self.value()
         if not self.left or self.left.popleft() != ")":
-            raise _Wrong("syntax error")
+            raise Wrong("syntax error")
         self._depth -= 1
         return found
 
@@ -233,9 +260,9 @@ def _applied(left: str, operator: str, right: str) -> str:
         wanted = {"=": (0,), "==": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}[operator]
         return str(int(sign in wanted))
     if len(numbers) != 2:
-        raise _Wrong("non-numeric argument")
+        raise Wrong("non-numeric argument")
     if operator in ("/", "%") and numbers[1] == 0:
-        raise _Wrong("division by zero")
+        raise Wrong("division by zero")
     quotient = abs(numbers[0]) // abs(numbers[1] or 1) * (1 if (numbers[0] < 0) == (numbers[1] < 0) else -1)
     results = {
         "+": numbers[0] + numbers[1], "-": numbers[0] - numbers[1], "*": numbers[0] * numbers[1],
@@ -249,7 +276,7 @@ def _matched(text: str, wanted: str) -> str:
     try:
         matcher = pattern(f"^(?:{regular_expression(wanted.removeprefix('^'), extended=False)})")
     except PatternError:
-        raise _Wrong("invalid regular expression") from None
+        raise Wrong("invalid regular expression") from None
     found = matcher.search(text)
     if matcher.groups:
         return (found[1] or "") if found else ""
@@ -259,7 +286,6 @@ def _matched(text: str, wanted: str) -> str:
 CONDITION_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "test": _test,
     "[": _test,
-    "[[": _test,
     "expr": _expr,
 }
 """The commands of this module, by name."""

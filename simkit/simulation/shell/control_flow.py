@@ -2,18 +2,19 @@
 
 References
 ----------
-POSIX.1-2017, Shell Command Language, 2.9.4.
+POSIX.1-2017, Shell Command Language, 2.9.4; ``select`` and ``;&`` as in bash.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Final
 
-from simkit.simulation.shell.expansion import Expander, Output
-from simkit.simulation.shell.machine import Effect, Machine, Run, tick
+from simkit.simulation.shell.expansion import Expander
+from simkit.simulation.shell.machine import STDERR, Effect, Machine, Read, Run, Write, tick
 from simkit.simulation.shell.patterns import matches
-from simkit.simulation.shell.tree import Case, For, If, Node, Sequence, While
+from simkit.simulation.shell.process_substitution import Output
+from simkit.simulation.shell.tree import Case, For, If, Node, Sequence, While, Word
 
 _NOTHING: Final = Sequence(())
 """The commands of a branch that has none."""
@@ -66,13 +67,31 @@ def run_case(machine: Machine, node: Case, run: RunNode, output: Output) -> Run:
     """Run the first branch with a pattern that means the subject."""
     expander = Expander(machine, output)
     subject = yield from expander.text(node.subject)
-    for patterns, body in node.branches:
-        for word in patterns:
-            if matches(subject, (yield from expander.pattern(word))):
-                machine.code = machine.code if body != _NOTHING else 0
-                return (yield from run(machine, body))
-    machine.code = 0
-    return 0
+    goes_on = matched = False
+    code = machine.code
+    for patterns, body, end in node.branches:
+        if not goes_on and not (yield from _is_meant(machine, expander, subject, patterns)):
+            continue
+        machine.code = code if body != _NOTHING else 0
+        code = yield from run(machine, body)
+        if end not in (";&", ";;&"):
+            return code
+        goes_on = end == ";&"
+        matched = True
+    machine.code = code if matched else 0
+    return machine.code
+
+
+def _is_meant(
+    machine: Machine, expander: Expander, subject: str, patterns: Iterable[Word]
+) -> Generator[Effect, bytes, bool]:
+    """True if one of some patterns means a text."""
+    groups, any_case = "extglob" in machine.options, "nocasematch" in machine.options
+    for word in patterns:
+        wanted = yield from expander.pattern(word)
+        if matches(subject.lower() if any_case else subject, wanted.lower() if any_case else wanted, groups=groups):
+            return True
+    return False
 
 
 def run_loop(machine: Machine, node: For | While, run: RunNode, output: Output) -> Run:
@@ -82,11 +101,15 @@ def run_loop(machine: Machine, node: For | While, run: RunNode, output: Output) 
         for word in node.words or ():
             values += yield from Expander(machine, output).fields(word)
         values = list(machine.arguments) if node.words is None else values
+        if node.asks:
+            yield _menu(values)
     turns, code = iter(values), 0
     machine.loops += 1
     try:
         while True:
             try:
+                if isinstance(node, For) and node.asks:
+                    turns = iter(values)
                 if not (yield from _begins(machine, node, turns, run)):
                     break
                 code = yield from run(machine, node.body)
@@ -109,7 +132,28 @@ def _begins(machine: Machine, node: For | While, turns: Iterator[str], run: RunN
     """True if another turn begins."""
     if isinstance(node, While):
         return ((yield from run_tested(machine, node.condition, run)) == 0) is not node.until
-    value = next(turns, None)
+    value = (yield from _chosen(machine, list(turns))) if node.asks else next(turns, None)
     if value is not None:
         machine.assign(node.name, value)
     return value is not None
+
+
+def _menu(values: list[str]) -> Write:
+    rows = "".join(f"{number}) {value}\n" for number, value in enumerate(values, 1))
+    return Write(rows.encode(), STDERR)
+
+
+def _chosen(machine: Machine, values: list[str]) -> Generator[Effect, bytes, str | None]:
+    """The value that a line of the input chooses for ``select``, empty for a wrong number; None at the end of input."""
+    while values:
+        yield Write(f"{machine.environment.get('PS3', '#? ')}".encode(), STDERR)
+        line = yield Read()
+        if not line:
+            return None
+        reply = line.decode("utf-8", "replace").strip()
+        machine.assign("REPLY", reply)
+        if reply:
+            number = int(reply) if reply.isdecimal() and len(reply) < 6 else 0
+            return values[number - 1] if 0 < number <= len(values) else ""
+        yield _menu(values)
+    return None

@@ -9,6 +9,7 @@ from typing import Final
 from simkit.simulation.shell.files import MOST_BYTES, FileError
 from simkit.simulation.shell.machine import STDERR, Effect, Machine, Read, Run, Write
 
+STANDARD_INPUT: Final = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 LONGEST_LINE: Final = 16 << 20
 """Bytes at which a line counts as one, though it has not ended."""
 LONGEST_COMMAND: Final = 4 << 20
@@ -98,7 +99,7 @@ def contents(machine: Machine, command: str, names: Sequence[str]) -> Generator[
     """The files of some names one after the other, or the standard input; and the exit code so far."""
     found, code = [], 0
     for name in names or ["-"]:
-        if name == "-":
+        if name in STANDARD_INPUT:
             found.append((yield from read_all()))
             continue
         try:
@@ -128,7 +129,7 @@ class Lines:
     def next(self) -> Generator[Effect, bytes, str]:
         """The next line; empty at the end."""
         while not self._left and self._names:
-            if self._names[0] == "-":
+            if self._names[0] in STANDARD_INPUT:
                 found = yield Read(everything=True)
                 if not found:
                     del self._names[0]

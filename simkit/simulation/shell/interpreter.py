@@ -11,9 +11,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from simkit.simulation.shell.arithmetic import ArithmeticFault
 from simkit.simulation.shell.control_flow import LoopControl, Return, run_case, run_if, run_loop, run_tested
-from simkit.simulation.shell.effects import LONGEST_COMMAND
+from simkit.simulation.shell.double_brackets import holds
+from simkit.simulation.shell.effects import error
 from simkit.simulation.shell.expansion import Expander
+from simkit.simulation.shell.faults import FATAL, complaint, parse_for
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.machine import (
     STDERR,
@@ -29,15 +32,17 @@ from simkit.simulation.shell.machine import (
     Write,
     tick,
 )
-from simkit.simulation.shell.patterns import TooLong
+from simkit.simulation.shell.process_substitution import fed_by, give_back
 from simkit.simulation.shell.redirections import BadRedirection, Opened, Route, opened, redirected, with_outputs
-from simkit.simulation.shell.signals import EXIT
-from simkit.simulation.shell.syntax import parse
-from simkit.simulation.shell.tasks import Pipe, Task, TooManyTasks, together
+from simkit.simulation.shell.signals import DEBUG, ERR, EXIT, RETURN
+from simkit.simulation.shell.simple_commands import Runs, live_source, run_simple, targets
+from simkit.simulation.shell.tasks import Pipe, Task, together
 from simkit.simulation.shell.tree import (
     AndOr,
     Background,
     Case,
+    Computed,
+    Condition,
     For,
     Function,
     If,
@@ -46,7 +51,6 @@ from simkit.simulation.shell.tree import (
     Redirected,
     Redirection,
     Redirections,
-    ScriptError,
     Simple,
     Subshell,
     While,
@@ -60,13 +64,10 @@ _PIPE: Final = 64 * 1024
 _DEEPEST: Final = 400
 """Commands in each other, which each effect passes through; the interpreter's own limit may come first."""
 NOT_FOUND: Final = 127
-FATAL: Final = (OutOfMemory, TooLong, RecursionError, ReadOnly, TooManyTasks, ScriptError)
-"""Faults that end a shell, or the line of an interactive one."""
-_SPECIAL: Final = frozenset({":", ".", "eval", "exec", "export", "readonly", "set", "shift", "trap", "unset"})
-"""Commands whose own variables stay."""
-_WHOLE: Final = frozenset({"export", "readonly", "local", "declare", "typeset", "[["})
-"""Commands whose further words are not split."""
-
+ONLY_OF_BASH: Final = frozenset(
+    {"declare", "typeset", "mapfile", "readarray", "shopt", "pushd", "popd", "dirs", "caller", "enable", "builtin"}
+)
+"""Commands that other shells do not have."""
 
 # Shells
 
@@ -85,7 +86,10 @@ def _to_its_end(machine: Machine, run: Run) -> Run:
     code = yield from _guarded(machine, run)
     code = yield from _guarded(machine, _after(machine, code, ()))
     last = machine.signals.traps.pop(EXIT, "")
-    return (yield from _guarded(machine, _after(machine, code, (last,)))) if last else code
+    code = (yield from _guarded(machine, _after(machine, code, (last,)))) if last else code
+    if machine.borrowed:
+        yield from give_back(machine, 0, shell)
+    return code
 
 
 def _after(machine: Machine, code: int, commands: Sequence[str]) -> Run:
@@ -93,7 +97,7 @@ def _after(machine: Machine, code: int, commands: Sequence[str]) -> Run:
     machine.code = code
     yield from run_traps(machine)
     for each in commands:
-        yield from run_node(machine, parse(each))
+        yield from run_node(machine, parse_for(machine, each))
     return code
 
 
@@ -106,32 +110,27 @@ def _guarded(machine: Machine, run: Run) -> Run:
     except LoopControl:
         return machine.code
     except FATAL as problem:
-        told = complaint(problem)
+        told, code = complaint(machine, problem), 1 if machine.bash and isinstance(problem, ReadOnly) else 2
     yield told
-    return 2
-
-
-def complaint(problem: Exception) -> Write:
-    """The words in which a shell ends: a script that runs itself is nested too deep."""
-    if isinstance(problem, OutOfMemory | TooLong):
-        text = "out of memory"
-    elif isinstance(problem, ReadOnly):
-        text = f"{problem}: is read only"
-    elif isinstance(problem, ScriptError):
-        text = str(problem)
-    else:
-        text = (
-            "can't fork: Resource temporarily unavailable" if isinstance(problem, TooManyTasks) else "nested too deep"
-        )
-    return Write(f"sh: {text}\n".encode(), STDERR)
+    return code
 
 
 def run_traps(machine: Machine) -> Generator[Effect, bytes, None]:
     """Run the commands of signals that have come."""
     while machine.signals.pending:
         text, code = machine.signals.traps.get(machine.signals.pending.pop(0), ""), machine.code
-        yield from run_node(machine, parse(text))
+        yield from run_node(machine, parse_for(machine, text))
         machine.code = code
+
+
+def _run_trap(machine: Machine, name: str) -> Generator[Effect, bytes, None]:
+    """Run the command for an event of the script, in which the event does not count."""
+    text, code = machine.signals.traps.pop(name), machine.code
+    try:
+        yield from run_node(machine, parse_for(machine, text))
+    finally:
+        machine.signals.traps.setdefault(name, text)
+    machine.code = code
 
 
 # Commands
@@ -145,8 +144,20 @@ def run_node(machine: Machine, node: Node) -> Run:
     try:
         match node:
             case Simple():
-                machine.code = yield from _simple(machine, node)
-                _heed(machine)
+                if DEBUG in machine.signals.traps and _heeds_events(machine, "T"):
+                    yield from _run_trap(machine, DEBUG)
+                machine.code = yield from run_simple(machine, node, _RUNS)
+                machine.statuses = (machine.code,)
+                if machine.code:
+                    yield from _heed(machine)
+            case Computed():
+                machine.code = yield from _computed(machine, node)
+                machine.statuses = (machine.code,)
+                yield from _heed(machine)
+            case Condition(condition):
+                machine.code = yield from holds(machine, condition, output_of)
+                machine.statuses = (machine.code,)
+                yield from _heed(machine)
             case Commands(parts):
                 for part in parts:
                     yield from run_node(machine, part)
@@ -155,10 +166,11 @@ def run_node(machine: Machine, node: Node) -> Run:
             case Pipeline():
                 machine.code = yield from _pipeline(machine, node)
                 if not node.negated:
-                    _heed(machine)
+                    yield from _heed(machine)
             case Subshell(body):
                 machine.code = yield from shell(machine.child(), body)
-                _heed(machine)
+                machine.statuses = (machine.code,)
+                yield from _heed(machine)
             case Redirected(body, redirections):
                 machine.code = yield from _redirected(machine, body, redirections)
             case Background(body):
@@ -177,10 +189,29 @@ def run_node(machine: Machine, node: Node) -> Run:
     return machine.code
 
 
-def _heed(machine: Machine) -> None:
-    """End a shell with ``set -e`` after a command that failed."""
-    if machine.code and "e" in machine.options and not machine.tested:
+def _heed(machine: Machine) -> Generator[Effect, bytes, None]:
+    """Run the trap for errors after a command that failed, and end a shell with ``set -e``."""
+    if not machine.code or machine.tested:
+        return
+    if ERR in machine.signals.traps and _heeds_events(machine, "E"):
+        yield from _run_trap(machine, ERR)
+    if "e" in machine.options:
         raise Exit(machine.code)
+
+
+def _heeds_events(machine: Machine, option: str) -> bool:
+    """True outside of functions, and in them with an option of ``set``."""
+    return not machine.calls or option in machine.options
+
+
+def _computed(machine: Machine, node: Computed) -> Run:
+    yield from tick(machine)
+    try:
+        return int((yield from Expander(machine, output_of).number(node.expression)) == 0) if node.expression else 0
+    except ArithmeticFault as fault:
+        told = fault
+    yield error(machine.shell, f"((: {told}")
+    return 1
 
 
 def _and_or(machine: Machine, parts: Sequence[tuple[str, Node]]) -> Run:
@@ -192,21 +223,20 @@ def _and_or(machine: Machine, parts: Sequence[tuple[str, Node]]) -> Run:
 
 
 def _redirected(machine: Machine, body: Node, redirections: Redirections) -> Run:
-    made = yield from _targets(machine, redirections)
+    since = len(machine.borrowed)
+    source, left = live_source(redirections)
+    made = yield from targets(machine, left, _RUNS)
+    kept, machine.unread = machine.unread, ""
     try:
-        return (yield from redirected(run_node(machine, body), opened(machine, made)))
+        run = redirected(run_node(machine, body), opened(machine, made)) if made else run_node(machine, body)
+        code = yield from run if source is None else fed_by(machine, source, run, shell)
     except (BadRedirection, FileError) as problem:
-        told = problem
-    yield Write(f"sh: {told}\n".encode(), STDERR)
-    return 2
-
-
-def _targets(machine: Machine, redirections: Redirections) -> Generator[Effect, bytes, list[tuple[Redirection, str]]]:
-    made: list[tuple[Redirection, str]] = []
-    for each in redirections:
-        target = yield from Expander(machine, output_of).text(each.target)
-        made.append((each, target))
-    return made
+        yield error(machine.shell, str(problem))
+        return 1 if machine.bash else 2
+    finally:
+        machine.unread = kept
+    yield from give_back(machine, since, shell)
+    return code
 
 
 def _background(machine: Machine, body: Node) -> Run:
@@ -248,29 +278,67 @@ def _led_away(machine: Machine, body: Node) -> tuple[Node, Opened | None]:
 
 
 def _pipeline(machine: Machine, node: Pipeline) -> Run:
+    if node.timed:
+        return (yield from _timed(machine, replace(node, timed=False)))
+    if len(node.commands) == 1 and not node.negated:
+        return (yield from run_node(machine, node.commands[0]))
     if len(node.commands) == 1:
         return int((yield from run_tested(machine, node.commands[0], run_node)) == 0)
     tasks: list[Task] = []
     source: Pipe | None = None
-    for command in node.commands:
-        child = machine.child()
-        sink = None if command is node.commands[-1] else Pipe(writers=1, limit=_PIPE)
-        tasks.append(Task(machine.shared, shell(child, command), child.signals, source=source, sink=sink))
+    for number, command in enumerate(node.commands, 1):
+        last = number == len(node.commands)
+        child = machine if last and "lastpipe" in machine.options else machine.child()
+        sink = None if last else Pipe(writers=1, limit=_PIPE)
+        run = run_node(machine, command) if child is machine else shell(child, command)
+        tasks.append(Task(machine.shared, run, child.signals, source=source, sink=sink))
         source = sink
     yield from together(machine.shared, tasks)
     codes = [each.code or 0 for each in tasks]
+    machine.statuses = codes
     code = next((each for each in reversed(codes) if each), 0) if "pipefail" in machine.options else codes[-1]
     return int(code == 0) if node.negated else code
 
 
-def output_of(machine: Machine, node: Node) -> Generator[Effect, bytes, bytes]:
-    """The output of commands in a shell of their own."""
-    child, sink = machine.child(), Pipe(writers=1, most=_MOST_OUTPUT)
+def _timed(machine: Machine, node: Pipeline) -> Run:
+    before = machine.now
+    code = yield from _pipeline(machine, node)
+    minutes, seconds = divmod(machine.now - before, 60)
+    rows = [f"{name}\t{each:.0f}m{rest:.3f}s" for name, each, rest in (("real", minutes, seconds), ("user", 0, 0.0))]
+    yield Write("\n".join(["", *rows, "sys\t0m0.000s", ""]).encode(), STDERR)
+    return code
+
+
+def output_of(machine: Machine, node: Node, *, cuts: bool = False) -> Generator[Effect, bytes, bytes]:
+    """The output of commands in a shell of their own; of ``< FILE`` alone in bash the content of the file.
+
+    Commands that write more than some megabytes end, as for a closed pipe. Raises OutOfMemory then, unless it ``cuts``.
+    """
+    if machine.bash and (only := _only_input(node)) is not None:
+        path = yield from Expander(machine, output_of).text(only)
+        try:
+            machine.substituted = 0
+            return machine.files.read(machine.path(path))
+        except FileError as problem:
+            yield error(machine.shell, f"{path}: {problem}")
+            machine.substituted = 1
+            return b""
+    child, sink = machine.child(), Pipe(writers=1, most=_MOST_OUTPUT, ends=True)
     child.tested = 0
     task = Task(machine.shared, shell(child, node), child.signals, sink=sink)
     yield from together(machine.shared, [task])
     machine.substituted = task.code or 0
+    if sink.overflowed and not cuts:
+        raise OutOfMemory
     return sink.take(Read(everything=True)) or b""
+
+
+def _only_input(node: Node) -> Word | None:
+    """The file of commands that are ``< FILE`` alone."""
+    match node:
+        case Commands((Simple((), (), (Redirection(0, "<", target),)),)):
+            return target
+    return None
 
 
 def run_function(machine: Machine, body: Node, words: Sequence[str]) -> Run:
@@ -278,109 +346,21 @@ def run_function(machine: Machine, body: Node, words: Sequence[str]) -> Run:
     before, loops = machine.arguments, machine.loops
     machine.arguments, machine.loops = tuple(words[1:]), 0
     machine.frames.append({})
+    machine.calls.append(words[0])
     try:
-        return (yield from run_node(machine, body))
-    except Return as end:
-        return end.code
+        try:
+            code = yield from run_node(machine, body)
+        except Return as end:
+            code = end.code
+        if RETURN in machine.signals.traps and "T" in machine.options:
+            machine.code = code
+            yield from _run_trap(machine, RETURN)
+        return code
     finally:
+        machine.calls.pop()
         machine.arguments, machine.loops = before, loops
-        for name, value in machine.frames.pop().items():
-            _restore(machine, name, value)
-
-
-def _restore(machine: Machine, name: str, value: str | None) -> None:
-    if value is None:
-        machine.unset(name)
-    else:
-        machine.assign(name, value)
-
-
-def _simple(machine: Machine, node: Simple) -> Run:
-    yield from tick(machine)
-    if machine.signals.pending:
-        yield from run_traps(machine)
-    machine.substituted = None
-    try:
-        words = yield from _words(machine, node.words)
-    except TooLong:
-        yield Write(b"sh: Argument list too long\n", STDERR)
-        return 126
-    try:
-        assigned = []
-        for name, value in node.assignments:
-            text = yield from Expander(machine, output_of).text(value)
-            assigned.append((name, text))
-            if not words:
-                machine.assign(name, text)
-    except TooLong:
-        raise OutOfMemory from None
-    if "x" in machine.options:
-        shown = [*(f"{name}={text}" for name, text in assigned), *words]
-        yield Write(f"+ {' '.join(shown)}\n".encode(), STDERR)
-    made = yield from _targets(machine, node.redirections)
-    try:
-        return (yield from _executed(machine, words, assigned, made))
-    except (BadRedirection, FileError) as problem:
-        told = problem
-    yield Write(f"sh: {told}\n".encode(), STDERR)
-    return 1
-
-
-def _words(machine: Machine, given: Sequence[Word]) -> Generator[Effect, bytes, list[str]]:
-    """The words of a command. Raises TooLong."""
-    words: list[str] = []
-    size = 0
-    for word in given:
-        expander = Expander(machine, output_of)
-        if words and words[0] in _WHOLE:
-            further = [(yield from expander.text(word))]
-        else:
-            further = yield from expander.fields(word)
-        size += sum(map(len, further)) + len(further)
-        if size > LONGEST_COMMAND:
-            raise TooLong
-        words += further
-    return words
-
-
-def _executed(
-    machine: Machine, words: list[str], assigned: Sequence[tuple[str, str]], made: Sequence[tuple[Redirection, str]]
-) -> Run:
-    """Run a command with what is known of it. Raises BadRedirection, or FileError."""
-    if words == ["exec"]:
-        found = opened(machine, made, machine.outputs)
-        machine.outputs = found.route
-        machine.inputs.update(found.inputs)
-        return 0
-    found = opened(machine, made)
-    machine.inputs, kept = {**machine.inputs, **{n: each for n, each in found.inputs.items() if n}}, machine.inputs
-    try:
-        run = _with_variables(machine, words, assigned) if words else _nothing(machine)
-        return (yield from redirected(run, found)) if made else (yield from run)
-    finally:
-        if words[:1] != ["exec"]:
-            machine.inputs = kept
-
-
-def _nothing(machine: Machine) -> Run:
-    yield from ()
-    return machine.substituted or 0
-
-
-def _with_variables(machine: Machine, words: list[str], assigned: Sequence[tuple[str, str]]) -> Run:
-    """Run a command that sees some variables of its own."""
-    before = {name: machine.environment.get(name) for name, _ in assigned}
-    hidden = {name for name, _ in assigned if name in machine.local or name not in machine.environment}
-    for name, text in assigned:
-        machine.assign(name, text)
-        machine.local.discard(name)
-    try:
-        return (yield from run_words(machine, words))
-    finally:
-        for name, value in before.items() if words[0] not in _SPECIAL else ():
-            _restore(machine, name, value)
-            if value is not None and name in hidden:
-                machine.local.add(name)
+        for name, saved in machine.frames.pop().items():
+            machine.restore(name, saved)
 
 
 def run_words(machine: Machine, words: list[str], *, functions: bool = True) -> Run:
@@ -390,8 +370,12 @@ def run_words(machine: Machine, words: list[str], *, functions: bool = True) -> 
     body = machine.functions.get(words[0]) if functions else None
     if body is not None:
         return (yield from run_function(machine, body, words))
-    command = COMMANDS.get(words[0].rpartition("/")[2])
-    if command is None:
-        yield Write(f"sh: {words[0]}: not found\n".encode(), STDERR)
+    name = words[0].rpartition("/")[2]
+    command = COMMANDS.get(name)
+    if command is None or (not machine.bash and name in ONLY_OF_BASH):
+        yield error(machine.shell, f"{words[0]}: {'command ' if machine.bash else ''}not found")
         return NOT_FOUND
     return (yield from command(machine, words))
+
+
+_RUNS: Final = Runs(run_node, output_of, shell, run_words, run_traps)

@@ -16,7 +16,7 @@ from typing import Final
 from simkit.simulation.shell.effects import error, filled, line, options, read_all, whole, within_memory
 from simkit.simulation.shell.interpreter import NOT_FOUND, run_words, shell_of
 from simkit.simulation.shell.machine import Job, Machine, Pause, Run, tick
-from simkit.simulation.shell.signals import BY_SIGNAL, EXIT, NUMBERS, Signals, signal_named
+from simkit.simulation.shell.signals import BY_SIGNAL, EVENTS, EXIT, NUMBERS, Signals, signal_named
 from simkit.simulation.shell.tasks import Task, together
 
 _UNITS: Final[Mapping[str, int]] = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -53,14 +53,15 @@ def _trap(machine: Machine, words: list[str]) -> Run:
     given = given[1:] if given[:1] == ["--"] else given
     if not given or given == ["-p"]:
         for name, text in traps.items():
-            yield line(f"trap -- '{text}' {name}")
+            shown = f"SIG{name}" if machine.bash and name in NUMBERS else name
+            yield line(f"trap -- '{text}' {shown}")
         return 0
     resets = given[0] == "-" or (len(given) == 1 and signal_named(given[0]) is not None)
     text, names = ("-", given[given[0] == "-" :]) if resets else (given[0], given[1:])
     for each in names:
-        known = signal_named(each)
+        known = each.upper() if machine.bash and each.upper() in EVENTS else signal_named(each)
         if known is None:
-            yield error("sh: trap", f"{each}: invalid signal specification")
+            yield error(f"{machine.shell}: trap", f"{each}: invalid signal specification")
             return 1
         traps.pop(known, None)
         if not resets:
@@ -115,12 +116,12 @@ def _kill(machine: Machine, words: list[str]) -> Run:
         told = name
     known = signal_named(told)
     if known is None:
-        yield error("sh: kill", f"bad signal name '{told}'")
+        yield error(f"{machine.shell}: kill", f"bad signal name '{told}'")
         return 1
     code = 0
     for word in given:
         if not send_signal(machine, word, known):
-            yield error("sh", f"can't kill pid {word}: No such process")
+            yield error(machine.shell, f"can't kill pid {word}: No such process")
             code = 1
     return code
 

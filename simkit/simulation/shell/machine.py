@@ -6,11 +6,13 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from simkit.simulation.shell.arrays import PER_ENTRY, Array
 from simkit.simulation.shell.files import Files, resolved
 from simkit.simulation.shell.network import Network, NoNetwork
 from simkit.simulation.shell.signals import Signals
 
 if TYPE_CHECKING:
+    from simkit.simulation.shell.process_substitution import Borrowed
     from simkit.simulation.shell.redirections import Route
     from simkit.simulation.shell.tasks import Pipe, Task
     from simkit.simulation.shell.tree import Node
@@ -20,9 +22,10 @@ FOREVER: Final = 1e12
 """Seconds that never pass."""
 _MOST_HELD: Final = 8 << 20
 """Letters that the variables of a script may hold together."""
-_PER_VARIABLE: Final = 64
 _MOST_STEPS: Final = 20_000
 """Commands and turns of loops after which a second passes, if the script lets none pass."""
+_MOST_NAMES: Final = 8
+"""Names that may mean each other."""
 LOOK_UP: Final = 20
 """Those after which whoever drives the script may turn to something else."""
 
@@ -76,6 +79,15 @@ class ReadOnly(Exception):
     """An assignment to a variable that cannot be changed."""
 
 
+class Saved(NamedTuple):
+    """A variable as it was."""
+
+    text: str | None
+    array: Array | None
+    kinds: str
+    exported: bool
+
+
 @dataclass(slots=True)
 class Job:
     """A command in the background, for the shell that started it."""
@@ -107,6 +119,8 @@ class Shared:
     """The command line of that process."""
     own_words: Sequence[str] = ("sh",)
     """The command line of the process that this script is."""
+    sh_is_bash: bool = False
+    """True in images whose ``sh`` is bash."""
     protected: bool = False
     """True if signals without a trap are ignored, as for the first process of a container."""
 
@@ -142,8 +156,8 @@ class Machine:
     jobs: list[Job] = field(default_factory=list)
     started: int = 0
     """The process number of the last command in the background."""
-    frames: list[dict[str, str | None]] = field(default_factory=list)
-    """The values that local variables had before, by function that runs."""
+    frames: list[dict[str, Saved]] = field(default_factory=list)
+    """The local variables as they were before, by function that runs."""
     loops: int = 0
     """The loops around the present command."""
     outputs: Route | None = None
@@ -156,6 +170,34 @@ class Machine:
     """The commands around the present one, those of the shells around this one included."""
     substituted: int | None = None
     """The exit code of the last command whose output was meant in the present one."""
+    bash: bool = False
+    """True for a shell that is bash."""
+    arrays: dict[str, Array] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    """The letters by which ``declare`` makes variables numbers (``i``), capitals (``u``) and the like."""
+    reads_file: bool = False
+    """True if the script is a file."""
+    calls: list[str] = field(default_factory=list)
+    """The names of the functions that run."""
+    level: int = 0
+    """The shells around this one that it is a copy of."""
+    line: int = 0
+    """The line of the present command."""
+    begun: float = 0.0
+    """The time from which ``SECONDS`` counts."""
+    statuses: Sequence[int] = ()
+    """The exit codes of the commands of the last pipeline."""
+    folders: list[str] = field(default_factory=list)
+    """The folders that ``pushd`` has left."""
+    unread: str = ""
+    """Letters of a line that ``read -d`` or ``read -n`` has left."""
+    borrowed: list[Borrowed] = field(default_factory=list)
+    """The files of ``<(...)`` and ``>(...)`` that the present commands have."""
+
+    @property
+    def shell(self) -> str:
+        """The name of the shell, for messages."""
+        return "bash" if self.bash else "sh"
 
     @property
     def now(self) -> float:
@@ -176,6 +218,12 @@ class Machine:
             frames=[],
             outputs=None,
             inputs=dict(self.inputs),
+            arrays={name: array.copy() for name, array in self.arrays.items()},
+            kinds=dict(self.kinds),
+            calls=list(self.calls),
+            folders=list(self.folders),
+            borrowed=[],
+            level=self.level + 1,
         )
 
     def program(self, script: str, arguments: Sequence[str]) -> Machine:
@@ -183,28 +231,89 @@ class Machine:
         exported = {name: value for name, value in self.environment.items() if name not in self.local}
         made = Machine(self.files, exported, self.hostname, self.folder, shared=self.shared, network=self.network)
         made.held, made.script, made.arguments, made.pid = self.held, script, arguments, self.pid
-        made.depth = self.depth
+        made.depth, made.begun = self.depth, self.now
         made.signals = self.signals if self.ends_with_program else self.signals.inherited()
         return made
 
+    def meant(self, name: str) -> str:
+        """The name of the variable that a name means, where it was declared to mean another one."""
+        for _ in range(_MOST_NAMES):
+            if "n" not in self.kinds.get(name, ""):
+                return name
+            name = self.environment.get(name, "")
+        return name
+
     def assign(self, name: str, value: str) -> None:
-        """Set a variable. Raises OutOfMemory, or ReadOnly."""
+        """Set a variable, or the first element of an array. Raises OutOfMemory, or ReadOnly."""
+        name = self.meant(name) if self.kinds else name
+        if name in self.arrays:
+            self.put(name, self.arrays[name].first, value)
+            return
         if name in self.readonly:
             raise ReadOnly(name)
         before = self.environment.get(name)
-        self.held += len(value) - len(before) if before is not None else len(name) + len(value) + _PER_VARIABLE
-        if self.held > _MOST_HELD:
-            raise OutOfMemory
+        self._hold(len(value) - len(before) if before is not None else len(name) + len(value) + PER_ENTRY)
         if before is None and "a" not in self.options:
             self.local.add(name)
         self.environment[name] = value
+
+    def _hold(self, letters: int) -> None:
+        self.held += letters
+        if self.held > _MOST_HELD:
+            raise OutOfMemory
+
+    def put(self, name: str, key: int | str, text: str) -> None:
+        """Set an element of an array, which is made where there is none. Raises OutOfMemory, or ReadOnly."""
+        if name in self.readonly:
+            raise ReadOnly(name)
+        array = self.arrays.get(name)
+        if array is None:
+            array = self.make_array(name, by_text=isinstance(key, str))
+        before = array.held
+        array.put(key, text)
+        self._hold(array.held - before)
+
+    def make_array(self, name: str, *, by_text: bool = False) -> Array:
+        """Have an array with the value of a variable as its first element. Raises OutOfMemory, or ReadOnly."""
+        text, array = self.environment.get(name), Array(by_text=by_text)
+        self.unset(name)
+        self.arrays[name] = array
+        self._hold(len(name) + PER_ENTRY)
+        if text is not None:
+            self.put(name, array.first, text)
+        return array
 
     def unset(self, name: str) -> None:
         """Remove a variable. Raises ReadOnly."""
         if name in self.readonly:
             raise ReadOnly(name)
-        self.environment.pop(name, None)
+        before, array = self.environment.pop(name, None), self.arrays.pop(name, None)
+        if before is not None:
+            self.held -= len(name) + len(before) + PER_ENTRY
+        if array is not None:
+            self.held -= len(name) + array.held + PER_ENTRY
         self.local.discard(name)
+        self.kinds.pop(name, None)
+
+    def saved(self, name: str) -> Saved:
+        """A variable as it is now."""
+        array = self.arrays.get(name)
+        kinds, exported = self.kinds.get(name, ""), name in self.environment and name not in self.local
+        return Saved(self.environment.get(name), array.copy() if array is not None else None, kinds, exported)
+
+    def restore(self, name: str, saved: Saved) -> None:
+        """Have a variable as it was."""
+        self.readonly.discard(name)
+        self.unset(name)
+        if saved.array is not None:
+            self.arrays[name] = saved.array
+            self.held += len(name) + saved.array.held + PER_ENTRY
+        if saved.text is not None:
+            self.assign(name, saved.text)
+            if saved.exported:
+                self.local.discard(name)
+        if saved.kinds:
+            self.kinds[name] = saved.kinds
 
     def path(self, text: str) -> str:
         """An absolute path."""

@@ -13,15 +13,18 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import takewhile
+from shlex import quote
 from typing import Final
 
+from simkit.simulation.shell.arrays import backslashed
 from simkit.simulation.shell.effects import Budget, error, line, whole, within_memory
 from simkit.simulation.shell.machine import STDERR, Machine, Run, Write
+from simkit.simulation.shell.variables import reference, set_text
 from simkit.simulation.shell.words import with_escapes
 
 _MOST_NUMBERS: Final = 100_000
 _WIDEST: Final = 10_000
-_DIRECTIVE: Final = re.compile(r"%(?:%|([-+ 0#]*)(\*|\d{1,4})?(?:\.(\*|\d{1,4})?)?([sbcdiuxXofeEgG]))")
+_DIRECTIVE: Final = re.compile(r"%(?:%|([-+ 0#]*)(\*|\d{1,4})?(?:\.(\*|\d{1,4})?)?([sbcdiuxXofeEgGq]|\([^()]*\)T))")
 _IS_ECHO_FLAG: Final = re.compile(r"-[neE]+")
 _INTEGER: Final = re.compile(r"\s*([-+]?)(0[xX][0-9a-fA-F]{1,16}|\d{1,19})")
 
@@ -35,24 +38,36 @@ def _echo(machine: Machine, words: list[str]) -> Run:
 
 
 def _printf(machine: Machine, words: list[str]) -> Run:
+    into = ""
+    if machine.bash and words[1:2] == ["--"]:
+        words = [words[0], *words[2:]]
+    if machine.bash and words[1:2] == ["-v"] and len(words) > 2:
+        into, words = words[2], [words[0], *words[3:]]
     if len(words) < 2:
         yield error("printf", "usage: printf FORMAT [ARG]...")
         return 2
     form, values = with_escapes(words[1]), deque(words[2:])
     code, printed, budget = 0, list[str](), Budget()
     while True:
-        text, faults, used = _formatted(form, values, budget)
+        text, faults, used = _formatted(form, values, budget, machine)
         printed.append(text)
         for fault in faults:
             yield Write(f"sh: printf: {fault}\n".encode(), STDERR)
             code = 1
         if not values or not used:
             break
+    if into:
+        named = reference(into)
+        if named is None:
+            yield error(f"{machine.shell}: printf", f"`{into}': not a valid identifier")
+            return 2
+        set_text(machine, named, "".join(printed))
+        return code
     yield Write("".join(printed).encode())
     return code
 
 
-def _formatted(form: str, values: deque[str], budget: Budget) -> tuple[str, list[str], bool]:
+def _formatted(form: str, values: deque[str], budget: Budget, machine: Machine) -> tuple[str, list[str], bool]:
     """A text with values in the place of directives, what is wrong with them, and whether any was used."""
     faults: list[str] = []
     used = False
@@ -74,6 +89,11 @@ def _formatted(form: str, values: deque[str], budget: Budget) -> tuple[str, list
         budget.spend(
             len(found[0]) + len(value) + min(_WIDEST, abs(int(width or 0))) + min(_WIDEST, int(precision or 0))
         )
+        if kind == "q":
+            return f"{spelled}s" % (backslashed(value) if machine.bash else quote(value))
+        if kind[0] == "(":
+            moment = machine.now if value in ("", "-1", "-2") else float(_whole(value, faults))
+            return f"{spelled}s" % datetime.fromtimestamp(moment, UTC).strftime(kind[1:-2] or "%X")
         if kind in "sbc":
             text = with_escapes(value) if kind == "b" else value[:1] if kind == "c" else value
             return f"{spelled.replace('0', '', 1) if flags.startswith('0') else spelled}s" % text

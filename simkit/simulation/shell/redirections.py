@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from simkit.simulation.shell.files import FileError, Files
 from simkit.simulation.shell.interruption import Interrupted
 from simkit.simulation.shell.machine import STDERR, STDOUT, Effect, Machine, Read, Run, Spawn, Write
+from simkit.simulation.shell.process_substitution import pipe_at
 from simkit.simulation.shell.tasks import Pipe
 from simkit.simulation.shell.tree import Redirection
 
@@ -34,6 +35,8 @@ class Destination(NamedTuple):
 
     stream: str
     path: str = ""
+    pipe: Pipe | None = None
+    """The way to commands that read what is written."""
 
 
 class Route:
@@ -61,6 +64,9 @@ class Route:
         to = self._to.get(effect.stream)
         if to is None:
             return effect
+        if to.pipe is not None:
+            to.pipe.put(effect.data)
+            return Write(b"", _NOWHERE)
         if to.path and effect.data:
             self._files.write(to.path, effect.data, append=True)
         return Write(b"" if to.path or to.stream == _NOWHERE else effect.data, _NOWHERE if to.path else to.stream)
@@ -126,6 +132,9 @@ def _destination(machine: Machine, target: str, *, append: bool) -> Destination:
         return Destination(_NOWHERE)
     if path in _STREAMS:
         return Destination(_STREAMS[path])
+    pipe = pipe_at(machine, path)
+    if pipe is not None:
+        return Destination(_NOWHERE, pipe=pipe)
     try:
         machine.files.write(path, b"", append=append)
     except FileError as problem:

@@ -7,27 +7,22 @@ POSIX.1-2017, Shell Command Language, 2.14.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from shlex import quote
 from typing import Final
 
-from simkit.simulation.shell.arithmetic import ArithmeticFault, value_of
+from simkit.simulation.shell.conditions import SET_OPTIONS
 from simkit.simulation.shell.control_flow import LoopControl, Return
-from simkit.simulation.shell.effects import error, line, options, whole
+from simkit.simulation.shell.declarations import DECLARATION_COMMANDS
+from simkit.simulation.shell.effects import STANDARD_INPUT, error, line, options, read_all, whole
+from simkit.simulation.shell.faults import parse_for
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.interpreter import NOT_FOUND, run_node, run_words
-from simkit.simulation.shell.machine import Exit, Machine, Read, Run
+from simkit.simulation.shell.machine import Exit, Machine, Run
+from simkit.simulation.shell.reading import READING_COMMANDS
 from simkit.simulation.shell.shells import run_interactive, run_script
-from simkit.simulation.shell.syntax import parse
 from simkit.simulation.shell.tree import ScriptError
-
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_OPTIONS: Final[Mapping[str, str]] = {
-    "errexit": "e", "nounset": "u", "xtrace": "x", "noglob": "f", "allexport": "a", "pipefail": "pipefail",
-    "verbose": "v", "monitor": "m", "noclobber": "C",
-}  # fmt: skip
 
 
 def _cd(machine: Machine, words: list[str]) -> Run:
@@ -36,7 +31,7 @@ def _cd(machine: Machine, words: list[str]) -> Run:
     shown = target == "-"
     target = machine.environment.get("OLDPWD", "/") if shown else target
     if not machine.files.is_folder(machine.path(target)):
-        yield error("sh: cd", f"can't cd to {target}: No such file or directory")
+        yield error(f"{machine.shell}: cd", f"can't cd to {target}: No such file or directory")
         return 2
     machine.assign("OLDPWD", machine.folder)
     machine.folder = machine.path(target)
@@ -48,83 +43,6 @@ def _cd(machine: Machine, words: list[str]) -> Run:
 
 def _pwd(machine: Machine, words: list[str]) -> Run:
     yield line(machine.folder)
-    return 0
-
-
-def _export(machine: Machine, words: list[str]) -> Run:
-    """``export`` and ``readonly``."""
-    given = [word for word in words[1:] if word != "-p"]
-    if not given:
-        names = machine.readonly if words[0] == "readonly" else machine.environment.keys() - machine.local
-        for name in sorted(names):
-            yield line(f"{words[0]} {name}={quote(machine.environment.get(name, ''))}")
-    for word in given:
-        name, equals, value = word.partition("=")
-        if _NAME.fullmatch(name) is None:
-            yield error(f"sh: {words[0]}", f"{word}: bad variable name")
-            return 2
-        if equals:
-            machine.assign(name, value)
-        if words[0] == "readonly":
-            machine.readonly.add(name)
-        else:
-            machine.local.discard(name)
-    return 0
-
-
-def _local(machine: Machine, words: list[str]) -> Run:
-    if not machine.frames:
-        yield error("sh: local", "not in a function")
-        return 2
-    for word in words[1:]:
-        name, equals, value = word.partition("=")
-        machine.frames[-1].setdefault(name, machine.environment.get(name))
-        if equals:
-            machine.assign(name, value)
-    return 0
-
-
-def _declare(machine: Machine, words: list[str]) -> Run:
-    """``declare`` and ``typeset``: a variable of the function, or of the shell; ``-x`` and ``-r`` as their commands."""
-    given, rest = options(words[1:])
-    if {"a", "A", "p", "f", "n"} & given.keys():
-        yield error(f"sh: {words[0]}", "arrays and references are not simulated")
-        return 2
-    if machine.frames and "g" not in given:
-        yield from _local(machine, ["local", *rest])
-    code = 0
-    for letter, command in (("r", "readonly"), ("x", "export")):
-        if letter in given:
-            code = code or (yield from _export(machine, [command, *rest]))
-    if not machine.frames or "g" in given:
-        for word in rest:
-            name, equals, value = word.partition("=")
-            if equals and name not in machine.readonly:
-                machine.assign(name, value)
-    return code
-
-
-def _let(machine: Machine, words: list[str]) -> Run:
-    """``let EXPRESSION...``: it succeeds where the last one is not 0."""
-    value = 0
-    try:
-        for word in words[1:]:
-            value = value_of(word, machine.environment, machine.assign)
-    except ArithmeticFault as fault:
-        yield error("sh: let", str(fault))
-        return 1
-    return int(value == 0)
-
-
-def _unset(machine: Machine, words: list[str]) -> Run:
-    yield from ()
-    for word in words[1:]:
-        if word in ("-v", "-f"):
-            continue
-        if "-f" in words[1:] or (word in machine.functions and word not in machine.environment):
-            machine.functions.pop(word, None)
-        else:
-            machine.unset(word)
     return 0
 
 
@@ -142,10 +60,10 @@ def _set(machine: Machine, words: list[str]) -> Run:
         if "o" in letters:
             letters.discard("o")
             name = given.popleft() if given else ""
-            if name and name not in _OPTIONS:
-                yield error("sh: set", f"illegal option -o {name}")
+            if name and name not in SET_OPTIONS:
+                yield error(f"{machine.shell}: set", f"illegal option -o {name}")
                 return 2
-            letters |= {_OPTIONS[name]} if name else set()
+            letters |= {SET_OPTIONS[name]} if name else set()
         machine.options = machine.options | letters if word[0] == "-" else machine.options - letters
     if given:
         machine.arguments = tuple(given)
@@ -155,7 +73,7 @@ def _set(machine: Machine, words: list[str]) -> Run:
 def _shift(machine: Machine, words: list[str]) -> Run:
     count = whole(words[1]) if len(words) > 1 else 1
     if not 0 <= count <= len(machine.arguments):
-        yield error("sh: shift", "can't shift that many")
+        yield error(f"{machine.shell}: shift", "can't shift that many")
         return 2
     machine.arguments = tuple(machine.arguments)[count:]
     return 0
@@ -178,9 +96,9 @@ def _leave_loop(machine: Machine, words: list[str]) -> Run:
 
 def _eval(machine: Machine, words: list[str]) -> Run:
     try:
-        node = parse(" ".join(words[1:]))
+        node = parse_for(machine, " ".join(words[1:]))
     except ScriptError as problem:
-        yield error("sh: eval", str(problem))
+        yield error(f"{machine.shell}: eval", str(problem))
         return 2
     machine.code = 0
     return (yield from run_node(machine, node))
@@ -190,18 +108,28 @@ def _source(machine: Machine, words: list[str]) -> Run:
     """``.``: the commands of a file, in this shell."""
     name = words[1] if len(words) > 1 else ""
     try:
-        node = parse(machine.files.read(machine.path(name)).decode("utf-8", "replace"))
+        from_input = name in STANDARD_INPUT
+        data = (yield from read_all()) if from_input else machine.files.read(machine.path(name))
+        text = data.decode("utf-8", "replace")
+        node = parse_for(machine, text)
     except FileError:
-        yield error("sh: .", f"can't open '{name}': No such file or directory")
+        yield error(f"{machine.shell}: .", f"can't open '{name}': No such file or directory")
+        if machine.bash:
+            return 1
         raise Exit(2) from None
     except ScriptError as problem:
-        yield error(f"sh: {name}", str(problem))
+        yield error(f"{machine.shell}: {name}", str(problem))
         return 2
-    machine.code = 0
+    machine.code, before = 0, machine.arguments
+    if machine.bash and len(words) > 2:
+        machine.arguments = tuple(words[2:])
     try:
         return (yield from run_node(machine, node))
     except Return as end:
         return end.code
+    finally:
+        if machine.bash and len(words) > 2:
+            machine.arguments = before
 
 
 def _exec(machine: Machine, words: list[str]) -> Run:
@@ -227,62 +155,51 @@ def _command(machine: Machine, words: list[str]) -> Run:
     return code
 
 
+def _builtin(machine: Machine, words: list[str]) -> Run:
+    """``builtin COMMAND``."""
+    return (yield from run_words(machine, words[1:], functions=False)) if len(words) > 1 else 0
+
+
 def _type(machine: Machine, words: list[str]) -> Run:
+    given, names = options(words[1:])
+    code = 0
+    for name in names:
+        kind = _kind(machine, name)
+        if "t" in given or "p" in given or "P" in given:
+            if kind and "t" in given:
+                yield line(kind)
+            elif kind == "file":
+                yield line(f"/usr/bin/{name}")
+        else:
+            yield line(f"{name} is a {_KINDS[kind]}" if kind else f"{name}: not found")
+        code = code if kind else NOT_FOUND
+    return min(code, 1) if machine.bash else code
+
+
+_KINDS: Final = {
+    "function": "function", "keyword": "shell keyword", "builtin": "shell builtin", "file": "shell builtin",
+}  # fmt: skip
+_KEYWORDS: Final = frozenset(
+    {"if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "{", "}", "!", "in"}
+)
+
+
+def _kind(machine: Machine, name: str) -> str:
+    """The kind of a command: a function, a keyword, one of the shell, or a file; empty for one that is not known."""
     from simkit.simulation.shell.commands import COMMANDS  # which has those of this module
 
-    code = 0
-    for name in words[1:]:
-        known = f"{name} is a function" if name in machine.functions else f"{name} is a shell builtin"
-        found = name in machine.functions or name in COMMANDS
-        yield line(known if found else f"{name}: not found")
-        code = code if found else NOT_FOUND
-    return code
+    if name in machine.functions:
+        return "function"
+    if name in _KEYWORDS or (machine.bash and name in ("[[", "]]", "function", "select", "time")):
+        return "keyword"
+    if name in SHELL_COMMANDS or name in DECLARATION_COMMANDS or name in READING_COMMANDS or name in _BUILT_IN:
+        return "builtin"
+    return "file" if name in COMMANDS else ""
 
 
-def _read(machine: Machine, words: list[str]) -> Run:
-    """A line of the input, split into variables; the last one gets the rest."""
-    given, names = options(words[1:], valued="tpnud")
-    within = float(given["t"]) if re.fullmatch(r"\d{1,6}(\.\d{1,3})?", given.get("t", "")) else None
-    parts, ended = list[str](), False
-    while True:
-        source = machine.inputs.get(whole(given.get("u", "0")))
-        found = source.take(Read()) if "u" in given and source is not None else (yield Read(within=within))
-        part = (found or b"").decode("utf-8", "replace")
-        ended = not part.endswith("\n")
-        parts.append(part.removesuffix("\n"))
-        if "r" in given or ended or not _goes_on(parts[-1]):
-            break
-        parts[-1] = parts[-1][:-1]
-    for name, value in shared_out(machine, "".join(parts), names or ["REPLY"], raw="r" in given):
-        machine.assign(name, value)
-    return int(ended)
-
-
-def _goes_on(text: str) -> bool:
-    """True for a line that ends with a backslash which no other one makes a letter."""
-    return (len(text) - len(text.rstrip("\\"))) % 2 == 1
-
-
-def shared_out(machine: Machine, text: str, names: list[str], *, raw: bool) -> list[tuple[str, str]]:
-    """A line split at separators into as many parts as there are names; separators in the last one stay."""
-    separators = machine.environment.get("IFS", " \t\n")
-    around = "".join(each for each in separators if each in " \t\n")
-    blanks = re.escape(around)
-    signs = re.escape("".join(each for each in separators if each not in " \t\n"))
-    blank = f"[{blanks}]*" if blanks else ""
-    gap = re.compile(f"{blank}[{signs}]{blank}" + (f"|[{blanks}]+" if blanks else "") if signs else f"[{blanks}]+")
-    left, start = text.strip(around) if around else text, 0
-    found = []
-    for name in names[:-1]:
-        at = gap.search(left, start) if separators else None
-        end, following = at.span() if at is not None else (len(left), len(left))
-        found.append((name, left[start:end]))
-        start = following
-    left = left[start:]
-    if signs and separators and (ends := gap.search(left)) is not None and ends.end() == len(left):
-        left = left[: ends.start()]
-    found.append((names[-1], left))
-    return found if raw else [(name, re.sub(r"\\(.)", r"\1", value)) for name, value in found]
+_BUILT_IN: Final = frozenset(
+    {":", "true", "false", "[", "test", "echo", "printf", "trap", "wait", "jobs", "kill", "bg", "fg", "disown"}
+)
 
 
 def _getopts(machine: Machine, words: list[str]) -> Run:
@@ -310,7 +227,7 @@ def _getopts(machine: Machine, words: list[str]) -> Run:
     if not known and letters.startswith(":"):
         machine.assign("OPTARG", letter)
     elif not known:
-        yield error("sh", f"illegal option -{letter}")
+        yield error(machine.shell, f"illegal option -{letter}")
     machine.assign("OPTIND", str(place))
     machine.assign("_OPTPOS", str(at))
     machine.assign(name, letter if known else "?")
@@ -318,15 +235,19 @@ def _getopts(machine: Machine, words: list[str]) -> Run:
 
 
 def _sh(machine: Machine, words: list[str]) -> Run:
+    name = words[0].rpartition("/")[2]
     left, letters = deque(words[1:]), set[str]()
     while left and left[0][:1] in ("-", "+") and len(left[0]) > 1:
         word = left.popleft()
-        if word.startswith("-o") or word == "-eo":
-            name = left.popleft() if left else ""
-            letters |= {_OPTIONS.get(name, "")} | set(word[1:]) - {"o"}
+        if word.startswith("-o") or word in ("-eo", "-euo", "-O"):
+            option = left.popleft() if left else ""
+            letters |= {option if word == "-O" else SET_OPTIONS.get(option, "")} | set(word[1:]) - {"o", "O"}
         elif not word.startswith("--"):
             letters |= set(word[1:])
-    given, child = list(left), machine.program("sh", ())
+        elif word in ("--rcfile", "--init-file") and left:
+            left.popleft()
+    given, child = list(left), machine.program(name, ())
+    child.bash = name == "bash" or machine.shared.sh_is_bash
     child.options = letters - {"c", "s", "i", "l", ""}
     if "c" in letters:
         script = given[0] if given else ""
@@ -336,12 +257,81 @@ def _sh(machine: Machine, words: list[str]) -> Run:
         try:
             text = machine.files.read(machine.path(given[0])).decode("utf-8", "replace")
         except FileError:
-            yield error("sh", f"can't open '{given[0]}': No such file or directory")
-            return 2
-        child.script, child.arguments = given[0], tuple(given[1:])
+            yield error(child.shell, f"can't open '{given[0]}': No such file or directory")
+            return NOT_FOUND if child.bash else 2
+        child.script, child.arguments, child.reads_file = given[0], tuple(given[1:]), True
         return (yield from run_script(child, text))
     child.arguments = tuple(given)
     return (yield from run_interactive(child, prompt=machine.environment.get("TERM") is not None))
+
+
+_SHELL_OPTIONS: Final = (
+    "autocd", "checkwinsize", "direxpand", "dotglob", "execfail", "expand_aliases", "extglob", "extquote", "failglob",
+    "force_fignore", "globstar", "histappend", "inherit_errexit", "lastpipe", "localvar_inherit", "nocaseglob",
+    "nocasematch", "nullglob", "patsub_replacement", "progcomp", "promptvars", "sourcepath", "xpg_echo",
+)  # fmt: skip
+
+
+def _shopt(machine: Machine, words: list[str]) -> Run:
+    """``shopt [-suqo] NAME...``: options that only bash has."""
+    given, names = options(words[1:])
+    code = 0
+    for name in names or (() if "q" in given else _SHELL_OPTIONS):
+        known = SET_OPTIONS.get(name) if "o" in given else name if name in _SHELL_OPTIONS else None
+        if known is None:
+            yield error(f"{machine.shell}: shopt", f"{name}: invalid shell option name")
+            code = 1
+        elif "s" in given:
+            machine.options.add(known)
+        elif "u" in given:
+            machine.options.discard(known)
+        else:
+            code = code if known in machine.options or not names else 1
+            if "q" not in given:
+                state = "on" if known in machine.options else "off"
+                shown = f"shopt -{'s' if state == 'on' else 'u'} {name}"
+                yield line(shown if "p" in given else f"{name:<15}\t{state}")
+    return code
+
+
+def _stack(machine: Machine, words: list[str]) -> Run:
+    """``pushd``, ``popd`` and ``dirs``."""
+    given = [word for word in words[1:] if not word.startswith("-")]
+    before = machine.folder
+    if words[0] == "pushd":
+        target = given[0] if given else machine.folders.pop(0) if machine.folders else ""
+        if not target:
+            yield error(f"{machine.shell}: pushd", "no other directory")
+            return 1
+        if not machine.files.is_folder(machine.path(target)):
+            yield error(f"{machine.shell}: pushd", f"{target}: No such file or directory")
+            return 1
+        machine.folder = machine.path(target)
+        machine.folders.insert(0, before)
+    elif words[0] == "popd":
+        if not machine.folders:
+            yield error(f"{machine.shell}: popd", "directory stack empty")
+            return 1
+        machine.folder = machine.folders.pop(0)
+    elif "-c" in words:
+        machine.folders = []
+    machine.assign("PWD", machine.folder)
+    home = machine.environment.get("HOME", "")
+    shown = [f"~{each[len(home) :]}" if home and each.startswith(home) else each for each in _stacked(machine)]
+    if "-c" not in words:
+        yield line(("\n" if "-p" in words else " ").join(shown))
+    return 0
+
+
+def _stacked(machine: Machine) -> list[str]:
+    return [machine.folder, *machine.folders]
+
+
+def _caller(machine: Machine, words: list[str]) -> Run:
+    if not machine.calls:
+        return 1
+    yield line(f"{machine.line} {machine.script}")
+    return 0
 
 
 def _nothing(machine: Machine, words: list[str]) -> Run:
@@ -352,13 +342,6 @@ def _nothing(machine: Machine, words: list[str]) -> Run:
 SHELL_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "cd": _cd,
     "pwd": _pwd,
-    "export": _export,
-    "readonly": _export,
-    "local": _local,
-    "declare": _declare,
-    "typeset": _declare,
-    "let": _let,
-    "unset": _unset,
     "set": _set,
     "shift": _shift,
     "exit": _leave,
@@ -371,15 +354,22 @@ SHELL_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "exec": _exec,
     "command": _command,
     "type": _type,
-    "read": _read,
     "getopts": _getopts,
     "sh": _sh,
     "bash": _sh,
     "ash": _sh,
     "dash": _sh,
+    "builtin": _builtin,
+    "shopt": _shopt,
+    "pushd": _stack,
+    "popd": _stack,
+    "dirs": _stack,
+    "caller": _caller,
+    "enable": _nothing,
     "umask": _nothing,
     "ulimit": _nothing,
     "alias": _nothing,
+    "unalias": _nothing,
     "hash": _nothing,
 }
 """The commands of this module, by name."""

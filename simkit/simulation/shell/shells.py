@@ -8,11 +8,11 @@ POSIX.1-2017, Shell Command Language, 2.11.
 from __future__ import annotations
 
 from simkit.simulation.shell.control_flow import LoopControl, Return
-from simkit.simulation.shell.interpreter import FATAL, complaint, run_node, shell
+from simkit.simulation.shell.faults import FATAL, complaint, parse_for
+from simkit.simulation.shell.interpreter import run_node, shell
 from simkit.simulation.shell.interruption import CODE, Interrupted
 from simkit.simulation.shell.machine import STDERR, Exit, Machine, Read, Run, Write
 from simkit.simulation.shell.redirections import with_outputs
-from simkit.simulation.shell.syntax import parse
 from simkit.simulation.shell.tasks import Task, together
 from simkit.simulation.shell.tree import ScriptError
 
@@ -27,9 +27,9 @@ def session(machine: Machine, run: Run) -> Run:
 def run_script(machine: Machine, text: str) -> Run:
     """Run a script; gives back its exit code."""
     try:
-        node = parse(text)
+        node = parse_for(machine, text)
     except ScriptError as error:
-        yield Write(f"sh: {error}\n".encode(), STDERR)
+        yield Write(f"{machine.shell}: {error}\n".encode(), STDERR)
         return 2
     return (yield from shell(machine, node))
 
@@ -50,25 +50,25 @@ def _lines(machine: Machine, *, prompt: bool) -> Run:
                 return machine.code
             machine.shared.steps = 0
             given += line.decode("utf-8", "replace")
-            if is_unfinished(given) and prompt:
+            if is_unfinished(machine, given) and prompt:
                 continue
             script, given = given, ""
-            yield from run_node(machine, parse(script))
+            yield from run_node(machine, parse_for(machine, script))
         except Interrupted:
             machine.code, given = CODE, ""
         except (LoopControl, Return):
             machine.code = 0
         except FATAL as problem:
-            yield complaint(problem)
+            yield complaint(machine, problem)
             machine.code = 2
         except Exit as end:
             return end.code
 
 
-def is_unfinished(text: str) -> bool:
+def is_unfinished(machine: Machine, text: str) -> bool:
     """True for a script that further lines may complete."""
     try:
-        parse(text)
+        parse_for(machine, text)
     except ScriptError as error:
         return "unterminated" in str(error) or "end of file" in str(error)
     return False

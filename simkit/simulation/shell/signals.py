@@ -11,6 +11,9 @@ NUMBERS: Final[Mapping[str, int]] = {
 }  # fmt: skip
 """The numbers of signals on Linux."""
 EXIT: Final = "EXIT"
+ERR, DEBUG, RETURN = "ERR", "DEBUG", "RETURN"
+EVENTS: Final = frozenset({ERR, DEBUG, RETURN})
+"""Events of a script for which bash runs a command."""
 ARRIVAL: Final = "ARRIVAL"
 """No signal: it tells a program that something came for a command which waits for it."""
 _BY_NUMBER: Final = {str(number): name for name, number in NUMBERS.items()} | {"0": EXIT}

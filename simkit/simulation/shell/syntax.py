@@ -1,22 +1,29 @@
-"""The grammar of shell scripts: lists, pipelines, redirections, here-documents, compound commands and functions.
+"""The grammar of shell scripts: lists, pipelines, redirections, compound commands and functions.
 
 References
 ----------
-POSIX.1-2017, Shell Command Language, 2.10; ``<<<``, ``function`` and ``&>`` as in bash.
+POSIX.1-2017, Shell Command Language, 2.10; ``function``, ``select``, ``[[``, ``((`` and arrays as in bash.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
+from simkit.simulation.shell.tokens import REDIRECTIONS, PendingDocument, TokenReader
 from simkit.simulation.shell.tree import (
     AndOr,
+    Assignment,
     Background,
     Case,
+    Computed,
+    Condition,
+    Element,
     For,
     Function,
     If,
+    Joined,
+    Listing,
     Node,
     Pipeline,
     Redirected,
@@ -26,156 +33,57 @@ from simkit.simulation.shell.tree import (
     Sequence,
     Simple,
     Subshell,
+    Test,
     Text,
     While,
     Word,
-    arithmetic_command,
     assigned,
     plain,
 )
-from simkit.simulation.shell.words import WordReader
 
 MOST_LETTERS: Final = 64 * 1024
 _DEEPEST: Final = 30
-_OPERATORS: Final = (
-    "<<<", "<<-", "&>>", "&&", "||", ";;", "<<", ">>", ">|", ">&", "<&", "<>", "&>", ">", "<", "|", ";", "\n", "(", ")",
-    "&",
-)  # fmt: skip
-_REDIRECTIONS: Final = frozenset({"<<<", "<<-", "<<", ">>", ">|", ">&", "<&", "<>", "&>", "&>>", ">", "<"})
-_BLANKS: Final = re.compile(r"(?:[ \t\r]|\\\n)*(?:#[^\n]*)?")
-_NUMBERED: Final = re.compile(r"(\d{1,3})(?=[<>])")
 _FUNCTION: Final = re.compile(r"[A-Za-z_][\w.:-]*")
 _RESERVED: Final = frozenset(
     {"if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "{", "}", "!", "in"}
 )
 _CLOSING: Final = _RESERVED - {"if", "case", "while", "until", "for", "{", "!", "in"}
+_ENDS_OF_BRANCHES: Final = (";;", ";;&", ";&")
+DECLARATIONS: Final = frozenset({"declare", "typeset", "local", "export", "readonly"})
+"""Commands whose words may be assignments, which are not split."""
+_NO_GROUPS: Final = 1 << 62
 
 
-class _Pending(NamedTuple):
-    """A here-document that begins after the present line."""
+def parse(text: str, *, bash: bool = False, groups: bool = False) -> Node:
+    """The tree of a script. Raises ScriptError.
 
-    redirection: Redirection
-    delimiter: str
-    quoted: bool
-    without_tabs: bool
-
-
-def parse(text: str) -> Node:
-    """The tree of a script. Raises ScriptError."""
+    Parameters
+    ----------
+    bash
+        Whether it is a script for bash.
+    groups
+        Whether ``@(a|b)`` and the like are patterns from the beginning, not only behind ``shopt -s extglob``.
+    """
     if len(text) > MOST_LETTERS:
         raise ScriptError("script is too long")
-    reader = _Reader(text, 0, 0)
+    told = 0 if groups else text.find("extglob") if bash else -1
+    reader = _Reader(text, 0, 0, bash=bash, groups=told if told >= 0 else _NO_GROUPS)
     node = reader.list()
     if reader.token:
         raise ScriptError(f"syntax error: unexpected {reader.shown}")
     return node
 
 
-class _Reader:
-    """Reads commands; the next token is always known: an operator, or a word."""
-
-    def __init__(self, text: str, position: int, depth: int) -> None:
-        self._text, self._depth = text, depth
-        self._words = WordReader(text, self._inside)
-        self._pending: list[_Pending] = []
-        self._end = position
-        """The position behind the next token."""
-        self.token = ""
-        self._word: Word = ()
-        """The next operator or ``word``; empty at the end."""
-        self._number: int | None = None
-        """The number in front of a redirection."""
-        self._next()
+class _Reader(TokenReader):
+    """Reads commands."""
 
     def _inside(self, text: str, position: int) -> tuple[Node, int]:
-        """The commands in brackets."""
-        reader = _Reader(text, position, self._depth + 1)
+        groups = self._words.groups if text is self._text else _NO_GROUPS
+        reader = _Reader(text, position, self._depth + 1, bash=self._bash, groups=groups)
         node = reader.list()
         if reader.token != ")":
             raise ScriptError("syntax error: unterminated command substitution")
         return node, reader._end
-
-    # Tokens
-
-    def _next(self) -> None:
-        text = self._text
-        skipped = _BLANKS.match(text, self._end)
-        position = skipped.end() if skipped is not None else self._end
-        self.token, self._word, self._number = "", (), None
-        if position >= len(text):
-            self._end = position
-            self._read_documents()
-            return
-        numbered = _NUMBERED.match(text, position)
-        if numbered is not None:
-            self._number, position = int(numbered.group()), numbered.end()
-        operator = next((each for each in _OPERATORS if text.startswith(each, position)), "")
-        if operator:
-            self.token, self._end = operator, position + len(operator)
-            if operator == "\n":
-                self._read_documents()
-        else:
-            self.token = "word"
-            self._word, self._end = self._words.word(position)
-
-    def _read_documents(self) -> None:
-        """Read the here-documents that begin after this line."""
-        for pending in self._pending:
-            start, lines = self._end, list[str]()
-            while self._end < len(self._text):
-                end = self._text.find("\n", self._end)
-                end = len(self._text) if end < 0 else end
-                line = self._text[self._end : end].lstrip("\t" if pending.without_tabs else "")
-                stop, self._end = self._end, min(end + 1, len(self._text))
-                if line == pending.delimiter:
-                    break
-                lines.append(f"{line}\n")
-            else:
-                stop = self._end
-            body = "".join(lines)
-            if pending.quoted:
-                pending.redirection.target = (Text(body, True),)
-            elif pending.without_tabs:
-                pending.redirection.target = WordReader(body, self._inside).here_document(0, len(body))
-            else:
-                pending.redirection.target = self._words.here_document(start, stop)
-        self._pending = []
-
-    @property
-    def shown(self) -> str:
-        """The next token for messages."""
-        if not self.token:
-            return "end of file"
-        return f'"{self._reserved() or plain(self._word) if self.token == "word" else self.token}"'.replace(
-            "\n", "newline"
-        )
-
-    def _reserved(self) -> str:
-        """The next word, where it has no quotes and variables."""
-        word = self._word
-        return word[0].text if len(word) == 1 and isinstance(word[0], Text) and not word[0].quoted else ""
-
-    def _take(self, *wanted: str) -> bool:
-        found = self._reserved() if self.token == "word" else self.token
-        if found and found in wanted:
-            self._next()
-            return True
-        return False
-
-    def _expect(self, wanted: str) -> None:
-        if not self._take(wanted):
-            raise ScriptError(f'syntax error: unexpected {self.shown} (expecting "{wanted}")')
-
-    def _take_word(self) -> Word:
-        if self.token != "word":
-            raise ScriptError(f"syntax error: unexpected {self.shown}")
-        word = self._word
-        self._next()
-        return word
-
-    def _skip_lines(self) -> None:
-        while self._take("\n"):
-            pass
 
     # Lists
 
@@ -186,11 +94,11 @@ class _Reader:
             raise ScriptError("nested too deep")
         parts: list[Node] = []
         self._skip_lines()
-        while self.token not in ("", ")", ";;") and self._reserved() not in _CLOSING:
+        while self.token not in ("", ")", *_ENDS_OF_BRANCHES) and self._reserved() not in _CLOSING:
             part = self._and_or()
             if self._take("&"):
                 part = Background(part)
-            elif self.token not in ("", ";", "\n", ")", ";;"):
+            elif self.token not in ("", ";", "\n", ")", *_ENDS_OF_BRANCHES):
                 raise ScriptError(f"syntax error: unexpected {self.shown}")
             else:
                 self._take(";")
@@ -209,12 +117,22 @@ class _Reader:
         return parts[0][1] if len(parts) == 1 else AndOr(tuple(parts))
 
     def _pipeline(self) -> Node:
+        timed = self._bash and self.token == "word" and self._reserved() == "time"
+        if timed:
+            self._next()
+            if self.token == "word" and self._reserved() == "-p":
+                self._next()
         negated = self._take("!")
         commands = [self._command()]
-        while self._take("|"):
+        while self.token in ("|", "|&"):
+            joint = self.token
+            self._next()
             self._skip_lines()
+            if joint == "|&":
+                commands[-1] = Redirected(commands[-1], (Redirection(2, ">&", (Text("1", False),)),))
             commands.append(self._command())
-        return commands[0] if len(commands) == 1 and not negated else Pipeline(tuple(commands), negated)
+        simple = len(commands) == 1 and not negated and not timed
+        return commands[0] if simple else Pipeline(tuple(commands), negated, timed)
 
     # Commands
 
@@ -222,14 +140,16 @@ class _Reader:
         reserved = self._reserved() if self.token == "word" else self.token
         compound = {
             "if": self._if, "for": self._for, "while": self._while, "until": self._while, "case": self._case,
-            "(": self._subshell, "{": self._group,
+            "(": self._subshell, "{": self._group, "[[": self._condition,
         }.get(reserved)  # fmt: skip
-        if reserved == "(" and self._text.startswith("(", self._end):
+        if self._bash and reserved == "select":
+            compound = self._for
+        if self._bash and reserved == "(" and self._text.startswith("(", self._end):
             found = self._words.expression(self._end + 1)
             if found is not None:
                 self._end = found[1]
                 self._next()
-                return self._with_redirections(arithmetic_command(found[0]))
+                return self._with_redirections(Computed(found[0]))
         if compound is not None:
             return self._with_redirections(compound())
         if reserved == "function":
@@ -244,7 +164,7 @@ class _Reader:
 
     def _with_redirections(self, node: Node) -> Node:
         found: list[Redirection] = []
-        while self.token in _REDIRECTIONS:
+        while self.token in REDIRECTIONS:
             found += self._redirection()
         return Redirected(node, tuple(found)) if found else node
 
@@ -264,13 +184,14 @@ class _Reader:
         if _FUNCTION.fullmatch(name) is None:
             raise ScriptError("syntax error: bad function name")
         self._skip_lines()
-        if self.token != "(" and self._reserved() not in ("{", "if", "for", "while", "until", "case"):
+        if self.token != "(" and self._reserved() not in ("{", "[[", "if", "for", "while", "until", "case"):
             raise ScriptError(f"syntax error: unexpected {self.shown}")
         return Function(name, self._command())
 
     def _for(self) -> Node:
+        asks = self._reserved() == "select"
         self._next()
-        if self.token == "(" and self._text.startswith("(", self._end):
+        if self._bash and self.token == "(" and self._text.startswith("(", self._end):
             return self._counting()
         name, words = plain(self._take_word()) or "", None
         self._skip_lines()
@@ -280,7 +201,7 @@ class _Reader:
                 words.append(self._take_word())
         self._take(";")
         self._skip_lines()
-        return For(name, None if words is None else tuple(words), self._body())
+        return For(name, None if words is None else tuple(words), self._body(), asks)
 
     def _counting(self) -> Node:
         """``for ((FIRST; CONDITION; STEP))`` as in bash."""
@@ -292,7 +213,7 @@ class _Reader:
         self._next()
         self._take(";")
         self._skip_lines()
-        first, condition, step = (arithmetic_command(part) for part in parts)
+        first, condition, step = (Computed(part) for part in parts)
         return Sequence((first, While(condition, self._body(), step=step)))
 
     def _while(self) -> Node:
@@ -332,29 +253,77 @@ class _Reader:
             while self._take("|"):
                 patterns.append(self._take_word())
             self._expect(")")
-            branches.append((tuple(patterns), self.list()))
-            if not self._take(";;"):
+            body, end = self.list(), self.token
+            branches.append((tuple(patterns), body, end))
+            if not self._take(*_ENDS_OF_BRANCHES):
                 self._expect("esac")
                 break
             self._skip_lines()
         return Case(subject, tuple(branches))
 
+    def _condition(self) -> Node:
+        """``[[ ... ]]``, in which groups of patterns are known."""
+        groups, self._words.groups = self._words.groups, 0
+        self._next()
+        found = self._joined_tests("||")
+        self._words.groups = groups
+        self._expect("]]")
+        return Condition(found)
+
+    def _joined_tests(self, operator: str) -> Test | Joined:
+        parts = []
+        while True:
+            self._skip_lines()
+            parts.append(self._joined_tests("&&") if operator == "||" else self._test())
+            if not self._take(operator):
+                return parts[0] if len(parts) == 1 else Joined(operator, tuple(parts))
+
+    def _test(self) -> Test | Joined:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise ScriptError("nested too deep")
+        try:
+            if self._take("!"):
+                return Joined("!", (self._test(),))
+            if self._take("("):
+                found = self._joined_tests("||")
+                self._skip_lines()
+                self._expect(")")
+                return found
+            return self._sides()
+        finally:
+            self._depth -= 1
+
+    def _sides(self) -> Test:
+        left = self._take_word()
+        if self.token == "word" and re.fullmatch("-[a-zA-Z]", plain(left) or "") and self._reserved() != "]]":
+            return Test(plain(left) or "", self._take_word())
+        operator = self.token if self.token in ("<", ">") else self._reserved() if self.token == "word" else ""
+        if operator == "=~":
+            skipped = re.compile(r"[ \t]*").match(self._text, self._end)
+            self._word, self._end = self._words.regular_expression(skipped.end() if skipped else self._end)
+            return Test(operator, left, self._take_word())
+        if operator in ("<", ">", "=", "==", "!=") or re.fullmatch("-[a-z][a-z]", operator):
+            self._next()
+            return Test(operator, left, self._take_word())
+        return Test("", left)
+
     def _simple(self) -> Node:
         words: list[Word] = []
-        assignments: list[tuple[str, Word]] = []
+        assignments: list[Assignment] = []
         redirections: list[Redirection] = []
+        line = self._present_line()
         while True:
-            if words and plain(words[0]) == "[[" and plain(words[-1]) != "]]" and self.token not in ("", "\n", ";"):
-                words.append(self._take_word() if self.token == "word" else self._operator_word())
-            elif self.token in _REDIRECTIONS:
+            if self.token in REDIRECTIONS:
                 redirections += self._redirection()
             elif self.token == "word":
-                given = assigned(self._word) if not words else None
-                word = self._take_word()
+                given = self._assignment() if not words else None
                 if given is not None:
                     assignments.append(given)
+                elif words and plain(words[0]) in DECLARATIONS:
+                    words.append(self._declared())
                 else:
-                    words.append(word)
+                    words.append(self._take_word())
             elif self.token == "(" and len(words) == 1 and not assignments and (name := plain(words[0])):
                 self._next()
                 self._expect(")")
@@ -363,13 +332,50 @@ class _Reader:
                 break
         if not words and not assignments and not redirections:
             raise ScriptError(f"syntax error: unexpected {self.shown}")
-        return Simple(tuple(words), tuple(assignments), tuple(redirections))
+        return Simple(tuple(words), tuple(assignments), tuple(redirections), line)
 
-    def _operator_word(self) -> Word:
-        """An operator that is a word, as between double brackets."""
-        word = (Text(self.token, False),)
+    # Assignments
+
+    def _assignment(self) -> Assignment | None:
+        """The assignment that begins with the next word; None where none does."""
+        found = self._words.subscripted(self._start)
+        if found is not None and found.name:
+            return Assignment(found.name, self._value(found.end), found.subscript, found.appends)
+        given = assigned(self._word, adds=self._bash)
+        if given is None:
+            return None
+        return given._replace(value=self._listing() or given.value)
+
+    def _declared(self) -> Word:
+        """A word of ``declare`` and the like: ``NAME=(...)`` is one."""
+        if assigned(self._word, adds=self._bash) is None:
+            return self._take_word()
+        word = self._word
+        return (*word, *(self._listing() or ()))
+
+    def _value(self, position: int) -> Word:
+        """The word at a position, which may be empty; the token behind it is the next one."""
+        word, self._end = self._words.word(position)
         self._next()
         return word
+
+    def _listing(self) -> Word | None:
+        """The ``(...)`` that stands directly behind the next word, which it takes; None where there is none."""
+        begins = self._bash and self._text.startswith("(", self._end) and self._text[self._end - 1] == "="
+        self._next()
+        if not begins:
+            return None
+        self._next()
+        elements: list[Element] = []
+        while not self._take(")"):
+            if self._take("\n"):
+                continue
+            found = self._words.subscripted(self._start) if self.token == "word" else None
+            if found is not None and not found.name:
+                elements.append(Element(self._value(found.end), found.subscript, found.appends))
+            else:
+                elements.append(Element(self._take_word()))
+        return (Listing(tuple(elements)),)
 
     def _redirection(self) -> Redirections:
         operator, number = self.token, self._number
@@ -380,7 +386,7 @@ class _Reader:
         if operator in ("<<", "<<-"):
             made = Redirection(number or 0, "<<")
             quoted = any(not isinstance(piece, Text) or piece.quoted for piece in word)
-            self._pending.append(_Pending(made, plain(word) or "", quoted, operator == "<<-"))
+            self._pending.append(PendingDocument(made, plain(word) or "", quoted, operator == "<<-"))
             self._next()
             return (made,)
         self._next()

@@ -35,7 +35,9 @@ class Pipe:
     writers
         The number of tasks that may still write.
     limit, most
-        The bytes at which a writer waits, and those at which bytes are dropped; 0 for none.
+        The bytes at which a writer waits, and those that it may hold at all; 0 for none.
+    ends
+        Whether a writer of more than that ends; else its bytes are dropped.
 
     Examples
     --------
@@ -44,10 +46,14 @@ class Pipe:
     (b'a\\n', b'b', b'')
     """
 
-    __slots__ = ("_data", "_hungry", "_most", "_searched", "closed", "limit", "writers")
+    __slots__ = ("_data", "_ends", "_hungry", "_most", "_searched", "closed", "limit", "overflowed", "writers")
 
-    def __init__(self, data: bytes = b"", *, writers: int = 0, limit: int = 0, most: int = 0) -> None:
-        self._data, self._searched, self._most = bytearray(data), 0, most
+    def __init__(
+        self, data: bytes = b"", *, writers: int = 0, limit: int = 0, most: int = 0, ends: bool = False
+    ) -> None:
+        self._data, self._searched, self._most, self._ends = bytearray(data), 0, most, ends
+        self.overflowed = False
+        """True if more was written than it may hold."""
         self.writers, self.limit = writers, limit
         self.closed = False
         """True if nobody reads any more."""
@@ -61,8 +67,10 @@ class Pipe:
 
     def put(self, data: bytes) -> None:
         """Write bytes. Those are dropped that are more than it may hold."""
-        if not self._most or len(self._data) < self._most:
-            self._data += data
+        left = self._most - len(self._data) if self._most else len(data)
+        self._data += data[:left]
+        if len(data) > left:
+            self.overflowed, self.closed = True, self.closed or self._ends
 
     def take(self, wish: Read) -> bytes | None:
         """The bytes that are read, none at the end; None while they are still to come."""

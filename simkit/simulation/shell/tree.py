@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
+_ADDITION: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+=")
 
 
 class ScriptError(Exception):
@@ -33,6 +34,10 @@ class Parameter(NamedTuple):
     operator: str
     word: Word
     quoted: bool
+    subscript: Word | None = None
+    """The part between the brackets of ``${NAME[...]}``."""
+    indirect: bool = False
+    """True for ``${!NAME}``: the variable whose name is meant, or the subscripts of an array."""
 
 
 class Substitution(NamedTuple):
@@ -49,7 +54,31 @@ class Arithmetic(NamedTuple):
     quoted: bool
 
 
-Piece = Text | Parameter | Substitution | Arithmetic
+class Process(NamedTuple):
+    """``<(...)`` or ``>(...)``: a file that holds what commands write, or that they read."""
+
+    body: Node
+    direction: str
+    """``<`` or ``>``."""
+    quoted: bool = False
+
+
+class Element(NamedTuple):
+    """One word between the brackets of ``NAME=(...)``, with its subscript if it is ``[SUBSCRIPT]=VALUE``."""
+
+    value: Word
+    subscript: Word | None = None
+    appends: bool = False
+
+
+class Listing(NamedTuple):
+    """The elements of ``NAME=(...)``."""
+
+    elements: tuple[Element, ...]
+    quoted: bool = False
+
+
+Piece = Text | Parameter | Substitution | Arithmetic | Process | Listing
 Word = tuple[Piece, ...]
 
 
@@ -69,13 +98,58 @@ class Redirection:
 Redirections = tuple[Redirection, ...]
 
 
+class Assignment(NamedTuple):
+    """``NAME=VALUE``, ``NAME[SUBSCRIPT]=VALUE``, and with ``+=`` what is added to the value there is."""
+
+    name: str
+    value: Word
+    subscript: Word | None = None
+    appends: bool = False
+
+    @property
+    def elements(self) -> tuple[Element, ...] | None:
+        """The elements of ``NAME=(...)``; None for one value."""
+        return self.value[0].elements if self.value and isinstance(self.value[0], Listing) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Simple:
     """A command with its words, assignments in front and redirections."""
 
     words: tuple[Word, ...]
-    assignments: tuple[tuple[str, Word], ...] = ()
+    assignments: tuple[Assignment, ...] = ()
     redirections: Redirections = ()
+    line: int = 0
+    """The line on which it begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """``((EXPRESSION))``: it succeeds where the value is not 0, or the expression is left out."""
+
+    expression: Word
+
+
+class Test(NamedTuple):
+    """A condition with one side or two; without an operator it holds for a text that is not empty."""
+
+    operator: str
+    left: Word
+    right: Word = ()
+
+
+class Joined(NamedTuple):
+    """Conditions with ``&&`` or ``||`` between them, or one with ``!`` in front."""
+
+    operator: str
+    parts: tuple[Test | Joined, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """``[[ ... ]]``."""
+
+    condition: Test | Joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +158,8 @@ class Pipeline:
 
     commands: tuple[Node, ...]
     negated: bool = False
+    timed: bool = False
+    """True for ``time``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +205,8 @@ class For:
     name: str
     words: tuple[Word, ...] | None
     body: Node
+    asks: bool = False
+    """True for ``select``: the value of each turn is chosen by a line of the input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +230,13 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """``case`` with its branches in order: patterns, and what is done for them."""
+    """``case`` with its branches in order: patterns, what is done for them, and the sign behind it.
+
+    After ``;;`` the command is over; after ``;&`` the next branch is done, and after ``;;&`` the next one that matches.
+    """
 
     subject: Word
-    branches: tuple[tuple[tuple[Word, ...], Node], ...]
+    branches: tuple[tuple[tuple[Word, ...], Node, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +249,8 @@ class Function:
 
 Node = (
     Simple | Pipeline | AndOr | Sequence | Background | Subshell | Redirected | For | While | If | Case | Function
+    | Computed | Condition
 )  # fmt: skip
-
-
-def arithmetic_command(value: Word) -> Node:
-    """The command ``((...))``: it succeeds where the expression is not 0, or is left out."""
-    if not value:
-        return Simple(((Text("true", False),),))
-    return Simple(((Text("[", False),), value, *((Text(each, False),) for each in ("-ne", "0", "]"))))
 
 
 def plain(word: Word) -> str | None:
@@ -208,7 +283,7 @@ def _parts(node: Node) -> Iterator[Node]:
             yield from parts
         case AndOr(joined):
             yield from (part for _, part in joined)
-        case Background(body) | Subshell(body) | Redirected(body, _) | For(_, _, body) | Function(_, body):
+        case Background(body) | Subshell(body) | Redirected(body, _) | For(_, _, body, _) | Function(_, body):
             yield body
         case While(condition, body, _, step):
             yield from (condition, body) if step is None else (condition, body, step)
@@ -217,13 +292,20 @@ def _parts(node: Node) -> Iterator[Node]:
             if otherwise is not None:
                 yield otherwise
         case Case(_, cases):
-            yield from (body for _, body in cases)
+            yield from (body for _, body, _ in cases)
 
 
-def assigned(word: Word) -> tuple[str, Word] | None:
-    """The name and the value of a word that is an assignment."""
+def assigned(word: Word, *, adds: bool) -> Assignment | None:
+    """The assignment that a word is; ``adds`` says that ``+=`` is known."""
     first = word[0] if word else None
-    if not isinstance(first, Text) or first.quoted or (found := _ASSIGNMENT.match(first.text)) is None:
+    if not isinstance(first, Text) or first.quoted:
+        return None
+    appends = False
+    found = _ASSIGNMENT.match(first.text)
+    if found is None and adds:
+        found = _ADDITION.match(first.text)
+        appends = True
+    if found is None:
         return None
     rest = first.text[found.end() :]
-    return found[1], (*((Text(rest, False),) if rest else ()), *word[1:])
+    return Assignment(found[1], (*((Text(rest, False),) if rest else ()), *word[1:]), None, appends)
