@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rbac.tables import table
@@ -12,6 +13,7 @@ from simkit.analysis.rendering import text_lines
 from simkit.analysis.result import Result
 from simkit.cluster.control_plane import ControlPlane
 from simkit.engine.pipeline.request_context import RequestContext
+from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_trace import Authorization, PluginCall, RequestTrace, trace_request
 from simkit.engine.seams import Change
 from simkit.meta.attributes import Evidence
@@ -20,6 +22,7 @@ from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
+from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.diff import ABSENT, VOLATILE, FieldChange, field_changes
 from simkit.snapshot.protocol import Snapshot
 
@@ -128,7 +131,7 @@ def traced(made: ControlPlane, request: Request, identity: Identity | None, *, o
     """The request on one control plane, with the watches that its changes reach on the origin of a fork."""
     response, context, trace = trace_request(made.engine, request, identity)
     changes = tuple(trace.changes)
-    steps = [*_filters(context, trace, made.snapshot()), *_admission(trace)]
+    steps = [*_filters(context, trace, made.snapshot(), made.engine.catalogue), *_admission(trace)]
     steps += _storage(changes, dry_run="dryRun" in request.query)
     steps += _watches(origin, changes)
     steps += _controllers(made, changes)
@@ -137,7 +140,9 @@ def traced(made: ControlPlane, request: Request, identity: Identity | None, *, o
     return TracedRequest(request, response, tuple(steps))
 
 
-def _filters(context: RequestContext, trace: RequestTrace, snapshot: Snapshot) -> Iterator[TraceStep]:
+def _filters(
+    context: RequestContext, trace: RequestTrace, snapshot: Snapshot, catalogue: Catalogue
+) -> Iterator[TraceStep]:
     """The steps of the filters up to authorization. What was not reached has no step."""
     for run in trace.filters:
         stage = _FILTERS.get(run.name)
@@ -151,17 +156,18 @@ def _filters(context: RequestContext, trace: RequestTrace, snapshot: Snapshot) -
         if run.error and not any(not each.decision.allowed for each in asked):
             yield TraceStep(stage, stage, "refused", (f"{run.code}: {run.error}",))
         elif not asked or stage == "impersonation":
-            yield TraceStep(stage, *_passed(stage, context))
+            yield TraceStep(stage, *_passed(stage, context, catalogue))
 
 
-def _passed(stage: str, context: RequestContext) -> tuple[str, str, tuple[str, ...]]:
+def _passed(stage: str, context: RequestContext, catalogue: Catalogue) -> tuple[str, str, tuple[str, ...]]:
     """Name, outcome and details of a filter that let the request pass."""
     info = context.info
     if stage == "request":
         what = (f"{info.resource}/{info.subresource}" if info.subresource else info.resource) or info.path
         where = f" in {info.namespace}" if info.namespace else ""
         group = f"{info.group or 'core'}/{info.version}" if info.is_resource else "no resource"
-        return f"{info.verb} {what} {info.name}".strip() + where, "passed", (f"API group and version: {group}",)
+        details = (f"API group and version: {group}", *_not_served(info, catalogue))
+        return f"{info.verb} {what} {info.name}".strip() + where, "passed", details
     if stage == "flow control":
         headers = dict(context.flow.headers) if context.flow is not None else {}
         return stage, "passed", tuple(f"{name}: {value}" for name, value in headers.items())
@@ -170,6 +176,18 @@ def _passed(stage: str, context: RequestContext) -> tuple[str, str, tuple[str, .
     details = [f"group {name}" for name in identity.groups]
     details += [f"{name}: {', '.join(values)}" for name, values in identity.extra.items()]
     return identity.user or _NOBODY, "passed", tuple(details)
+
+
+def _not_served(info: RequestInfo, catalogue: Catalogue) -> Iterator[str]:
+    """A line about a resource that its group version does not have, or about a path that is none of a resource."""
+    if not info.is_resource:
+        if not any(info.path == path or info.path.startswith(f"{path}/") for path in catalogue.paths):
+            yield "nothing is served here; paths of resources begin with /api/v1/ or /apis/GROUP/VERSION/"
+        return
+    served = [each.resource for each in catalogue.resources(info.group, info.version)]
+    if served and info.resource not in served:
+        near = get_close_matches(info.resource, served, n=1)
+        yield f"there is no resource {info.resource!r}" + (f"; did you mean {near[0]!r}?" if near else "")
 
 
 def _decided(stage: str, asked: Authorization, snapshot: Snapshot) -> TraceStep:

@@ -89,7 +89,7 @@ class Panel(PanelBox):
 
     def asked(self) -> None:
         """Answer the question of the fields, in the background."""
-        self.work.run("asking", self._rows, self._show)
+        self.work.run("asking", self._rows, self._show, failed=self._show_nothing)
 
     def _rows(self) -> pd.DataFrame:
         word = self.resource.value.strip()
@@ -104,9 +104,16 @@ class Panel(PanelBox):
 
     def _show(self, rows: pd.DataFrame) -> None:
         self.rule.value = ""
+        self.answer.empty = "Nobody."
         self.answer.show(rows)
         self.changes.binding.options = _bindings(rows)
         self.sections.chooser.value = "Who can"
+
+    def _show_nothing(self) -> None:
+        """Take the answer to an earlier question away."""
+        self.rule.value = ""
+        self.answer.empty = "No answer."
+        self.answer.show(pd.DataFrame())
 
     def _changed(self) -> None:
         """Show the effect of the changes, and the answer again."""

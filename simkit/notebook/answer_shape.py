@@ -61,16 +61,24 @@ def misfit(answer: Any, shape: Shape | None) -> Complaint | None:
     --------
     >>> misfit(["get"], "dictionary")
     ('the answer must be a dictionary: {...}', ("it is of the type list: ['get']",))
+    >>> misfit(("json", [], "ann"), "pair")
+    ('the answer must be a pair: (first, second)', ("it has 3 parts: ('json', [], 'ann')",))
     >>> misfit({"verbs": ["get"]}, "dictionary")
     >>> misfit(lambda: None, "function")
     ('the function must take one argument', ('it is called with one thing, which the task names: def answer(...)',))
     """
     if shape is not None and not SHAPES[shape][0](answer):
-        found = f"it is of the type {type(answer).__name__}: {shown(answer)}"
-        return f"the answer must be {SHAPES[shape][1]}", (found,)
+        return f"the answer must be {SHAPES[shape][1]}", (_found(answer, shape),)
     if shape == "function" or (shape == "manifest" and callable(answer)):
         return _cannot_be_called(answer)
     return None
+
+
+def _found(answer: Any, shape: Shape) -> str:
+    """The form that an answer has instead of its shape."""
+    if shape == "pair" and _is_list(answer):
+        return f"it has {len(answer)} parts: {shown(answer)}"
+    return f"it is of the type {type(answer).__name__}: {shown(answer)}"
 
 
 def shown(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
@@ -13,9 +13,11 @@ import ipywidgets as widgets
 from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.escaping import html_text
 from simkit.meta.progress import Task, shown_by
+from simkit.meta.warning import warnings_heard_by
 
 T = TypeVar("T")
 _REFUSED: Final = '<b style="color:#D55E00" role="alert">{}</b>'
+_DOUBTED: Final = '<b role="status">{}</b>'
 
 
 class Background(widgets.HBox):  # type: ignore[misc]
@@ -34,10 +36,27 @@ class Background(widgets.HBox):  # type: ignore[misc]
         self._lock = threading.Condition()
         self._pending = 0
 
-    def run(self, text: str, work: Callable[[], T], then: Callable[[T], None], *, always: bool = False) -> None:
-        """Do some work in a thread, then hand what it found to a function. Errors of users are told in the line.
+    def run(
+        self,
+        text: str,
+        work: Callable[[], T],
+        then: Callable[[T], None],
+        *,
+        always: bool = False,
+        failed: Callable[[], None] | None = None,
+    ) -> None:
+        """Do some work in a thread, then hand what it found to a function.
 
-        ``always`` is for work that has effects: it is done even if something else is asked meanwhile.
+        Errors of users are told in the line, and so are doubts about what they asked, such as an unknown namespace.
+
+        Parameters
+        ----------
+        text
+            The work, in words, for as long as it lasts.
+        always
+            For work that has effects: it is done even if something else is asked meanwhile.
+        failed
+            Called after an error, such as to take away what answered the question before.
         """
         with self._lock:
             self._latest += 1
@@ -47,9 +66,9 @@ class Background(widgets.HBox):  # type: ignore[misc]
         self.bar.layout.visibility = "visible"
         self.bar.value, self.bar.max = 0, 1
         if sys.platform == "emscripten":  # a browser's Python has no threads
-            self._work(mine, work, then, always)
+            self._work(mine, work, then, always, failed)
         else:
-            self._worker.submit(self._work, mine, work, then, always)
+            self._worker.submit(self._work, mine, work, then, always, failed)
 
     def wait(self, seconds: float = 60.0) -> None:
         """Wait until the work is done, and what followed from it."""
@@ -64,6 +83,11 @@ class Background(widgets.HBox):  # type: ignore[misc]
         """Show an error of the user."""
         self.told.value = _REFUSED.format(html_text(str(error)))
 
+    def _tell_doubts(self, doubts: Sequence[Warning]) -> None:
+        """Add doubts about the question to what is told, each once."""
+        lines = (_DOUBTED.format(html_text(text)) for text in dict.fromkeys(map(str, doubts)))
+        self.told.value = "<br>".join(filter(None, [self.told.value, *lines]))
+
     def try_now(self, act: Callable[[], Any]) -> bool:
         """Do something at once; False, with the error in the line, if it is refused."""
         self.told.value = ""
@@ -74,18 +98,29 @@ class Background(widgets.HBox):  # type: ignore[misc]
             return False
         return True
 
-    def _work(self, mine: int, work: Callable[[], T], then: Callable[[T], None], always: bool) -> None:
+    def _work(
+        self,
+        mine: int,
+        work: Callable[[], T],
+        then: Callable[[T], None],
+        always: bool,
+        failed: Callable[[], None] | None,
+    ) -> None:
+        doubts: list[Warning] = []
         try:
             if not always and not self.is_latest(mine):
                 return
-            with shown_by(_Line(self, mine)):
+            with shown_by(_Line(self, mine)), warnings_heard_by(doubts.append):
                 found = work()
             if self.is_latest(mine):
                 self.told.value = ""
                 then(found)
+                self._tell_doubts(doubts)
         except (SimkitError, StatusError, PlainError) as error:
             if self.is_latest(mine):
                 self.tell_error(error)
+                if failed is not None:
+                    failed()
         finally:
             if self.is_latest(mine):
                 self.bar.layout.visibility = "hidden"

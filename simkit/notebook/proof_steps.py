@@ -9,6 +9,7 @@ import pandas as pd
 
 from simkit.analysis.escalation import Escalations, Path, Proof, escalations
 from simkit.analysis.rbac.tables import subjects
+from simkit.analysis.rbac.unknown_subjects import warn_of_unnamed_subject
 from simkit.meta.escaping import html_text
 from simkit.notebook.background import Background
 from simkit.notebook.enter_key import press_on_enter
@@ -80,15 +81,24 @@ class EscalationViewer(PanelBox):
         subject, goal = self.subject.value.strip() or None, self.goal.value.strip()
 
         def found() -> Escalations:
+            if subject:
+                warn_of_unnamed_subject(self._cluster.snapshot(), subject)
             return escalations(self._cluster.snapshot(), subject, goal=goal, sandbox=self._cluster)
 
-        self.work.run("looking for paths", found, self._show_paths)
+        self.work.run("looking for paths", found, self._show_paths, failed=self._show_nothing)
 
     def _show_paths(self, found: Escalations) -> None:
         self._found, self.prove.disabled = found, True
         self._show_proof(None)
         self.paths.empty = "There is no such path."
         self.paths.show(found.to_frame())
+
+    def _show_nothing(self) -> None:
+        """Take the answer to an earlier question away."""
+        self._found, self.prove.disabled = None, True
+        self._show_proof(None)
+        self.paths.empty = "No answer."
+        self.paths.show(pd.DataFrame())
 
     def _chosen(self) -> Path | None:
         place = self.paths.position

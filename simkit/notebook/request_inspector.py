@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import ipywidgets as widgets
+import pandas as pd
 
 from simkit.analysis.rbac.subject import identity_of
 from simkit.analysis.rbac.tables import subjects
+from simkit.analysis.rbac.unknown_subjects import warn_of_unnamed_subject
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.meta.errors import SimkitError
@@ -98,15 +100,23 @@ class RequestInspector(PanelBox):
             target = quote(path, safe="/?&=%:,.~-_!*'()")
             request = Request.of(method, target, body, content_type=media)
             identity = identity_of(subject) if subject else None
+            if subject:
+                warn_of_unnamed_subject(self._cluster.snapshot(), subject)
             return self._cluster.trace_request(request, identity=identity)
 
-        self.work.run("sending", traced, self._show)
+        self.work.run("sending", traced, self._show, failed=self._show_nothing)
 
     def _is_custom(self, path: str) -> bool:
         parts = path.split("?")[0].split("/")
         if len(parts) < 4 or parts[1] != "apis":
             return False
         return any(each.custom and each.group == parts[2] for each in self._cluster.engine.catalogue.stored())
+
+    def _show_nothing(self) -> None:
+        """Take what became of an earlier request away."""
+        self.traced = None
+        self.answer.value = self.detail.value = ""
+        self.steps.show(pd.DataFrame())
 
     def _show(self, traced: TracedRequest) -> None:
         self.traced = traced

@@ -135,3 +135,28 @@ def test_it_is_a_result(cluster: simkit.Cluster) -> None:
     assert traced.summary()["count"].sum() == len(traced.steps)
     assert "<b>/" not in traced._repr_html_()
     assert traced.to_dict()["rows"]
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/api/v1/secretz", "there is no resource 'secretz'; did you mean 'secrets'?"),
+        (
+            "/apis/apps/v1/namespaces/default/deployment",
+            "there is no resource 'deployment'; did you mean 'deployments'?",
+        ),
+        ("/apis/apps/v1/bicycles", "there is no resource 'bicycles'"),
+        ("/apiv1/pods", "nothing is served here; paths of resources begin with /api/v1/ or /apis/GROUP/VERSION/"),
+    ],
+)
+def test_a_path_that_leads_nowhere_says_what_is_meant(path: str, told: str) -> None:
+    """Also where authorization refuses first, so that nobody looks for a missing role."""
+    cluster = simkit.Cluster(seed=1)
+    for identity in (None, ANN):
+        assert cluster.trace_request(Request.of("GET", path), identity=identity).steps[0].detail[-1] == told
+
+
+@pytest.mark.parametrize("path", ["/api/v1/secrets", "/api", "/apis/apps", "/openapi/v3", "/version", "/healthz"])
+def test_a_path_that_is_served_needs_no_word(path: str) -> None:
+    """There is one line of details."""
+    assert len(simkit.Cluster(seed=1).trace_request(Request.of("GET", path)).steps[0].detail) == 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from simkit.meta.errors import SimkitError
+from simkit.meta.errors import SimkitError, UnknownNamespace
 from simkit.meta.progress import tracked
+from simkit.meta.warning import warn_user
 from simkit.notebook.background import Background
 
 
@@ -73,3 +74,34 @@ def test_progress_of_analyses_is_shown_in_the_line() -> None:
     line.run("counting", work, lambda _: None)
     line.wait()
     assert (3, 3) in seen or (2, 3) in seen
+
+
+def test_doubts_are_told_in_the_line_and_go_with_the_next_question() -> None:
+    """A warning of the work stands behind what was found, once, and is not printed."""
+    line = Background()
+
+    def doubtful() -> int:
+        for _ in range(2):
+            warn_user(UnknownNamespace("there is no namespace '<b>'"))
+        return 7
+
+    line.run("asking", doubtful, lambda value: line.tell(f"{value} rows"))
+    line.wait()
+    assert line.told.value.startswith("7 rows<br>")
+    assert line.told.value.count("there is no namespace &#x27;&lt;b&gt;&#x27;") == 1
+    line.run("asking", lambda: 1, lambda _: None)
+    line.wait()
+    assert line.told.value == ""
+
+
+def test_after_an_error_the_earlier_answer_can_be_taken_away() -> None:
+    """A function is called after an error, and only then."""
+    line, taken = Background(), list[str]()
+
+    def refused() -> int:
+        raise SimkitError("no")
+
+    line.run("asking", lambda: 1, lambda _: None, failed=lambda: taken.append("found"))
+    line.run("asking", refused, lambda _: None, failed=lambda: taken.append("refused"))
+    line.wait()
+    assert taken == ["refused"]

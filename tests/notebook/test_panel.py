@@ -146,6 +146,26 @@ def test_who_needs_no_rule_is_told_in_words(shown: Panel) -> None:
         assert "-1" not in told
 
 
+def test_a_wrong_word_leaves_no_answer_to_another_question(shown: Panel) -> None:
+    """The rows of the question before are gone, and the line says what may be meant."""
+    for word in ("secrets", "secretz"):
+        shown.resource.value = word
+        shown.ask.click()
+        shown.wait()
+    assert "did you mean &#x27;secret" in shown.work.told.value
+    assert len(shown.answer.rows) == 0
+    assert shown.answer.empty == "No answer."
+
+
+def test_a_namespace_that_is_not_there_is_doubted(shown: Panel) -> None:
+    """The answer is that of bindings for all namespaces, and the line says so."""
+    shown.resource.value, shown.namespace.value = "secrets", "dve"
+    shown.ask.click()
+    shown.wait()
+    assert "there is no namespace &#x27;dve&#x27;; did you mean &#x27;dev&#x27;?" in shown.work.told.value
+    assert len(shown.answer.rows) > 0
+
+
 def test_enter_in_a_field_asks(shown: Panel) -> None:
     """As the button does; what else a field tells asks nothing."""
     shown.resource.value = "secrets"

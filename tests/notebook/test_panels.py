@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import simkit
@@ -86,6 +88,50 @@ def test_a_goal_that_nobody_knows_is_told(cluster: simkit.Cluster) -> None:
     shown.find.click()
     shown.wait()
     assert "world peace" in shown.work.told.value
+
+
+@pytest.mark.parametrize(
+    ("subject", "told"),
+    [
+        ("user:nobody", "no binding names user:nobody"),
+        ("user:anne", "no binding names user:anne; did you mean user:ann?"),
+        ("group:devs", "no binding names group:devs"),
+        ("sa:dev/ap", "there is no service account sa:dev/ap; did you mean sa:dev/app?"),
+        ("user:eve", ""),
+        ("group:system:authenticated", ""),
+        ("sa:dev/app", ""),
+    ],
+)
+def test_a_subject_that_nothing_names_is_doubted(cluster: simkit.Cluster, subject: str, told: str) -> None:
+    """The answer is there, and the line says that no binding names whom somebody typed, with who may be meant."""
+    shown = escalation_viewer(cluster, subject)
+    shown.find.click()
+    shown.wait()
+    assert re.sub("<.*?>", "", shown.work.told.value) == told
+
+
+def test_a_wrong_goal_leaves_no_answer_to_another_question(cluster: simkit.Cluster) -> None:
+    """The paths to the goal before are gone."""
+    shown = escalation_viewer(cluster, "user:eve")
+    for goal in ("cluster-admin", "world peace"):
+        shown.goal.value = goal
+        shown.find.click()
+        shown.wait()
+    assert len(shown.paths.rows) == 0
+    assert shown.paths.empty == "No answer."
+    assert shown.prove.disabled
+
+
+def test_a_subject_of_a_request_that_nothing_names_is_doubted(cluster: simkit.Cluster) -> None:
+    """The request is sent all the same; without roles and bindings nobody is doubted."""
+    for source, told in ((cluster, "no binding names user:nobody"), (simkit.load([namespace("dev")]), "")):
+        shown = inspect_request(source)
+        shown.wait()
+        shown.subject.value = "user:nobody"
+        shown.run.click()
+        shown.wait()
+        assert ">403<" in shown.answer.value
+        assert re.sub("<.*?>", "", shown.work.told.value) == told
 
 
 def test_a_request_is_inspected(cluster: simkit.Cluster) -> None:

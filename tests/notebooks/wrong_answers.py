@@ -210,7 +210,7 @@ spec: {containers: [{name: web, image: "shop/static:1"}]}
     "failurePolicy Fail, create a config map": "refused",
     "failurePolicy Fail, delete a deployment": "refused",
 }""",
-            ["failed calling webhook", "nobody asked the webhook"],
+            ["failed calling webhook", "the webhook was not asked"],
         ),
         "restricted": (
             """answer = '''

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import Final
 
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.index import index_of, known_subjects
-from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS
+from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS
 from simkit.analysis.rbac.subject import parse_subject, text_of
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.errors import UnknownSubject
@@ -31,6 +32,24 @@ def known_subject(snapshot: Snapshot, subject: Subject | str) -> Subject:
     return who
 
 
+def warn_of_unnamed_subject(snapshot: Snapshot, subject: Subject | str) -> None:
+    """Warn of a user or a group that no binding names, where a person has typed it.
+
+    Users whom bindings do not name are common, so that programs are not warned of them. Groups of the server are known.
+    """
+    who = parse_subject(subject)
+    if who.kind not in (USER, GROUP) or who.name.startswith("system:") or not set(RBAC) <= set(snapshot.captured()):
+        return
+    named = [one for one in index_of(snapshot).subjects() if one.kind == who.kind]
+    if who in named or _doubt(snapshot, who):
+        return
+    near = get_close_matches(text_of(who), map(text_of, named), n=1, cutoff=_SIMILAR)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    warn_user(UnknownSubject(f"no binding names {text_of(who)}{hint}"))
+
+
+_SIMILAR: Final = 0.8
+"""The likeness of a name that may be meant: one letter of eight is another."""
 _likely: SnapshotMemo[set[Subject]] = SnapshotMemo()
 """Subjects of which no warning is due."""
 
