@@ -166,8 +166,8 @@ def _passed(stage: str, context: RequestContext, catalogue: Catalogue) -> tuple[
         what = (f"{info.resource}/{info.subresource}" if info.subresource else info.resource) or info.path
         where = f" in {info.namespace}" if info.namespace else ""
         group = f"{info.group or 'core'}/{info.version}" if info.is_resource else "no resource"
-        details = (f"API group and version: {group}", *_not_served(info, catalogue))
-        return f"{info.verb} {what} {info.name}".strip() + where, "passed", details
+        told = (f"API group and version: {group}", *_not_served(info, catalogue))
+        return f"{info.verb} {what} {info.name}".strip() + where, "passed", told
     if stage == "flow control":
         headers = dict(context.flow.headers) if context.flow is not None else {}
         return stage, "passed", tuple(f"{name}: {value}" for name, value in headers.items())

@@ -210,7 +210,11 @@ spec: {containers: [{name: web, image: "shop/static:1"}]}
     "failurePolicy Fail, create a config map": "refused",
     "failurePolicy Fail, delete a deployment": "refused",
 }""",
-            ["failed calling webhook", "the webhook was not asked"],
+            [
+                "failed calling webhook",
+                "Ignore lets the write pass unseen",
+                "name only CREATE and UPDATE of deployments",
+            ],
         ),
         "restricted": (
             """answer = '''
