@@ -213,7 +213,7 @@ def allocate(claim: dict[str, Any], devices: Sequence[dict[str, Any]], others: S
     search = Allocator([claim], pools_of(NODE, Lister(snapshot)), AllocatedDevices(others), lambda _: CLASS)
     if not search.search():
         return False
-    claim["status"] = {"allocation": allocation_result(claim, search.results[0], lambda: "share")}
+    claim["status"] = {"allocation": allocation_result(claim, search.results[0], "n", lambda: "share")}
     return True
 
 

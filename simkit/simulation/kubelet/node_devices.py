@@ -37,6 +37,10 @@ class DeviceConfig(BaseModel):
         Amounts by name, or ``{value: 40Gi, requestPolicy: ...}``.
     allow_multiple_allocations
         Whether several claims may share a device, each with a part of its capacity.
+    binding_conditions, binding_failure_conditions
+        Conditions in the status of a claim that its pod waits for, and those by which a device has failed.
+    binds_to_node
+        Whether a device is of use on one node alone once it is allocated.
     taints
         What keeps requests away that do not tolerate it.
     """
@@ -49,6 +53,9 @@ class DeviceConfig(BaseModel):
     capacity: Mapping[str, str | Mapping[str, Any]] = Field(default_factory=dict)
     taints: Sequence[Mapping[str, Any]] = ()
     allow_multiple_allocations: bool = False
+    binding_conditions: Sequence[str] = ()
+    binding_failure_conditions: Sequence[str] = ()
+    binds_to_node: bool = False
 
     def devices(self) -> Iterator[dict[str, Any]]:
         """The devices as a slice has them."""
@@ -61,8 +68,13 @@ class DeviceConfig(BaseModel):
                 found["capacity"] = {name: _capacity(amount) for name, amount in self.capacity.items()}
             if self.taints:
                 found["taints"] = [dict(each) for each in self.taints]
-            if self.allow_multiple_allocations:
-                found["allowMultipleAllocations"] = True
+            flags = {
+                "allowMultipleAllocations": self.allow_multiple_allocations,
+                "bindingConditions": list(self.binding_conditions),
+                "bindingFailureConditions": list(self.binding_failure_conditions),
+                "bindsToNode": self.binds_to_node,
+            }
+            found |= {name: value for name, value in flags.items() if value}
             yield found
 
 

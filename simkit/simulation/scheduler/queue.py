@@ -58,6 +58,10 @@ class SchedulingQueue:
             self._push(name, pod)
             known.due = 0.0
 
+    def restore(self, waiting: Waiting) -> None:
+        """Take in a pod again that was removed, with its attempts."""
+        self.waiting[namespace_of(waiting.pod), name_of(waiting.pod)] = waiting
+
     def remove(self, namespace: str, name: str) -> None:
         """Forget a pod."""
         self.waiting.pop((namespace, name), None)

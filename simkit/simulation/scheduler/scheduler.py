@@ -21,9 +21,11 @@ from simkit.logic.workloads.status_conditions import find
 from simkit.meta.behaviour import BASE_MINOR, ServedBehaviour, serving
 from simkit.meta.clock import Clock, NameSource, timestamp
 from simkit.meta.message import Request
-from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
+from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.simulation.scheduler.algorithm import Algorithm, Findings
 from simkit.simulation.scheduler.candidate import Candidate
+from simkit.simulation.scheduler.devices.awaiting_pods import AwaitingPod, AwaitingPods, claims_in_use
+from simkit.simulation.scheduler.devices.binding_conditions import has_binding_conditions
 from simkit.simulation.scheduler.devices.claim_writes import release_claims, reserve_claims, take_back
 from simkit.simulation.scheduler.devices.dynamic_resources import dynamic_resources
 from simkit.simulation.scheduler.devices.pod_claims import Missing, claims_of_pod
@@ -33,7 +35,7 @@ from simkit.simulation.scheduler.preemption import candidates, chosen, disrupted
 from simkit.simulation.scheduler.profile import Profile, profile_of
 from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting
 from simkit.simulation.scheduler.rejection import SchedulingError, fit_message, not_preempted
-from simkit.simulation.scheduler.resource_amounts import running_statuses
+from simkit.simulation.scheduler.relevant_changes import frees_or_attracts, matters
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 from simkit.simulation.scheduler.scheduler_config import NAME, SchedulerConfig
 from simkit.simulation.scheduler.view import WATCHED, View
@@ -46,6 +48,7 @@ _NO_CANDIDATE: Final = "no candidate node for preemption"
 _HOST: Final = "simkit"
 _SCHEDULED: Final = SeriesEvent("Scheduled", "Binding")
 _FAILED: Final = SeriesEvent("FailedScheduling", "Scheduling", warning=True)
+_PENDING: Final = SeriesEvent("BindingConditionsPending", "Scheduling")
 _PREEMPTED: Final = SeriesEvent("Preempted", "Preempting")
 _IN_ONE_SYNC: Final = 500
 """The pods of one sync; the others are due at once. The revision that a sync reads must not be compacted meanwhile."""
@@ -72,6 +75,7 @@ class Scheduler:
         self._follow(self.config)
         self._known = self._reconfigured = False
         self._nominated: dict[tuple[str, str], tuple[str, PodInfo]] = {}
+        self._awaiting = AwaitingPods()
         self._held: dict[tuple[str, str], Object] = {}
         """Pods that are not tried until their resource claims are there."""
 
@@ -91,7 +95,7 @@ class Scheduler:
     def next_time(self) -> float | None:
         if self._reconfigured:
             return 0.0
-        times = (self.queue.next_time, *(each.next_time for each in self._events.values()))
+        times = (self.queue.next_time, self._awaiting.next_time, *(each.next_time for each in self._events.values()))
         return min((each for each in times if each is not None), default=None)
 
     def concerns(self, change: Change) -> bool:
@@ -105,6 +109,7 @@ class Scheduler:
         """Look at everything anew: the cache is made from the snapshot."""
         self._follow(other.config)
         self.queue.resume_from(other.queue)
+        self._awaiting.resume_from(other._awaiting)
         self._random.setstate(other._random.getstate())
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
@@ -120,7 +125,9 @@ class Scheduler:
         for events in self._events.values():
             events.finish(client)
         lister = Lister(snapshot)
-        view = View(self.cache, lister)
+        view = View(self.cache, lister, self._clock.now())
+        for each in self._awaiting.due(view.now):
+            self._continue(client, view, each)
         self.queue.wake(self._clock.now())
         for _ in range(_IN_ONE_SYNC):
             waiting = self.queue.pop(self._clock.now())
@@ -138,6 +145,7 @@ class Scheduler:
             self._take_pod(pod)
         for name in set(self.queue.waiting) - present:
             self.queue.remove(*name)
+        self._awaiting.keep(present)
         self.queue.something_changed()
 
     def _take(self, change: Change) -> None:
@@ -148,14 +156,14 @@ class Scheduler:
                 self._forget(key.namespace, key.name)
             else:
                 self._take_pod(obj)
-            if _frees_or_attracts(change):
+            if frees_or_attracts(change):
                 self.queue.something_changed()
         elif key.resource == NODES:
             if change.type == "DELETED":
                 self.cache.remove_node(key.name)
             else:
                 self.cache.set_node(obj)
-            if _matters(change):
+            if matters(change):
                 self.queue.something_changed()
         else:
             self.queue.something_changed()
@@ -179,6 +187,11 @@ class Scheduler:
         if spec.get("nodeName") or has_ended(pod) or metadata(pod).get("deletionTimestamp") or not wanted:
             self._forget(namespace, name)
             return
+        awaiting = self._awaiting.get((namespace, name))
+        if awaiting is not None:
+            awaiting.know(pod)
+            self._place(pod, awaiting.node)
+            return
         self.queue.put(pod)
         self._held.pop((namespace, name), None)
         node = at(pod, "status", "nominatedNodeName")
@@ -189,6 +202,7 @@ class Scheduler:
 
     def _forget(self, namespace: str, name: str) -> None:
         self.queue.remove(namespace, name)
+        self._awaiting.remove((namespace, name))
         self._nominated.pop((namespace, name), None)
         self._held.pop((namespace, name), None)
 
@@ -234,7 +248,43 @@ class Scheduler:
         except SchedulingError:
             release_claims(client, view, pod)
             raise
-        self._bind(client, view, waiting, pod, info)
+        if has_binding_conditions(claims_in_use(pod, view)):
+            self._await(client, view, waiting, pod, info)
+        else:
+            self._bind(client, view, waiting, pod, info.name)
+
+    def _await(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, info: NodeInfo) -> None:
+        """Let a pod wait for the drivers of its devices; it counts on its node already."""
+        note = f"waiting for binding conditions for device on node {info.name}"
+        self._events_of(pod.pod).event(client, pod.pod, _PENDING, note)
+        self._forget(*pod.key)
+        self._awaiting.add(waiting, pod, info.name, view.now)
+        self._place(pod.pod, info.name)
+        for each in self._awaiting.due(view.now):
+            self._continue(client, view, each)
+
+    def _continue(self, client: Client, view: View, awaiting: AwaitingPod) -> None:
+        """Bind a pod whose devices are ready, or try it again if they will not be."""
+        waiting, pod = awaiting.waiting, awaiting.pod
+        try:
+            if not awaiting.is_ready(view):
+                return
+        except SchedulingError as error:
+            self._awaiting.remove(pod.key)
+            self.cache.remove_pod(*pod.key)
+            self.queue.restore(waiting)
+            release_claims(client, view, pod)
+            self._fail(client, waiting, str(error), None, reason="SchedulerError")
+            self.queue.errored(waiting, view.now)
+            self.queue.something_changed()
+            return
+        self._awaiting.remove(pod.key)
+        self.queue.restore(waiting)
+        self._bind(client, view, waiting, pod, awaiting.node)
+
+    def _place(self, pod: Object, node: str) -> None:
+        """Count a pod on a node."""
+        self.cache.set_pod({**pod, "spec": {**pod["spec"], "nodeName": node}})
 
     def _new_share(self) -> str:
         """The identity of a share of a device."""
@@ -246,14 +296,14 @@ class Scheduler:
     def _events_of(self, pod: Object) -> EventSeriesRecorder:
         return self._events[at(pod, "spec", "schedulerName") or NAME]
 
-    def _bind(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, info: NodeInfo) -> None:
+    def _bind(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, node: str) -> None:
         binding = {
             "apiVersion": "v1",
             "kind": "Binding",
             "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": metadata(pod.pod).get("uid")},
-            "target": {"kind": "Node", "name": info.name},
+            "target": {"kind": "Node", "name": node},
         }
-        if not self._by_extender(client, view, pod, info):
+        if not self._by_extender(client, view, pod, node):
             response = client.perform(Request.of_object("POST", path_to(PODS, pod.pod, "binding"), binding))
             if not response.succeeded:
                 release_claims(client, view, pod)
@@ -262,13 +312,13 @@ class Scheduler:
                     self.queue.something_changed()
                 return
         self._forget(*pod.key)
-        self.cache.set_pod({**pod.pod, "spec": {**pod.pod["spec"], "nodeName": info.name}})
-        note = f"Successfully assigned {pod.namespace}/{pod.name} to {info.name}"
+        self._place(pod.pod, node)
+        note = f"Successfully assigned {pod.namespace}/{pod.name} to {node}"
         self._events_of(pod.pod).event(client, pod.pod, _SCHEDULED, note)
 
-    def _by_extender(self, client: Client, view: View, pod: PodInfo, info: NodeInfo) -> bool:
+    def _by_extender(self, client: Client, view: View, pod: PodInfo, node: str) -> bool:
         try:
-            return self._algorithm.extenders.bind(pod, info.name)
+            return self._algorithm.extenders.bind(pod, node)
         except SchedulingError:
             release_claims(client, view, pod)
             raise
@@ -345,35 +395,3 @@ class Scheduler:
         response = client.perform(Request.of("PATCH", path, change, content_type=_STRATEGIC))
         if not response.succeeded and response.status not in (404, 409):
             raise RequeueError(f"{response.status}: {response.body[:300].decode('utf-8', 'replace')}")
-
-
-def _frees_or_attracts(change: Change) -> bool:
-    """True if a change of a pod may make room, or make a place for a pod that others want to be with."""
-    before = change.previous.object if change.previous else {}
-    if change.type == "DELETED":
-        return bool(at(change.entry.object, "spec", "nodeName"))
-    after = change.entry.object
-    if not at(after, "spec", "nodeName"):
-        return False
-    if not at(before, "spec", "nodeName") or has_ended(after) != has_ended(before):
-        return True
-    return _resources(after) != _resources(before) or labels_of(after) != labels_of(before)
-
-
-def _resources(pod: Object) -> list[Any]:
-    """The resources that the containers of a pod ask for, and with which they run."""
-    wanted = [each.get("resources") for each in at(pod, "spec", "containers") or ()]
-    return [wanted, [each["resources"] for each in running_statuses(pod).values()]]
-
-
-def _matters(change: Change) -> bool:
-    """True if a change of a node is one that pods may wait for; that its kubelet lives is none."""
-    if change.previous is None or change.type == "DELETED":
-        return change.type == "ADDED"
-    old, new = change.previous.object, change.entry.object
-    paths = (("spec",), ("status", "allocatable"), ("status", "images"))
-    return (
-        any(at(old, *path) != at(new, *path) for path in paths)
-        or labels_of(old) != labels_of(new)
-        or annotations_of(old) != annotations_of(new)
-    )

@@ -36,8 +36,8 @@ WATCHED: Final = frozenset({_NAMESPACES, _SERVICES, BUDGETS, *_STORAGE, *_DEVICE
 class View:
     """The cluster at one moment, as one scheduling cycle sees it."""
 
-    def __init__(self, cache: SchedulerCache, lister: Lister) -> None:
-        self.cache, self.lister = cache, lister
+    def __init__(self, cache: SchedulerCache, lister: Lister, now: float = 0.0) -> None:
+        self.cache, self.lister, self.now = cache, lister, now
         self._namespaces: dict[str, Mapping[str, str]] | None = None
         self._assumed: dict[Key, Object] = {}
         self._allocated: AllocatedDevices | None = None

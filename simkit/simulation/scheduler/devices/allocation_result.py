@@ -6,21 +6,26 @@ Upstream: k8s.io/dynamic-resource-allocation/structured (``Allocate``, ``createN
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from simkit.meta.objects import Object, at, name_of
 from simkit.simulation.scheduler.devices.allocator import Chosen
+from simkit.simulation.scheduler.devices.binding_conditions import awaits_devices
 from simkit.simulation.scheduler.devices.requests import Request
 
+_CONDITIONS: Final = ("bindingConditions", "bindingFailureConditions")
 
-def allocation_result(claim: Object, chosen: Sequence[Chosen], new_share: Callable[[], str]) -> dict[str, Any]:
-    """``status.allocation`` of a claim; ``new_share`` makes up the identity of a share of a device."""
+
+def allocation_result(
+    claim: Object, chosen: Sequence[Chosen], node: str, new_share: Callable[[], str]
+) -> dict[str, Any]:
+    """``status.allocation`` of a claim on a node; ``new_share`` makes up the identity of a share of a device."""
     devices: dict[str, Any] = {"results": [_result(each, new_share) for each in chosen]}
     config = [*_of_classes(chosen), *_of_claim(claim, chosen)]
     if config:
         every = len(at(claim, "spec", "devices", "requests") or ())
         devices["config"] = [_for_all(each) if len(each.get("requests") or ()) == every else each for each in config]
-    selector = _node_selector(chosen)
+    selector = _node_selector(chosen, node)
     return {"devices": devices, **({"nodeSelector": selector} if selector else {})}
 
 
@@ -32,6 +37,8 @@ def _result(chosen: Chosen, new_share: Callable[[], str]) -> dict[str, Any]:
         found["adminAccess"] = True
     if request.spec.get("tolerations"):
         found["tolerations"] = request.spec["tolerations"]
+    if awaits_devices():
+        found |= {name: device.object[name] for name in _CONDITIONS if device.object.get(name)}
     if consumed is not None:
         found["shareID"] = new_share()
     if consumed:
@@ -68,13 +75,13 @@ def _for_all(config: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in config.items() if name != "requests"}
 
 
-def _node_selector(chosen: Sequence[Chosen]) -> dict[str, Any] | None:
+def _node_selector(chosen: Sequence[Chosen], node: str) -> dict[str, Any] | None:
     """The nodes that reach all devices: one, those of all selectors, or None for all nodes."""
     term: dict[str, list[Mapping[str, Any]]] = {"matchFields": [], "matchExpressions": []}
     for each in chosen:
         placed = each.device.placed
-        if placed.get("nodeName"):
-            named = {"key": "metadata.name", "operator": "In", "values": [placed["nodeName"]]}
+        if placed.get("nodeName") or each.device.object.get("bindsToNode"):
+            named = {"key": "metadata.name", "operator": "In", "values": [node]}
             return {"nodeSelectorTerms": [{"matchFields": [named]}]}
         for added in at(placed, "nodeSelector", "nodeSelectorTerms") or ():
             for field, known in term.items():

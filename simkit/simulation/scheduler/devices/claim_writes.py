@@ -13,9 +13,11 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.lister import uid_of
 from simkit.engine.controllers.resources import PODS, RESOURCE_CLAIMS
 from simkit.logic.workloads.resource_claims import CLAIM_FINALIZER
+from simkit.meta.clock import timestamp
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object, at, metadata, name_of
-from simkit.simulation.scheduler.devices.dynamic_resources import NAME, NOT_HERE, allocations_on, is_available
+from simkit.simulation.scheduler.devices.binding_conditions import awaits_devices
+from simkit.simulation.scheduler.devices.dynamic_resources import NAME, NOT_HERE, allocations_on, is_usable
 from simkit.simulation.scheduler.devices.extended_claim import (
     ExtendedClaim,
     backed_resources,
@@ -29,6 +31,7 @@ from simkit.simulation.scheduler.rejection import NO_CLAIMS, Rejection, Scheduli
 from simkit.simulation.scheduler.view import View
 
 _TAKEN_BACK: Final = "deallocation of ResourceClaim completed"
+_ALLOCATED: Final = ("allocation", "reservedFor", "devices")
 _STILL: Final = "still not schedulable"
 _DELETED: Final = "deletion of ResourceClaim completed"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
@@ -79,6 +82,8 @@ def _reserve(client: Client, view: View, claim: Object, pod: PodInfo, allocation
     told = {**status, "reservedFor": [*(status.get("reservedFor") or ()), consumer]}
     if allocation is not None:
         told["allocation"] = allocation
+    if awaits_devices() and not at(told, "allocation", "allocationTimestamp"):
+        told["allocation"] = {**told["allocation"], "allocationTimestamp": timestamp(view.now)}
     what = "allocation and reservation" if allocation is not None else "reservation"
     response = replace(client, RESOURCE_CLAIMS, {**claim, "status": told}, "status")
     view.assume_claim(_written(response, f"add {what} to claim {shown(claim)}"))
@@ -126,8 +131,8 @@ def take_back(client: Client, view: View, pod: PodInfo, rejections: Mapping[str,
     nodes = [view.cache.node(name) for name, each in rejections.items() if NOT_HERE in each.reasons]
     for claim in claims_of_pod(pod, view):
         users = [each for each in at(claim, "status", "reservedFor") or () if each.get("uid") != uid_of(pod.pod)]
-        if not users and any(info is not None and not is_available(claim, info.object) for info in nodes):
-            left = {name: value for name, value in claim["status"].items() if name not in ("allocation", "reservedFor")}
+        if not users and any(info is not None and not is_usable(claim, info.object, view.now) for info in nodes):
+            left = {name: value for name, value in claim["status"].items() if name not in _ALLOCATED}
             _write_status(client, view, claim, left)
             return _TAKEN_BACK
     return _DELETED if backed and _remove_extended(client, view, pod) else _STILL

@@ -13,6 +13,7 @@ from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at
 from simkit.simulation.scheduler.devices.allocation_result import allocation_result
 from simkit.simulation.scheduler.devices.allocator import Allocator, TimedOut
+from simkit.simulation.scheduler.devices.binding_conditions import is_stuck
 from simkit.simulation.scheduler.devices.extended_claim import backed_resources, extended_claim, former_claim
 from simkit.simulation.scheduler.devices.pod_claims import Missing, claims_of_pod
 from simkit.simulation.scheduler.devices.pools import pools_of
@@ -55,7 +56,7 @@ def dynamic_resources(pod: PodInfo, view: View) -> Filter | None:
             found = _search([*waiting, *([extended.claim] if extended is not None else [])], view, info)
             if isinstance(found, Rejection):
                 return found
-        return None if all(is_available(each, info.object) for each in held) else _NOT_AVAILABLE
+        return None if all(is_usable(each, info.object, view.now) for each in held) else _NOT_AVAILABLE
 
     return check
 
@@ -65,8 +66,10 @@ def _allocation(claim: Object) -> Mapping[str, Any] | None:
     return found
 
 
-def is_available(claim: Object, node: Object) -> bool:
-    """True if the devices that a claim has can be used on a node."""
+def is_usable(claim: Object, node: Object, now: float) -> bool:
+    """True if the devices that a claim has can be used on a node, and neither have failed nor are late."""
+    if is_stuck(claim, now):
+        return False
     selector = at(claim, "status", "allocation", "nodeSelector")
     return not selector or any(term_fits(term, node) for term in selector.get("nodeSelectorTerms") or ())
 
@@ -109,4 +112,7 @@ def allocations_on(
     found = _search(claims, view, info)
     if isinstance(found, Rejection):
         return None
-    return [allocation_result(claim, chosen, new_share) for claim, chosen in zip(claims, found.results, strict=True)]
+    return [
+        allocation_result(claim, chosen, info.name, new_share)
+        for claim, chosen in zip(claims, found.results, strict=True)
+    ]

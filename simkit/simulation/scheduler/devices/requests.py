@@ -14,6 +14,7 @@ from simkit.logic.workloads.device_selectors import selects_device
 from simkit.logic.workloads.nodes import tolerated
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.simulation.scheduler.devices.binding_conditions import awaits_devices
 from simkit.simulation.scheduler.devices.capacity import SharedCapacity
 from simkit.simulation.scheduler.devices.pools import Device, Pool
 
@@ -124,6 +125,8 @@ def _made(claim: Object, name: str, told: str, spec: Mapping[str, Any], around: 
 
 def selected(claim: Object, spec: Mapping[str, Any], device_class: Object, device: Device) -> bool:
     """True if all selectors of a class and of a request select a device. Raises AllocationError."""
+    if device.object.get("bindingConditions") and not awaits_devices():
+        return False
     of_class = at(device_class, "spec", "selectors") or ()
     return _all_select(f"class {name_of(device_class)}", of_class, device) and _all_select(
         f"claim {shown(claim)}", spec.get("selectors") or (), device
