@@ -148,7 +148,7 @@ def fit_without(pod: PodInfo, view: View, ignored: Collection[str] = (), groups:
     ordered += [name for name in others if "/" not in name or name.partition("/")[0] not in groups]
     asked = [(name, pod.requests[name], f"Insufficient {name}") for name in ordered if pod.requests[name] > 0]
     knows_small = applies("scheduler-knows-small-nodes")
-    backed = classes_of_resources(view.lister).keys() & {name for name, _, _ in asked}
+    backed = classes_of_resources(ordered, view.lister).keys() & set(ordered)
 
     def check(info: NodeInfo) -> Rejection | None:
         reasons = ["Too many pods"] if len(info.pods) + 1 > info.allowed_pods else []

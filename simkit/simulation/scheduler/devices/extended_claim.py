@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresour
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.engine.controllers.lister import Lister, uid_of
@@ -33,16 +33,26 @@ class ExtendedClaim(NamedTuple):
     mappings: Sequence[Mapping[str, str]]
 
 
-def classes_of_resources(lister: Lister) -> Mapping[str, str]:
-    """The name of the class that backs each resource, found once for a lister."""
+def classes_of_resources(names: Iterable[str], lister: Lister) -> Mapping[str, str]:
+    """The name of the class that backs each of some resources, or of others; none if classes are not known.
+
+    Resources of nodes themselves, which no class backs, cost nothing.
+    """
+    if not any("/" in name for name in names):
+        return _NONE
     if not applies("scheduler-backs-extended-resources") or not applies("scheduler-allocates-devices"):
         return _NONE
-    return lister.once("classes of resources", lambda: backing_classes(lister.scan(DEVICE_CLASSES)))
+    return lister.once("classes of resources", lambda: _read(lister))
+
+
+def _read(lister: Lister) -> Mapping[str, str]:
+    known = DEVICE_CLASSES in lister.snapshot.captured()
+    return backing_classes(lister.scan(DEVICE_CLASSES)) if known else _NONE
 
 
 def backed_resources(pod: PodInfo, view: View) -> dict[str, str]:
     """The resources that a pod requests and a class backs, each with the name of that class."""
-    classes = classes_of_resources(view.lister)
+    classes = classes_of_resources(pod.requests, view.lister)
     return {name: classes[name] for name, amount in pod.requests.items() if amount > 0 and name in classes}
 
 
