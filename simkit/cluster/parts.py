@@ -31,6 +31,7 @@ from simkit.engine.controllers.cluster_authentication_trust import AUTHENTICATIO
 from simkit.engine.controllers.controller_manager import Controller, ControllerManager
 from simkit.engine.controllers.event_expiry import EventExpiry
 from simkit.engine.controllers.flow_schema_status import FOLLOWED, FlowSchemaStatusController
+from simkit.engine.controllers.queue_families import queue_source
 from simkit.engine.controllers.reconciler import ReconcilingController
 from simkit.engine.controllers.service_ip_repair import RepairIPAddress
 from simkit.engine.pipeline.api_services import APIServices
@@ -141,20 +142,16 @@ def _allocation(server: ControlPlane) -> ServiceAllocation:
 
 def _engine(server: ControlPlane) -> Engine:
     options, store, clock, authorizer = server.options, server.store, server.clock, server.authorizer
+    server.extensions.egress.meter = server.metrics
+    store.measured_by(server.metrics)
     privileged = server.captured is not None if options.allow_privileged is None else options.allow_privileged
     authenticators, anonymous = options.authenticators, options.anonymous_auth
+    known = (authenticators, server.token_key, object_getter(store), clock)
     engine = Engine(
         EngineConfig(
             store=store,
             catalogue=server.base,
-            authentication=in_process(
-                authenticators,
-                server.token_key,
-                object_getter(store),
-                clock,
-                anonymous=anonymous,
-                meter=server.metrics,
-            ),
+            authentication=in_process(*known, anonymous=anonymous, meter=server.metrics),
             authorizer=authorizer,
             guard=RBACEscalationGuard(server.roles.index, authorizer),
             admission=Chain(_plugins(server), server.metrics.histograms),
@@ -191,6 +188,7 @@ def _plugins(server: ControlPlane) -> list[Plugin]:
         server.extensions,
         lambda quota, used: charge_quota(server.engine, quota, used),
         lambda name: bootstrap.provide(server.engine, name),
+        server.metrics,
         read_settings(settings) if settings is not None else {},
         Path(settings).parent if settings is not None else Path(),
         (options.default_not_ready_toleration_seconds, options.default_unreachable_toleration_seconds),
@@ -281,7 +279,7 @@ def _runner(server: ControlPlane, origin: ControllerManager | None = None) -> Co
             *(simulation.controllers if simulation is not None else ()),
         ]
 
-    return ControllerManager(
+    made = ControllerManager(
         server.store,
         create,
         performing(server.engine, as_one=not options.use_service_account_credentials),
@@ -290,6 +288,8 @@ def _runner(server: ControlPlane, origin: ControllerManager | None = None) -> Co
         rested=server.rested,
         origin=origin,
     )
+    server.metrics.sources.append(queue_source(made))
+    return made
 
 
 def _address_repair(server: ControlPlane) -> list[Controller]:

@@ -48,7 +48,7 @@ from simkit.engine.admission.webhook_client import WebhookClient
 from simkit.engine.egress.call import Caller as EndpointCaller
 from simkit.engine.egress.call import CallFailed, Poster
 from simkit.engine.egress.policy import EgressPolicy
-from simkit.engine.seams import Authorizer, Store
+from simkit.engine.seams import Authorizer, Meter, Store, Unmetered
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
 from simkit.schema.admissionplugins import on_by_default, plugins_of, span
@@ -72,6 +72,8 @@ class PluginInitializer:
     """The function that writes the usage into a quota's status."""
     provide: Callable[[str], None]
     """The function that creates a namespace."""
+    meter: Meter = field(default_factory=Unmetered)
+    """Counts what plugins do."""
     settings: Mapping[str, read.Settings] = field(default_factory=dict)
     """The settings of plugins in a file, by name."""
     folder: Path = Path()
@@ -150,20 +152,27 @@ def _pod_resize_validator(initializer: PluginInitializer) -> Plugin:
 def _mutating_policies(initializer: PluginInitializer) -> Plugin:
     from simkit.engine.admission.mutating_admission_policy import MutatingAdmissionPolicy  # as above
 
-    return MutatingAdmissionPolicy(initializer.reader, initializer.extensions.mutating_policies, initializer.restore)
+    return MutatingAdmissionPolicy(
+        initializer.reader, initializer.extensions.mutating_policies, initializer.restore, initializer.meter
+    )
 
 
 def _mutating_webhooks(initializer: PluginInitializer) -> Plugin:
     caller = WebhookClient(initializer.extensions.egress, initializer.reader)
     return MutatingAdmissionWebhook(
-        initializer.reader, initializer.extensions.webhooks, caller, initializer.name_source, initializer.restore
+        initializer.reader,
+        initializer.extensions.webhooks,
+        caller,
+        initializer.name_source,
+        initializer.restore,
+        initializer.meter,
     )
 
 
 def _validating_webhooks(initializer: PluginInitializer) -> Plugin:
     caller = WebhookClient(initializer.extensions.egress, initializer.reader)
     return ValidatingAdmissionWebhook(
-        initializer.reader, initializer.extensions.webhooks, caller, initializer.name_source
+        initializer.reader, initializer.extensions.webhooks, caller, initializer.name_source, initializer.meter
     )
 
 
@@ -200,7 +209,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "AlwaysPullImages": lambda _: AlwaysPullImages(),
     "ImagePolicyWebhook": _image_policy,
     "PodSecurity": lambda initializer: PodSecurity(
-        initializer.store, *read.pod_security(initializer.of("PodSecurity"))
+        initializer.store, *read.pod_security(initializer.of("PodSecurity")), meter=initializer.meter
     ),
     "PodSecurityPolicy": _pod_security_policy,
     "PodNodeSelector": _pod_node_selector,
@@ -231,7 +240,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "MutatingAdmissionPolicy": _mutating_policies,
     "MutatingAdmissionWebhook": _mutating_webhooks,
     "ValidatingAdmissionPolicy": lambda initializer: ValidatingAdmissionPolicy(
-        initializer.reader, initializer.extensions.policies
+        initializer.reader, initializer.extensions.policies, initializer.meter
     ),
     "ValidatingAdmissionWebhook": _validating_webhooks,
     "ResourceQuota": _resource_quota,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from simkit.engine.seams import ABSENT, Change, Compacted, Entry, Future, Stale, Store
+from simkit.engine.seams import ABSENT, Change, Compacted, Entry, Future, Meter, Stale, Store
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
@@ -99,6 +99,9 @@ class SparseStore:
             return self._change(self._inner.delete(key, expect=self._expected(expect)))
         except Stale as stale:
             raise Stale(key, self._entry(stale.current) if stale.current else None) from stale
+
+    def measured_by(self, meter: Meter) -> None:
+        """There are no requests to tell of."""
 
     def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
         if self._inner.revision != self._first:

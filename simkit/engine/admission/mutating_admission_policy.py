@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.admission.policy_index import EXEMPT, PolicyIndex
 from simkit.engine.admission.review_attributes import LiveClusterReader, attributes_of
-from simkit.engine.seams import Operation, Review
+from simkit.engine.seams import Meter, Operation, Review, Unmetered
 from simkit.engine.seams.reinvocation import PluginReinvocation, ReinvocationContext
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.meta.errors import StatusError, forbidden
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simkit.logic.policy.mutate import PolicyError
     from simkit.logic.policy.mutation import MutatingPolicy
 
+_CHECKS: Final = "apiserver_mutating_admission_policy_check"
 _FORBIDDEN: Final = 403
 
 
@@ -39,8 +40,10 @@ class MutatingAdmissionPolicy:
         reader: LiveClusterReader,
         index: PolicyIndex[MutatingPolicy],
         restore: Callable[[Mapping[str, Any], Resource], Object],
+        meter: Meter | None = None,
     ) -> None:
         self._reader, self._index, self._restore = reader, index, restore
+        self._meter: Meter = meter or Unmetered()
 
     def handles(self, operation: Operation) -> bool:
         return operation != "DELETE"
@@ -60,6 +63,9 @@ class MutatingAdmissionPolicy:
         context = review.reinvocation
         known = context.begin(self.name, review.object)
         found = mutate(attributes, policies, self._reader, self._restore, _Rounds(context, known))
+        for *labels, seconds in found.checks:
+            self._meter.count(f"{_CHECKS}_total", *labels)
+            self._meter.record(f"{_CHECKS}_duration_seconds", *labels, value=seconds)
         if found.errors:
             raise policy_refusal(attributes, found.errors)
         if found.written:  # even a mutation that changes nothing has those asked again that want it, as upstream

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, WRITES, admission_forbidden, written
-from simkit.engine.seams import Operation, Reader, Review
+from simkit.engine.admission.pod_security_meter import PodSecurityMeter
+from simkit.engine.seams import Meter, Operation, Reader, Review, Unmetered
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, template_of, violations
 from simkit.logic.podsecurity.policy import PREFIX, LevelVersion, Policy, exempt_namespace_warning, policy_of
 from simkit.logic.podsecurity.violation import Violation, forbidden_detail, forbidden_reason
@@ -45,8 +46,15 @@ class PodSecurity:
     leaves_process: Final = False
     resources = frozenset({NAMESPACES, PODS, *POD_TEMPLATES})
 
-    def __init__(self, store: Reader, defaults: Policy | None = None, exempt: Exemptions | None = None) -> None:
+    def __init__(
+        self,
+        store: Reader,
+        defaults: Policy | None = None,
+        exempt: Exemptions | None = None,
+        meter: Meter | None = None,
+    ) -> None:
         self._store, self._defaults, self._exempt = store, defaults or Policy(), exempt or Exemptions()
+        self._meter = PodSecurityMeter(meter or Unmetered())
 
     def handles(self, operation: Operation) -> bool:
         return operation in WRITES
@@ -62,6 +70,7 @@ class PodSecurity:
             return
         reason = self._exemption(review)
         if reason:
+            self._meter.exempt(review)
             review.annotations[f"{PREFIX}exempt"] = reason
         elif is_pod:
             self._pod(review)
@@ -76,6 +85,7 @@ class PodSecurity:
     def _policy(self, review: Review) -> tuple[Policy, list[FieldError]]:
         found = self._store.get(Key(NAMESPACES, "", review.namespace))
         if found is None:
+            self._meter.error(review, fatal=True)
             raise internal(f'failed to lookup namespace "{review.namespace}"')
         return policy_of(labels_of(found.object), self._defaults)
 
@@ -83,6 +93,7 @@ class PodSecurity:
         policy, errors = self._policy(review)
         if not errors and policy.privileged:
             review.annotations[f"{PREFIX}enforce-policy"] = str(LevelVersion())
+            self._meter.evaluated(review, "enforce", LevelVersion(), allowed=True)
         elif review.operation == "CREATE" or _matters(written(review), review.old or {}):
             self._evaluate(review, policy, errors, written(review), enforce=True)
 
@@ -99,9 +110,11 @@ class PodSecurity:
     ) -> None:
         spec, notes = pod.get("spec") or {}, review.annotations
         if spec.get("runtimeClassName") in self._exempt.runtime_classes:
+            self._meter.exempt(review)
             notes[f"{PREFIX}exempt"] = "runtimeClass"
             return
         if errors:
+            self._meter.error(review, fatal=False)
             notes[f"{PREFIX}error"] = f"Failed to parse policy: {aggregate_errors(map(str, errors))}"
         found: dict[LevelVersion, list[Violation]] = {}
 
@@ -112,7 +125,9 @@ class PodSecurity:
 
         if enforce:
             notes[f"{PREFIX}enforce-policy"] = str(policy.enforce)
+            self._meter.evaluated(review, "enforce", policy.enforce, allowed=not of(policy.enforce))
         if of(policy.audit):
+            self._meter.evaluated(review, "audit", policy.audit, allowed=False)
             text = f'would violate PodSecurity "{policy.audit}": {forbidden_detail(of(policy.audit))}'
             notes[f"{PREFIX}audit-violations"] = text
         if enforce and of(policy.enforce):
@@ -120,6 +135,7 @@ class PodSecurity:
                 review, f'violates PodSecurity "{policy.enforce}": {forbidden_detail(of(policy.enforce))}'
             )
         if of(policy.warn):
+            self._meter.evaluated(review, "warn", policy.warn, allowed=False)
             review.warnings.append(f'would violate PodSecurity "{policy.warn}": {forbidden_detail(of(policy.warn))}')
 
     def _namespace(self, review: Review) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from simkit.engine.admission.policy_index import EXEMPT, PolicyIndex
 from simkit.engine.admission.review_attributes import LiveClusterReader, attributes_of
-from simkit.engine.seams import Operation, Review
+from simkit.engine.seams import Meter, Operation, Review, Unmetered
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.meta.errors import StatusError, forbidden
 from simkit.meta.objects import metadata
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from simkit.logic.policy.policy import Policy
 
 _CODES: Final = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
+_CHECKS: Final = "apiserver_validating_admission_policy_check"
 _UNPROCESSABLE: Final = 422
 
 
@@ -29,8 +30,8 @@ class ValidatingAdmissionPolicy:
     leaves_process: Final = False
     resources = None
 
-    def __init__(self, reader: LiveClusterReader, index: PolicyIndex[Policy]) -> None:
-        self._reader, self._index = reader, index
+    def __init__(self, reader: LiveClusterReader, index: PolicyIndex[Policy], meter: Meter | None = None) -> None:
+        self._reader, self._index, self._meter = reader, index, meter or Unmetered()
 
     def handles(self, operation: Operation) -> bool:
         return True
@@ -50,6 +51,9 @@ class ValidatingAdmissionPolicy:
         review.warnings.extend(outcome.warnings)
         for key, value in outcome.annotations.items():
             review.annotations.setdefault(key, value)
+        for *labels, seconds in outcome.checks:
+            self._meter.count(f"{_CHECKS}_total", *labels)
+            self._meter.record(f"{_CHECKS}_duration_seconds", *labels, value=seconds)
         if outcome.denials:
             raise policy_denial(attributes, outcome.denials[0])
 

@@ -16,8 +16,9 @@ import orjson
 from simkit.engine.admission.review_attributes import LiveClusterReader, attributes_of
 from simkit.engine.admission.webhook_client import CallFailed, WebhookClient
 from simkit.engine.admission.webhook_index import EXEMPT, MUTATING, VALIDATING, WebhookAccessor, WebhookIndex
+from simkit.engine.admission.webhook_meter import WebhookMeter
 from simkit.engine.admission.webhook_review import Answer, rejection
-from simkit.engine.seams import Operation, Review
+from simkit.engine.seams import Meter, Operation, Review, Unmetered
 from simkit.language.merge.jsonpatch import checked_json_patch, json_patch
 from simkit.language.merge.refusal import PatchError
 from simkit.logic.policy.attributes import AdmissionAttributes
@@ -45,11 +46,19 @@ class _Webhooks:
     """The common part of both plugins: the webhooks for a write, and the call of one."""
 
     resources = None
+    step: str
+    """The word for the plugin in metrics."""
 
     def __init__(
-        self, reader: LiveClusterReader, index: WebhookIndex, caller: WebhookClient, name_source: NameSource
+        self,
+        reader: LiveClusterReader,
+        index: WebhookIndex,
+        caller: WebhookClient,
+        name_source: NameSource,
+        meter: Meter | None = None,
     ) -> None:
         self._reader, self._index, self._caller, self._name_source = reader, index, caller, name_source
+        self._meter = WebhookMeter(meter or Unmetered(), self.step)
 
     def handles(self, operation: Operation) -> bool:
         return True
@@ -63,14 +72,18 @@ class _Webhooks:
         from simkit.logic.policy.matchconditions import MatchConditionsFailed
 
         try:
-            return webhook.match(attributes, self._reader)
+            observe = partial(self._meter.conditions, webhook, attributes.operation)
+            return webhook.match(attributes, self._reader, observe)
         except MatchConditionsFailed as error:
             raise forbidden(attributes.resource.group_resource, attributes.name, str(error)) from None
 
     def _ask(
         self, webhook: WebhookAccessor, attributes: AdmissionAttributes, matched: Resource, *, mutating: bool
     ) -> Answer | None:
-        return self._caller.ask(webhook, attributes, matched, self._name_source.uid(), mutating=mutating)
+        def ask() -> Answer | None:
+            return self._caller.ask(webhook, attributes, matched, self._name_source.uid(), mutating=mutating)
+
+        return self._meter.call(webhook, attributes.operation, ask)
 
     def _tell(self, webhook: WebhookAccessor, answer: Answer, review: Review) -> None:
         """Pass on the warnings and audit annotations of a webhook. Raises its refusal."""
@@ -85,6 +98,7 @@ class ValidatingAdmissionWebhook(_Webhooks):
     """Calls all matching webhooks at the same time; the first refusal in their order counts."""
 
     name = "ValidatingAdmissionWebhook"
+    step = "validating"
     leaves_process: Final = False
 
     def validate(self, review: Review) -> None:
@@ -137,6 +151,7 @@ class MutatingAdmissionWebhook(_Webhooks):
     """
 
     name = "MutatingAdmissionWebhook"
+    step = "admit"
     leaves_process: Final = False
 
     def __init__(
@@ -146,8 +161,9 @@ class MutatingAdmissionWebhook(_Webhooks):
         caller: WebhookClient,
         name_source: NameSource,
         restore: Restore,
+        meter: Meter | None = None,
     ) -> None:
-        super().__init__(reader, index, caller, name_source)
+        super().__init__(reader, index, caller, name_source, meter)
         self._restore = restore
 
     def mutate(self, review: Review) -> Object:

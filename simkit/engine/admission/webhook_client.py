@@ -32,10 +32,11 @@ _SERVICES: Final = GroupResource("", "services")
 
 
 class CallFailed(Exception):
-    """A webhook that could not be called or gave no answer; the text is kube-apiserver's."""
+    """A webhook that could not be called or gave no answer; the text is kube-apiserver's, and so is the code."""
 
-    def __init__(self, hook: WebhookAccessor, why: str) -> None:
+    def __init__(self, hook: WebhookAccessor, why: str, code: int = 500) -> None:
         super().__init__(f'failed calling webhook "{hook.name}": {why}')
+        self.code = code
 
 
 class WebhookClient:
@@ -78,18 +79,20 @@ class WebhookClient:
         try:
             version = version_for(hook)
         except BadAnswer as error:
-            raise CallFailed(hook, f"could not create admission objects: {error}") from None
+            raise CallFailed(hook, f"could not create admission objects: {error}", 400) from None
         body = encoded(request_of(attributes, matched, self._reader, uid), version)
         try:
             found = review(post(self._gateway, hook.client, body, hook.seconds, self._is_service))
             check_types(found, "AdmissionResponse", FIELDS)
             found = with_status(found, "status")
-        except (Unreachable, BadReview) as error:
+        except Unreachable as error:
+            raise CallFailed(hook, f"failed to call webhook: {error}", error.status or 500) from None
+        except BadReview as error:
             raise CallFailed(hook, f"failed to call webhook: {error}") from None
         try:
             return answer_of(found, uid, version, mutating=mutating)
         except BadAnswer as error:
-            raise CallFailed(hook, f"received invalid webhook response: {error}") from None
+            raise CallFailed(hook, f"received invalid webhook response: {error}", 503) from None
 
     def _is_service(self, namespace: str, name: str) -> bool:
         return self._reader.get(_SERVICES, name, namespace) is not None

@@ -23,6 +23,7 @@ from simkit.meta.objects import Object, name_of
 from simkit.schema.catalogue import Catalogue, Resource
 
 if TYPE_CHECKING:
+    from simkit.logic.policy.matchconditions import Observe
     from simkit.logic.policy.variables import Expression
 
 MUTATING: Final = GroupResource(ADMISSION_GROUP, "mutatingwebhookconfigurations")
@@ -100,7 +101,9 @@ class WebhookAccessor:
         """True if any write of this kind could match, whatever its object."""
         return bool(self._rules) and self._constraints.may_match(reader, operation, resource, subresource)
 
-    def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> Resource | None:
+    def match(
+        self, attributes: AdmissionAttributes, reader: ClusterReader, observe: Observe | None = None
+    ) -> Resource | None:
         """The resource under which the webhook matches a write; None if it does not.
 
         Raises the 404 StatusError of a missing namespace, ConditionsFailed for conditions that cannot be evaluated.
@@ -112,11 +115,9 @@ class WebhookAccessor:
             return matched
         from simkit.logic.policy.matchconditions import conditions_hold
 
-        return (
-            matched
-            if conditions_hold(self._conditions, _bindings(attributes, matched, reader), fails=not self.ignores)
-            else None
-        )
+        bindings = _bindings(attributes, matched, reader)
+        holds = conditions_hold(self._conditions, bindings, fails=not self.ignores, observe=observe)
+        return matched if holds else None
 
 
 def _bindings(attributes: AdmissionAttributes, matched: Resource, reader: ClusterReader) -> Mapping[str, Any]:

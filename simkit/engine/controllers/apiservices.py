@@ -59,11 +59,11 @@ class AvailableConditionController:
         self, probe: Probe, located: Callable[[APIService], bool], allowed: Callable[[], bool], clock: Clock
     ) -> None:
         self._probe, self._located, self._allowed, self._clock = probe, located, allowed, clock
-        self._queue = WorkQueue[str](self.name, clock)
+        self.queue = WorkQueue[str](self.name, clock)
 
     @property
     def next_time(self) -> float | None:
-        return self._queue.next_time
+        return self.queue.next_time
 
     def concerns(self, change: Change) -> bool:
         """True for APIServices, and for services and endpoints, which they may name."""
@@ -71,18 +71,18 @@ class AvailableConditionController:
 
     def reset_backoff(self) -> None:
         """Probe all backing servers again."""
-        self._queue.all_now()
+        self.queue.all_now()
 
     def resume_from(self, other: Any) -> None:
         """Probe the backing servers when the other one would."""
-        self._queue.copy_from(other._queue)
+        self.queue.copy_from(other.queue)
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         """Write the conditions that are not as they should be."""
         found = {name_of(obj): obj for obj in snapshot.scan(SERVICES)}
-        for name in self._queue.due() - found.keys():
-            self._queue.forget(name)
-        self._queue.process(found, lambda name: self._write(client, snapshot, found[name]))
+        for name in self.queue.due() - found.keys():
+            self.queue.forget(name)
+        self.queue.process(found, lambda name: self._write(client, snapshot, found[name]))
 
     def _write(self, client: Client, snapshot: Snapshot, obj: Object) -> float | None:
         """Write the condition of one APIService; returns the time of the next probe of its server."""

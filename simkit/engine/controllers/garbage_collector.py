@@ -40,17 +40,17 @@ class GarbageCollector:
     ) -> None:
         self._catalogue, self._captured = catalogue, captured
         self._ownership: DependencyGraph | None = None
-        self._queue = WorkQueue[Key](self.name, clock)
+        self.queue = WorkQueue[Key](self.name, clock)
 
     @property
     def next_time(self) -> float | None:
-        return self._queue.next_time
+        return self.queue.next_time
 
     def reset_backoff(self) -> None:
-        self._queue.retry_now()
+        self.queue.retry_now()
 
     def resume_from(self, other: Any) -> None:
-        self._queue.copy_from(other._queue)
+        self.queue.copy_from(other.queue)
         self._ownership = other._ownership.copy() if other._ownership is not None else None
 
     def concerns(self, change: Change) -> bool:
@@ -68,7 +68,7 @@ class GarbageCollector:
             self._ownership = DependencyGraph.of(self._every_object(snapshot))
         known = self._ownership
         keys = known.owned() | known.waiting() if changes is None else self._concerned(known, changes)
-        self._queue.process(keys | self._queue.due(), lambda key: self._attempt_to_delete(client, snapshot, known, key))
+        self.queue.process(keys | self.queue.due(), lambda key: self._attempt_to_delete(client, snapshot, known, key))
 
     def _every_object(self, snapshot: Snapshot) -> Iterable[tuple[Key, Object]]:
         for resource in self._catalogue().stored():

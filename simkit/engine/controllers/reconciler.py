@@ -79,29 +79,29 @@ class ReconcilingController:
     def __init__(self, reconciler: Reconciler, clock: Clock, warn: Warn | None = None) -> None:
         self.reconciler, self._warn = reconciler, warn
         self.name, self.account = reconciler.name, reconciler.account
-        self._queue = WorkQueue[Key](reconciler.name, clock)
+        self.queue = WorkQueue[Key](reconciler.name, clock)
 
     @property
     def next_time(self) -> float | None:
-        return self._queue.next_time
+        return self.queue.next_time
 
     def concerns(self, change: Change) -> bool:
         return self.reconciler.concerns(change)
 
     def reset_backoff(self) -> None:
-        self._queue.retry_now()
+        self.queue.retry_now()
 
     def resume_from(self, other: Any) -> None:
         self.reconciler.resume_from(other.reconciler)
-        self._queue.copy_from(other._queue)
+        self.queue.copy_from(other.queue)
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
-        lister, keys = Lister(snapshot), self._queue.due()
+        lister, keys = Lister(snapshot), self.queue.due()
         if changes is None or _EVERYTHING in keys:
             keys |= self._every_key(lister)
         for change in changes or ():
             keys |= self._keys_affected(change, lister)
-        self._queue.process(
+        self.queue.process(
             keys - {_EVERYTHING},
             lambda key: self.reconciler.reconcile(client, lister, key),
             lambda key, error: self._tell(client, lister, key, error),
@@ -112,9 +112,9 @@ class ReconcilingController:
             found = _named(self.reconciler.all_keys(lister))
         except Exception:
             _LOG.exception("%s: its objects cannot be found", self.name)
-            self._queue.add_rate_limited(_EVERYTHING)
+            self.queue.add_rate_limited(_EVERYTHING)
             return set()
-        self._queue.forget(_EVERYTHING)
+        self.queue.forget(_EVERYTHING)
         return found
 
     def _keys_affected(self, change: Change, lister: Lister) -> set[Key]:
@@ -122,7 +122,7 @@ class ReconcilingController:
             return _named(self.reconciler.keys_affected(change, lister))
         except Exception:
             _LOG.exception("%s: a change of %s", self.name, change.entry.key)
-            self._queue.add_rate_limited(_EVERYTHING)
+            self.queue.add_rate_limited(_EVERYTHING)
             return set()
 
     def _tell(self, client: Client, lister: Lister, key: Key, error: Exception) -> None:

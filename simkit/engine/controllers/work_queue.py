@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from time import perf_counter
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from simkit.meta.clock import Clock
+from simkit.meta.histogram import Histogram
 
 _FIRST_RETRY: Final = 0.5
 """Half of the seconds before the first retry."""
@@ -18,6 +20,11 @@ _LONGEST_RETRY: Final = 60.0
 """Seconds before a retry at most."""
 _MOST_DOUBLINGS: Final = 10
 """The number of failures after which the delay no longer grows."""
+WORK_SECONDS: Final = (
+    *(1e-08, 1e-07, 1e-06, 9.999999999999999e-06, 9.999999999999999e-05),  # Go's own product of tens
+    *(0.001, 0.01, 0.1, 1.0, 10.0),
+)
+"""Upper bounds of the buckets of seconds of work."""
 _LOG: Final = logging.getLogger("simkit.controllers")
 
 
@@ -42,7 +49,13 @@ class WorkQueue(Generic[K]):
     """
 
     def __init__(self, name: str, clock: Clock) -> None:
-        self._name, self._clock = name, clock
+        self.name, self._clock = name, clock
+        self.adds = self.retries = 0
+        """Keys that were taken for work, and those that came again after a failure."""
+        self.work = Histogram(WORK_SECONDS)
+        """Seconds of the work on a key."""
+        self.began: float | None = None
+        """The start of the present work, on the clock of ``perf_counter``; None: there is none."""
         self._times: dict[K, float] = {}
         self._failures: dict[K, int] = {}
 
@@ -65,6 +78,7 @@ class WorkQueue(Generic[K]):
 
     def add_rate_limited(self, key: K) -> None:
         """Enqueue a key that failed: each failure in a row doubles the delay."""
+        self.retries += 1
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         self._times[key] = self._clock.now() + min(_FIRST_RETRY * 2.0 ** min(failures, _MOST_DOUBLINGS), _LONGEST_RETRY)
 
@@ -108,6 +122,8 @@ class WorkQueue(Generic[K]):
         """
         for key in sorted(keys):
             self._times.pop(key, None)
+            self.adds += 1
+            self.began = began = perf_counter()
             try:
                 again = reconcile(key)
             except RequeueError:
@@ -115,9 +131,9 @@ class WorkQueue(Generic[K]):
             except Exception as error:
                 if isinstance(error, ModuleNotFoundError):
                     library = str(error.name).partition(".")[0]
-                    _LOG.error("%s: %s needs %s, which is not installed", self._name, key, library)
+                    _LOG.error("%s: %s needs %s, which is not installed", self.name, key, library)
                 else:
-                    _LOG.exception("%s: %s", self._name, key)
+                    _LOG.exception("%s: %s", self.name, key)
                 self.add_rate_limited(key)
                 if report is not None:
                     report(key, error)
@@ -125,3 +141,6 @@ class WorkQueue(Generic[K]):
                 self._failures.pop(key, None)
                 if again is not None:
                     self._times[key] = again
+            finally:
+                self.began = None
+                self.work.add(perf_counter() - began)

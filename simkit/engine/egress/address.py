@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 
 class Unreachable(Exception):
-    """An exchange without a response; the text is that of Go's HTTP client."""
+    """An exchange without a response that can be used; the text is that of Go's HTTP client.
+
+    ``status`` is the HTTP status if there was a response.
+    """
+
+    def __init__(self, why: str, status: int = 0) -> None:
+        super().__init__(why)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from simkit.engine.seams import Meter, Unmetered
 from simkit.meta.errors import SimkitError
 
 WebhookFunction = Callable[[dict[str, Any]], Any]
@@ -44,6 +45,8 @@ class EgressPolicy:
     ----------
     uncalled
         Calls that were not made, oldest first; at most ten thousand are kept.
+    meter
+        Counts calls of webhooks.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class EgressPolicy:
         self.functions: dict[str, WebhookFunction] = dict(functions or {})
         self.conversions: dict[str, ConversionFunction] = dict(conversions or {})
         self.uncalled: list[SkippedCall] = []
+        self.meter: Meter = Unmetered()
 
     def __repr__(self) -> str:
         return f"<EgressPolicy, {'open' if self.allowed else 'closed'}, {len(self.uncalled)} calls not made>"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
+from simkit.engine.seams.meter import Meter
 from simkit.meta.clock import Clock
 from simkit.meta.frozen_init import quickly_made
 from simkit.meta.names import GroupResource, Key, Revision
@@ -218,6 +219,10 @@ class Store(Reader, Writer, ChangeLog, Protocol):
 
         Raises a 500 StatusError where that cannot be found out.
         """
+        ...
+
+    def measured_by(self, meter: Meter) -> None:
+        """Tell a meter of requests to other processes from now on."""
         ...
 
     def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import orjson
 
-from simkit.engine.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, Stale, Unstorable
+from simkit.engine.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, Meter, Stale, Unstorable
 from simkit.engine.storage.listeners import Listener, Listeners
 from simkit.engine.storage.packed_entry import PACKED, PackedEntry
 from simkit.engine.storage.revision_log import RevisionLog
@@ -222,6 +222,9 @@ class MemoryStore:
                 listener(changes)
         finally:
             self._announcing = False
+
+    def measured_by(self, meter: Meter) -> None:
+        """There are no requests to tell of."""
 
     def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
         given = [(key, value, _revision_of(value)) for key, value in objects]

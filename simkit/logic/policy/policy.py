@@ -34,6 +34,8 @@ class PolicyDecision:
     admits: bool
     message: str = ""
     reason: str = ""
+    seconds: float = 0.0
+    """The seconds of its evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class PolicyAuditAnnotation:
     key: str
     kind: Literal["publish", "exclude", "error"]
     text: str = ""
+    seconds: float = 0.0
+    """The seconds of its evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +149,12 @@ class Policy(PolicyDefinition):
 
     def _finding(self, index: int, value: Value, messages: Sequence[Value | None], spent: str) -> PolicyDecision:
         if value.error or spent:
-            return PolicyDecision(index, not self.fails, value.error or spent)
+            return PolicyDecision(index, not self.fails, value.error or spent, seconds=value.seconds)
         if value.value is True:
             return PolicyDecision(index, True)
         row = self.spec["validations"][index]
         message = _message(row, messages[index] if messages else None)
-        return PolicyDecision(index, False, message, row.get("reason") or _INVALID)
+        return PolicyDecision(index, False, message, row.get("reason") or _INVALID, value.seconds)
 
     def _notes(self, bindings: Mapping[str, Any]) -> list[PolicyAuditAnnotation]:
         parts = self._parts
@@ -162,7 +166,7 @@ class Policy(PolicyDefinition):
 
     def _note(self, key: str, value: Value) -> PolicyAuditAnnotation:
         if value.error:
-            return PolicyAuditAnnotation(key, "error" if self.fails else "exclude", value.error)
+            return PolicyAuditAnnotation(key, "error" if self.fails else "exclude", value.error, value.seconds)
         text = value.value.strip() if isinstance(value.value, str) else ""
         return PolicyAuditAnnotation(key, "publish", text) if text else PolicyAuditAnnotation(key, "exclude")
 

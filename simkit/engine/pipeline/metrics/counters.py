@@ -141,6 +141,11 @@ class Metrics:
         with self._lock:
             self.counts[family][labels] += 1
 
+    def sum(self, family: str, labels: Labels, amount: int) -> None:
+        """Add some to another counter."""
+        with self._lock:
+            self.counts[family][labels] += amount
+
     def record(self, family: str, *labels: str, value: float) -> None:
         """Count a value, such as seconds, in a histogram."""
         histograms = self.histograms

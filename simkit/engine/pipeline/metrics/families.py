@@ -239,12 +239,6 @@ HISTOGRAMS: Final[Mapping[str, Family]] = {
     "apiserver_client_certificate_expiration_seconds": Family(
         "Seconds until the expiry of clients' certificates.", (), _LIFETIMES
     ),
-    "apiserver_cel_compilation_duration_seconds": Family(
-        "Seconds of the compilation of rules of custom resources.", (), _USUAL, beta="1.31", since="1.24"
-    ),
-    "apiserver_cel_evaluation_duration_seconds": Family(
-        "Seconds of the evaluation of rules of custom resources.", (), _USUAL, beta="1.31", since="1.24"
-    ),
     "apiserver_watch_events_sizes": Family(
         "Bytes of events that were sent to watches.",
         ("group", "version", "resource"),
@@ -257,9 +251,6 @@ HISTOGRAMS: Final[Mapping[str, Family]] = {
         _LISTED,
         beta="1.36",
         since="1.27",
-    ),
-    "apiserver_watch_cache_read_wait_seconds": Family(
-        "Seconds that reads waited for the watch cache.", _RESOURCE, SECONDS[:13], joined="resource", since="1.27"
     ),
     "etcd_request_duration_seconds": Family(
         "Seconds of requests to etcd.", ("operation", *_RESOURCE), SECONDS, joined="type"

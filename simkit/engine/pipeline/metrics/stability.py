@@ -27,6 +27,12 @@ class Stability(NamedTuple):
     """The first release in which it is deprecated; empty if it is not."""
     since: str = ""
     """The first release that has it; empty if all have."""
+    beta: str = ""
+    """The release that made it beta."""
+
+    def at(self, release: str) -> Level:
+        """The level at a release."""
+        return "BETA" if self.beta and minor_of(release) >= minor_of(self.beta) else self.level
 
 
 _OTHERS: Final = Stability("ALPHA")
@@ -60,6 +66,17 @@ STABILITY: Final[Mapping[str, Stability]] = {
     "apiserver_request_sli_duration_seconds": Stability("ALPHA", since="1.26"),
     "apiserver_resource_objects": Stability("ALPHA", since="1.34"),
     "kubernetes_feature_enabled": Stability("BETA", since="1.26"),
+    **dict.fromkeys(
+        (
+            "workqueue_adds_total",
+            "workqueue_depth",
+            "workqueue_longest_running_processor_seconds",
+            "workqueue_retries_total",
+            "workqueue_unfinished_work_seconds",
+            "workqueue_work_duration_seconds",
+        ),
+        Stability("ALPHA", beta="1.36"),
+    ),
     "version_info": Stability("ALPHA", since="1.34"),
     "apiserver_watch_cache_events_received_total": Stability("ALPHA", since="1.26"),
     "apiserver_watch_cache_resource_version": Stability("ALPHA", since="1.31"),
@@ -69,13 +86,12 @@ STABILITY: Final[Mapping[str, Stability]] = {
 """Metrics that are not alpha, that are deprecated, or that came with a release; all others are alpha."""
 
 
-def _kept(name: str, release: str) -> Stability:
+def _kept(name: str) -> Stability:
     """The stability of a family that the metrics keep."""
     family = COUNTERS.get(name) or GAUGES.get(name) or HISTOGRAMS.get(name)
     if family is None:
         return _OTHERS
-    is_beta = bool(family.beta) and minor_of(release) >= minor_of(family.beta)
-    return Stability("BETA" if is_beta else family.level, since=family.since)
+    return Stability(family.level, since=family.since, beta=family.beta)
 
 
 def shown_hidden(value: str, release: str) -> str:
@@ -103,7 +119,7 @@ def registered(families: Iterable[Metric], release: str, show_hidden_for: str, t
 
     for family in families:
         name = f"{family.name}_total" if family.type == "counter" else family.name
-        stability = STABILITY.get(name) or _kept(name, release)
+        stability = STABILITY.get(name) or _kept(name)
         if stability.since and minor_of(release) < minor_of(stability.since):
             continue
         deprecated = stability.deprecated
@@ -115,5 +131,5 @@ def registered(families: Iterable[Metric], release: str, show_hidden_for: str, t
             if name not in told:
                 told.add(name)
                 _LOG.warning("metric %s is deprecated from %s", name, deprecated)
-        family.documentation = f"[{stability.level}] {family.documentation}"
+        family.documentation = f"[{stability.at(release)}] {family.documentation}"
         yield family

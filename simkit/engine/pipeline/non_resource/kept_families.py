@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from prometheus_client.core import HistogramMetricFamily
     from prometheus_client.metrics_core import Metric
 
+_EVENTS: Final = "apiserver_watch_events_total"
+_EVENT_SIZES: Final = "apiserver_watch_events_sizes"
 _ATTEMPTS: Final = (
     ("authentication_duration_seconds", "authentication_attempts"),
     ("authorization_duration_seconds", "authorization_attempts_total"),
@@ -30,6 +32,9 @@ def counter_families(metrics: Metrics, release: str, names: Iterable[str]) -> It
         family = COUNTERS[name]
         made = maker(name, family.text, labels=family.labels_at(release))
         rows = dict(metrics.counts[name]) if name in metrics.counts else {}
+        if name == _EVENTS:
+            sizes = metrics.histograms.families.get(_EVENT_SIZES, {})
+            rows = {labels: histogram.count for labels, histogram in list(sizes.items())}
         for values, count in rows.items() if family.labels else [((), rows.get((), 0))]:
             made.add_metric(family.values_at(release, values), count)
         yield made

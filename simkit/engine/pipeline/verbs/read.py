@@ -14,6 +14,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
+from simkit.engine.pipeline.verbs.read_meters import ListMeter
 from simkit.engine.pipeline.verbs.selection import Selection, selection
 from simkit.engine.registry import paging
 from simkit.engine.seams import Compacted, Entry, Future
@@ -88,9 +89,15 @@ class ListChunk:
         """True for a read of a single key, which has no chunks."""
         self._options = replace(options, limit=0) if self._single else options
         self._cached = self._delegator.cached_list(options)
+        self._meter = ListMeter(engine.metrics, self._resource)
 
     def read(self) -> tuple[Sequence[Entry], dict[str, Any]]:
         """The entries of the chunk and the metadata of the list."""
+        found = self._read()
+        self._meter.listed(len(found[0]), cached=self._cached or self._from_cache)
+        return found
+
+    def _read(self) -> tuple[Sequence[Entry], dict[str, Any]]:
         options = self._options
         if self._cached:
             if applies("bad-revisions-of-lists"):
@@ -154,8 +161,11 @@ class ListChunk:
         if self._single:
             key = self._scope.registry_scope.key(self._namespace or "", self._chosen.name)
             entry = store.get(key, at=at)
-            return [entry] if entry is not None and (after is None or entry.key > after) else []
-        return store.scan(self._resource, self._namespace, at=at, after=after)
+            found: Sequence[Entry] = [entry] if entry is not None and (after is None or entry.key > after) else []
+        else:
+            found = store.scan(self._resource, self._namespace, at=at, after=after)
+        self._meter.fetched = len(found)
+        return found
 
     def _limited(
         self, at: Revision | None, after: Key | None, revision: Revision, limit: int

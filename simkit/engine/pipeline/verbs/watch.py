@@ -26,6 +26,7 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import is_true
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.read import CacheDelegator
+from simkit.engine.pipeline.verbs.read_meters import WatchMeter
 from simkit.engine.pipeline.verbs.selection import Selection, selection
 from simkit.engine.seams import Change, Compacted, Entry
 from simkit.engine.watch.watcher import Watcher, WatchReader
@@ -66,6 +67,7 @@ def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
         engine, scope, namespace or None, chosen, options, requested, context.output_media_type, encoder, user
     )
     way = route(context)
+    stream.metered = WatchMeter(engine.metrics, scope, way.scope)
     engine.metrics.last(way, 1)
     stream.ended = partial(engine.metrics.last, way, -1)
     media = f"{PROTOBUF};stream=watch" if context.output_media_type.media == PROTOBUF else JSON
@@ -164,6 +166,8 @@ class WatchStream:
         self.behind = False
         """True if the last ``poll`` stopped early, with more to read."""
         self.closed = False
+        self.metered: WatchMeter | None = None
+        """Counts what is sent; None: nobody does."""
         self.ended: Callable[[], None] | None = None
         """Called once, when the stream ends."""
         self._first: Iterator[bytes] | None = None
@@ -208,6 +212,8 @@ class WatchStream:
         if self._end is None or revision < self._end:
             return []
         self._end = None
+        if self.metered is not None:
+            self.metered.listed()
         annotations = {INITIAL_END: "true"}
         if self._tells_list:
             try:
@@ -236,10 +242,13 @@ class WatchStream:
         if self.closed:
             return []
         try:
-            return self._frames(limit)
+            frames = self._frames(limit)
         except NoSuchForm:
             self.close()
             return []
+        if frames and self.metered is not None:
+            self.metered.sent(frames)
+        return frames
 
     def _frames(self, limit: int) -> list[bytes]:
         ready = self._beginning(limit)
@@ -322,10 +331,13 @@ class WatchStream:
             return []
         revision = self._cursor.revision
         try:
-            return self._ended(revision) if self._end is not None else [self._bookmark(revision)]
+            frames = self._ended(revision) if self._end is not None else [self._bookmark(revision)]
         except NoSuchForm:
             self.close()
             return []
+        if frames and self.metered is not None:
+            self.metered.sent(frames)
+        return frames
 
     def wait(self, timeout: float | None = None) -> bool:
         """True if something came within some seconds."""

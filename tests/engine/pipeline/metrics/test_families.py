@@ -157,3 +157,138 @@ def test_tokens_of_service_accounts() -> None:
     token = cluster.perform(Request.of("POST", path, {"spec": spec})).object["status"]["token"]
     serve_request(cluster.engine, Request.of("GET", "/version", headers={"authorization": f"Bearer {token}"}))
     assert value(scraped(cluster), "serviceaccount_valid_tokens_total") == 1
+
+
+def test_events_of_watches_and_objects_of_lists() -> None:
+    """Events by resource, or by kind up to 1.33; objects that were read, and those that selectors left."""
+    for release, word in (("1.36", {"resource": "configmaps"}), ("1.32", {"kind": "ConfigMap"})):
+        cluster = busy(release)
+        stream = cluster.perform(Request.of("GET", f"{MAPS}?watch=1&resourceVersion=0")).stream
+        cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}})
+        frames = [*stream.poll(), *stream.poll()]
+        samples, labels = scraped(cluster), {"group": "", "version": "v1", **word}
+        assert value(samples, "apiserver_watch_events_total", **labels) == len(frames)
+        assert value(samples, "apiserver_watch_events_sizes_sum", **labels) == sum(map(len, frames))
+        stream.close()
+    cluster.perform(Request.of("GET", f"{MAPS}?labelSelector=a%3Db"))
+    cluster = busy("1.36")
+    before = scraped(cluster)
+    cluster.perform(Request.of("GET", "/api/v1/namespaces?labelSelector=a%3Db"))
+    samples, labels = scraped(cluster), {"group": "", "resource": "namespaces"}
+    for family, more in (("total", 1), ("fetched_objects_total", 4), ("returned_objects_total", 0)):
+        name = f"apiserver_cache_list_{family}"
+        assert value(samples, name, **labels) == value(before, name, **labels) + more
+
+
+def test_initial_events_of_watches() -> None:
+    """The seconds until a watch has sent what was there count once."""
+    cluster = busy("1.36")
+    options = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    stream = cluster.perform(Request.of("GET", f"{MAPS}?{options}")).stream
+    stream.poll()
+    labels = {"resource": "configmaps", "scope": "namespace"}
+    assert value(scraped(cluster), "apiserver_watch_list_duration_seconds_count", **labels) == 1
+
+
+def webhook(name: str, **more: Any) -> dict[str, Any]:
+    """A webhook for new config maps."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    client = {"url": "https://127.0.0.1:9/"}
+    head = {"name": f"{name}.example.com", "clientConfig": client, "rules": [rule], "sideEffects": "None"}
+    return {**head, "admissionReviewVersions": ["v1"], **more}
+
+
+def test_calls_of_webhooks() -> None:
+    """By their result: allowed, refused, failed and passed over; and match conditions that kept them away."""
+    cluster = Cluster("1.36", seed=1)
+    cluster.egress.functions |= {"yes.example.com": lambda _: True, "no.example.com": lambda _: "no"}
+    false = [{"name": "c", "expression": "object.metadata.name == 'b'"}]
+    broken = [{"name": "c", "expression": "object.data.absent == 'b'"}]
+    hooks = [
+        webhook("yes"),
+        webhook("down", failurePolicy="Ignore", timeoutSeconds=1),
+        webhook("kept", matchConditions=false),
+        webhook("broken", matchConditions=broken, failurePolicy="Ignore"),
+        webhook("no"),
+    ]
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
+    cluster.create({**head, "metadata": {"name": "v"}, "webhooks": hooks})
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "y"}}
+    assert cluster.perform(Request.of("POST", MAPS, body)).status == 400
+    samples, labels = scraped(cluster), {"operation": "CREATE", "type": "validating"}
+    family = "apiserver_admission_webhook"
+    for name, code, rejected in (("yes", "200", "false"), ("down", "500", "false"), ("no", "400", "true")):
+        told = {**labels, "name": f"{name}.example.com", "rejected": rejected}
+        assert value(samples, f"{family}_request_total", code=code, **told) == 1
+        assert value(samples, f"{family}_admission_duration_seconds_count", **told) == 1
+    assert value(samples, f"{family}_fail_open_count", name="down.example.com", type="validating") == 1
+    refused = {**labels, "name": "no.example.com", "error_type": "no_error", "rejection_code": "400"}
+    assert value(samples, f"{family}_rejection_count", **refused) == 1
+    assert value(samples, "rest_client_requests_total", host="127.0.0.1:9", code="<error>", method="POST") == 1
+    conditions = "apiserver_admission_match_condition"
+    for name, errors in (("kept", 0), ("broken", 1)):
+        told = {"name": f"{name}.example.com", "kind": "webhook", "operation": "CREATE"}
+        assert value(samples, f"{conditions}_evaluation_seconds_count", type="validating", **told) == 1
+        assert value(samples, f"{conditions}_evaluation_errors_total", type="validating", **told) == errors
+        assert value(samples, f"{conditions}_exclusions_total", type="validate", **told) == 1
+
+
+def test_checks_of_policies() -> None:
+    """Those that do not pass, by what follows; one that passes is not counted."""
+    cluster = Cluster("1.36", seed=1)
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    head = {"apiVersion": "admissionregistration.k8s.io/v1"}
+    for name, expression, policy in (("a", "!has(object.data)", "Fail"), ("b", "object.data.z == 'a'", "Ignore")):
+        spec = {
+            "failurePolicy": policy,
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": expression}],
+        }
+        cluster.create({**head, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec})
+        bound = {"policyName": name, "validationActions": ["Warn", "Audit"]}
+        cluster.create({**head, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": name}, "spec": bound})
+    for name, data in (("x", {"data": {"y": "z"}}), ("y", {})):
+        cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, **data})
+    samples, family = scraped(cluster), "apiserver_validating_admission_policy_check"
+    for policy, action, count in (("a", "warn", 1), ("a", "audit", 1), ("b", "allow", 2), ("a", "deny", 0)):
+        labels = {"policy": policy, "policy_binding": policy, "error_type": "invalid_error"}
+        assert value(samples, f"{family}_total", enforcement_action=action, **labels) == count
+        assert value(samples, f"{family}_duration_seconds_count", enforcement_action=action, **labels) == count
+
+
+def test_evaluations_of_pod_security() -> None:
+    """Enforcement counts always, audits and warnings where they find something."""
+    cluster = Cluster("1.36", seed=1)
+    labels = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("warn", "audit")}
+    labels["pod-security.kubernetes.io/enforce"] = "baseline"
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n", "labels": labels}})
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "n"}}
+    cluster.apply(account)
+    for host in (False, True):
+        spec = {"hostNetwork": host, "containers": [{"name": "c", "image": "i"}]}
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p-{host}".lower()}, "spec": spec}
+        cluster.perform(Request.of("POST", "/api/v1/namespaces/n/pods", body))
+    samples = scraped(cluster)
+    for mode, decision, count in (
+        ("enforce", "allow", 1),
+        ("enforce", "deny", 1),
+        ("audit", "deny", 2),
+        ("warn", "deny", 1),
+    ):
+        told = {"mode": mode, "decision": decision, "policy_version": "latest", "resource": "pod"}
+        assert value(samples, "pod_security_evaluations_total", request_operation="create", **told) == count
+
+
+def test_work_queues_of_controllers() -> None:
+    """Keys that controllers took, and the seconds of their work."""
+    cluster = Cluster("1.36", seed=1)
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    cluster.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec})
+    cluster.settle()
+    samples = scraped(cluster)
+    queues = {labels["name"]: count for labels, count in samples["workqueue_adds_total"]}
+    assert queues["deployment-controller"] > 0
+    for name, adds in queues.items():
+        assert value(samples, "workqueue_work_duration_seconds_count", name=name) == adds
+        assert value(samples, "workqueue_depth", name=name) == 0
