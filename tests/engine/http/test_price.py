@@ -7,6 +7,8 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 import orjson
@@ -15,6 +17,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+import simkit
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.token_file import StaticTokens
@@ -25,6 +28,7 @@ from simkit.engine.http.serving import new_loop
 from simkit.meta.identity import MASTERS, Identity
 
 ROUNDS, REQUESTS = 7, 60
+_OURS: Final = str(Path(simkit.__file__).parent)
 _BATCH: Final = 256  # audit identifiers that are drawn at once
 _HEADERS: Final = b"Host: a\r\nAuthorization: Bearer t\r\n"
 _MAPS: Final = "/api/v1/namespaces/default/configmaps"
@@ -159,12 +163,15 @@ async def prices(kind: Callable[[], Iterator[bytes]]) -> tuple[float, float]:
 
 
 async def calls(kind: Callable[[], Iterator[bytes]]) -> float:
-    """Calls of Python functions for each request, over one whole batch of audit identifiers, which are made together."""
+    """Calls of simkit's functions for each request, over one whole batch of audit identifiers, which are made together.
+
+    How often the line of the test and the event loop are called depends on how busy the machine is.
+    """
     ours, requests, counted = Line(HTTPConnection, application()), kind(), 0
 
-    def count(frame: object, event: str, argument: object) -> None:
+    def count(frame: FrameType, event: str, argument: object) -> None:
         nonlocal counted
-        counted += event == "call"
+        counted += event == "call" and frame.f_code.co_filename.startswith(_OURS)
 
     await ours.send(requests, 100)
     sys.setprofile(count)
@@ -201,7 +208,7 @@ def test_requests_keep_their_price_beside_a_bare_answer(kind: Callable[[], Itera
     assert ours / theirs < most
 
 
-@pytest.mark.parametrize(("kind", "most"), [(get, 52), (create, 287), (review, 103)])
+@pytest.mark.parametrize(("kind", "most"), [(get, 45), (create, 265), (review, 86)])
 def test_requests_take_few_calls(kind: Callable[[], Iterator[bytes]], most: int) -> None:
     """Whoever adds calls to the path of every request sees it here; raise the bound only with a reason."""
     assert _in_loop(calls(kind)) < most
