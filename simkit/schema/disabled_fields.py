@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from itertools import repeat
 from typing import Any, Final
 
 from simkit.meta import datasets
@@ -58,6 +59,11 @@ class Node:
 
     leaves: Mapping[str, DisabledField] = field(default_factory=dict)
     below: Mapping[str, Node] = field(default_factory=dict)
+    names: frozenset[str] = field(init=False)
+    """The names of the fields to drop."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", frozenset(self.leaves))
 
 
 @cache
@@ -187,7 +193,7 @@ class DisabledFields:
 
     def drop_disabled_fields(self, draft: MutableMapping[str, Any], old: Object | None, subresource: str = "") -> None:
         """Drop fields of disabled features from a draft, unless the stored object uses the feature."""
-        if self.tree is None:
+        if self.tree is None or not _has_any(draft, self.tree):
             return
         changed: MutableMapping[str, Any] = draft
         if old is not None and subresource:  # what is there already, and is not written here, stays
@@ -208,11 +214,16 @@ class DisabledFields:
 
     def places(self, obj: Object) -> frozenset[Place]:
         """The places of the disabled fields that an object has; O(what it has on the ways to such fields)."""
-        return frozenset(_places(obj, self.tree)) if self.tree is not None else frozenset()
+        if self.tree is None or not _has_any(obj, self.tree):
+            return frozenset()
+        return frozenset(_places(obj, self.tree))
 
     def without_added(self, obj: Object, before: Collection[Place]) -> Object:
         """An object without the disabled fields that it did not have before, as before its defaults were set."""
-        return _without_added(obj, self.tree, before) if self.tree is not None else obj
+        if self.tree is None or not _has_any(obj, self.tree):
+            return obj
+        made: Object = _without_added(obj, self.tree, before)
+        return made
 
 
 class _Kept:
@@ -269,6 +280,25 @@ def _pruned(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> An
     if not changed and not gone:
         return value
     return {name: changed.get(name, item) for name, item in value.items() if name not in gone}
+
+
+def _has_any(value: Any, node: Node) -> bool:
+    """True if a value has a disabled field; most have none, and are looked at for nothing else then."""
+    todo = [(value, node)]
+    for part, inner in todo:  # which grows meanwhile: calls would take longer than the looks
+        if isinstance(part, list):
+            todo += zip(part, repeat(inner))
+        elif isinstance(part, dict | Mapping):
+            if not inner.names.isdisjoint(part):
+                return True
+            for name, deeper in inner.below.items():
+                if name == _EACH:
+                    todo += zip(part.values(), repeat(deeper))
+                elif name in part:
+                    todo.append((part[name], deeper))
+        elif isinstance(part, Sequence) and not isinstance(part, str | bytes):
+            todo += zip(part, repeat(inner))
+    return False
 
 
 def _places(value: Any, node: Node, path: Place = ()) -> Iterator[Place]:
