@@ -47,13 +47,16 @@ def _run(page: Page, address: str, idle: str, cells: int) -> None:
 
 
 def _run_first(page: Page) -> None:
-    """Run the first cell, again if need be: a cell that is run while the page still connects to the kernel is not."""
+    """Run the first cell, again if need be: a page that still connects does not run it, or asks for a kernel first."""
     taken = page.locator(".jp-Notebook .jp-CodeCell").first.locator(".jp-InputPrompt").filter(has_text=_TAKEN)
+    asked, patience = page.locator("dialog .jp-mod-accept"), PATIENCE / TRIES
     for _ in range(TRIES):
-        page.locator(FIRST_CELL).first.click()
-        page.keyboard.press("Shift+Enter")
         try:
-            taken.wait_for(timeout=PATIENCE / TRIES)
+            if asked.is_visible():
+                asked.click(timeout=patience)
+            page.locator(FIRST_CELL).first.click(timeout=patience)
+            page.keyboard.press("Shift+Enter")
+            taken.wait_for(timeout=patience)
         except Error:
             continue
         return
