@@ -79,6 +79,6 @@ def test_commands_of_guides_work_on_the_demo_cluster(guide: Path, capsys: pytest
             exec(compile(text, str(guide), "exec"), {})
         for line in text.splitlines() if language == "sh" else ():
             if line.startswith("simkit ") and "--demo" in line:
-                assert main(shlex.split(line)[1:]) in (0, 1), line
+                assert main(shlex.split(line, comments=True)[1:]) in (0, 1), line
                 told = capsys.readouterr()
                 assert told.out or "nothing breaks" in told.err, line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from simkit.analysis.operations.result import Moment, Operation, PodOutcome, WorkloadAvailability
@@ -22,6 +22,7 @@ _COMBINED: Final = "(combined from similar events): "
 """The text that recorders of events put before the message of one that stands for many."""
 _EVENTS: Final = GroupResource("", "events")
 _REPLICA_SETS: Final = GroupResource("apps", "replicasets")
+_STATEFUL_SETS: Final = GroupResource("apps", "statefulsets")
 _COUNTED: Final = tuple(GroupResource("apps", each) for each in ("deployments", "statefulsets", "replicasets"))
 _KINDS: Final = {"deployments": "Deployment", "statefulsets": "StatefulSet", "replicasets": "ReplicaSet"}
 _SETTLING: Final = 120.0
@@ -51,6 +52,7 @@ class Observation:
         cluster.advance(_SETTLING)
         self.before = {uid_of(pod): pod for pod in self._pods()}
         self._owners = {uid_of(each): each for each in _scanned(self.snapshot, _REPLICA_SETS)}
+        self._refused_before = {uid for uid, _, _ in self._refused()}
         self._ready = self._ready_by_workload()
         self._least = dict(self._ready)
         self._seen: dict[str, Object] = dict(self.before)
@@ -124,6 +126,7 @@ class Observation:
         waiting = [pod for uid, pod in now.items() if uid in self.before and uid not in touched]
         found += [self._started(pod) for pod in rest]
         found += [self._started(pod) for pod in waiting if _waits(pod) and not _waits(self.before[uid_of(pod)])]
+        found += self._never_created({each.workload for each in found if each.outcome == "lost"})
         availability = tuple(self._availability())
         return Operation(name, complete, self.seconds, tuple(found), tuple(self._moments), availability)
 
@@ -157,6 +160,27 @@ class Observation:
             if at(event, "involvedObject", "uid") == uid and uid and event.get("reason") == "FailedCreate":
                 told = str(event.get("message")).removeprefix(_COMBINED)
         return told
+
+    def _refused(self) -> Iterator[tuple[str, Workload, str]]:
+        """The sets that want more pods than they have, since the server refuses them: uid, workload, its message."""
+        refusals = {
+            str(at(event, "involvedObject", "uid")): str(event.get("message")).removeprefix(_COMBINED)
+            for event in _scanned(self.snapshot, _EVENTS)
+            if event.get("reason") == "FailedCreate"
+        }
+        for resource in (_REPLICA_SETS, _STATEFUL_SETS):
+            for held in _scanned(self.snapshot, resource):
+                lacks = (at(held, "spec", "replicas") or 0) > (at(held, "status", "replicas") or 0)
+                if lacks and uid_of(held) in refusals:
+                    owner = owner_of(held) or {"kind": _KINDS[resource.resource], "name": name_of(held)}
+                    workload = namespace_of(held), f"{owner.get('kind', '')}/{owner.get('name', '')}"
+                    yield uid_of(held), workload, refusals[uid_of(held)]
+
+    def _never_created(self, told: Collection[str]) -> Iterator[PodOutcome]:
+        """A row for each workload whose new pods are refused; of lost pods it is told already."""
+        for uid, (namespace, workload), why in self._refused():
+            if uid not in self._refused_before and workload not in told:
+                yield PodOutcome(namespace, "(not created)", workload, "", "pending", why=why)
 
     def _started(self, pod: Object) -> PodOutcome:
         told = PodOutcome(namespace_of(pod), name_of(pod), self._shown(pod), "", "started", _node(pod))

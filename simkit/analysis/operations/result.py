@@ -26,7 +26,8 @@ class PodOutcome(NamedTuple):
     outcome
         ``moved``: its replacement runs; ``started``: it is new and runs; ``removed``: it is gone, as was asked for;
         ``kept``: it stays; ``lost``: it is gone and nothing replaces it; ``blocked``: a disruption budget keeps it;
-        ``stuck``: it waits for a kubelet that is gone; ``pending``: it, or its replacement, does not run.
+        ``stuck``: it waits for a kubelet that is gone; ``pending``: it, or its replacement, does not run, or the server
+        refuses to create it (then it has no name).
     to
         The node on which it, or its replacement, is now.
     why
@@ -95,6 +96,10 @@ class Operation(Result):
     pods: tuple[PodOutcome, ...]
     moments: tuple[Moment, ...]
     availability: tuple[WorkloadAvailability, ...]
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{what}: {count}" for what, count in self.summary().itertuples(index=False))
+        return f"<{self.name}; {told}>"
 
     def __bool__(self) -> bool:
         return self.complete and not any(each.outcome in ("lost", "blocked", "stuck", "pending") for each in self.pods)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from simkit.analysis.operations.observation import PODS, Observation, owner_of, uid_of
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.operations.sandbox import OperationSandbox
+from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.duration import seconds
@@ -157,7 +158,7 @@ def put_under_load(
     Raises
     ------
     SimkitError
-        For an autoscaler that is not there, or whose target has no pods.
+        For an autoscaler that is not there, whose target has no pods, or that does not scale, with its reason.
 
     Examples
     --------
@@ -190,6 +191,11 @@ def put_under_load(
     before = {uid_of(pod) for pod in observed.snapshot.scan(PODS, namespace)}
     while observed.seconds < minutes * 60:
         observed.wait(min(15.0, minutes * 60 - observed.seconds))
+    active = find(at(observed.demand(observed.send("GET", path)), "status", "conditions"), "ScalingActive") or {}
+    if active.get("status") == "False":
+        raise SimkitError(
+            f"the autoscaler {autoscaler} does not scale: {active.get('message') or active.get('reason')}"
+        )
     now = {uid_of(pod) for pod in observed.snapshot.scan(PODS, namespace)}
     touched = dict.fromkeys(sorted(before - now), "scaled")
     return observed.result(f"load of {cpu} CPU on {target['name']}", touched, complete=True, planned=True)

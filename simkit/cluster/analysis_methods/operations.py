@@ -175,7 +175,7 @@ class OperationsMethods(AnalysedCluster):
         Raises
         ------
         SimkitError
-            For an autoscaler that is not there, or whose target has no pods.
+            For an autoscaler that is not there, whose target has no pods, or that does not scale, with its reason.
 
         Examples
         --------

@@ -116,6 +116,29 @@ def test_a_load_shows_where_autoscaling_ends() -> None:
     assert "Insufficient cpu" in next(each.why for each in found.pods if each.outcome == "pending")
 
 
+def test_a_rollout_tells_why_its_pods_are_not_created() -> None:
+    """The server's words stand in a row without a pod; a refusal of before the rollout is none of it."""
+    cluster = shop()
+    strict = {"pod-security.kubernetes.io/enforce": "restricted"}
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default", "labels": strict}})
+    cluster.create(deployment("late", 1))
+    cluster.settle()
+    found = cluster.roll_out("deployment/api", image="api:2", timeout="1m")
+    assert not found
+    assert not found.complete
+    (refused,) = [each for each in found.pods if each.pod == "(not created)"]
+    assert (refused.workload, refused.outcome) == ("Deployment/api", "pending")
+    assert "violates PodSecurity" in refused.why
+    assert repr(found).startswith("<rollout of deployment/api; pods pending: 1, pods kept: 3, ")
+    assert len(repr(found)) < 200
+
+
+def test_an_autoscaler_that_does_not_scale_says_why() -> None:
+    """The pods of the demo cluster have no start time, without which no pod is measured."""
+    with pytest.raises(SimkitError, match=r"the autoscaler storefront does not scale: .* unable to get metrics"):
+        simkit.demo().put_under_load("storefront", "web-shop", cpu="12", minutes=3)
+
+
 def test_nodes_of_a_dump_are_taken_over(capsys: pytest.CaptureFixture[str]) -> None:
     """A drain of the demo cluster finds workloads whose pods would not be admitted again."""
     cluster = simkit.load(datasets.path(datasets.DEMO))
