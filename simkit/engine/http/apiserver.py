@@ -189,7 +189,9 @@ class APIServerHandler:
         engine = self._engine
         if engine.inner_parts_leave_process or self._chain_waits(request) or engine.request_leaves_process(request):
             return True
-        return self._awaits_account(request) or (bool(request.query) and self._comes_later(request))
+        if request.method == "POST" and request.path[-5:] == "/pods" and self._awaits_account(request):
+            return True
+        return bool(request.query) and self._comes_later(request)
 
     def _chain_waits(self, request: Request) -> bool:
         """True if a service outside may be asked who sends the request, or whether it is allowed.
