@@ -222,3 +222,21 @@ def test_links_in_archives_and_mounts() -> None:
         files.link("x", "/link")
     files.remove("/link")
     assert files.read("/volume/data") == b"1"
+
+
+_SHELLS_OF = (
+    "for s in /bin/bash /bin/sh; do test -f $s && test -x $s && echo $s; done; which bash sh; ls /bin | grep -x tar"
+)
+
+
+def test_programs_are_files() -> None:
+    """Clients look for a shell as a file before they use it, and find the same as ``which``: no bash in alpine."""
+    cluster = simulated(1)
+    for name, image in (("small", "alpine:3.20"), ("large", "example.com/tools:1")):
+        cluster.create(pod(name, container={"image": image, "command": ["sleep", "1000"]}))
+    cluster.settle()
+    assert execute(cluster, "small", "sh", "-c", _SHELLS_OF) == (0, "/bin/sh\n/bin/sh\ntar\n")
+    assert execute(cluster, "large", "sh", "-c", _SHELLS_OF) == (0, "/bin/bash\n/bin/sh\n/bin/bash\n/bin/sh\ntar\n")
+    remove = "rm /bin/tar; test -e /bin/tar || echo gone; echo new > /bin/own; ls /bin | grep -x own"
+    assert execute(cluster, "small", "sh", "-c", remove) == (0, "gone\nown\n")
+    assert execute(cluster, "large", "sh", "-c", "ls /bin/tar") == (0, "/bin/tar\n")

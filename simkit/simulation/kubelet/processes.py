@@ -13,6 +13,7 @@ from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.images import is_shell_image
 from simkit.simulation.kubelet.process import KILLED, Container, Process, completes, forever
+from simkit.simulation.kubelet.programs import programs_of
 from simkit.simulation.kubelet.volumes import Volumes
 from simkit.simulation.shell.files import Files
 from simkit.simulation.shell.network import Connection, Network, NoNetwork, Refused
@@ -99,7 +100,8 @@ class Processes:
         key = (uid_of(pod), str(container.get("name", "")))
         found = self._files.get(key)
         if found is None:
-            found = self._files[key] = Files(complete=is_shell_image(str(container.get("image", ""))))
+            image = str(container.get("image", ""))
+            found = self._files[key] = Files(programs=programs_of(image), complete=is_shell_image(image))
             self._volumes.mount(found, pod, container)
             for path, text in self._behaviours.files(pod, container).items():
                 found.place(path, text.encode() if isinstance(text, str) else text)

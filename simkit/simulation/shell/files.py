@@ -40,6 +40,8 @@ class Files:
         Files that are there, with their folders.
     folders
         Folders that are there.
+    programs
+        Files that are there too. Trees share them until something is written.
     complete
         Whether these are all folders; else a file makes the ones that it is in, as in an image that nobody knows.
 
@@ -62,10 +64,13 @@ class Files:
         given: Mapping[str, bytes | str] | None = None,
         folders: Iterable[str] = ROOT,
         *,
+        programs: Mapping[str, bytes] | None = None,
         complete: bool = True,
     ) -> None:
         self._complete = complete
-        self._files: dict[str, bytes] = {}
+        self._files: Mapping[str, bytes] = programs or {}
+        self._own: dict[str, bytes] | None = None
+        """The files, if they are those of this tree alone."""
         self._folders: set[str] = set(folders)
         self._links: dict[str, str] = {}
         self._mounts: dict[str, Files | Source] = {}
@@ -75,7 +80,8 @@ class Files:
     def fork(self) -> Files:
         """An independent copy; what is mounted stays shared."""
         copy = Files(complete=self._complete)
-        copy._files, copy._folders = dict(self._files), set(self._folders)
+        copy._files, copy._folders = self._files, set(self._folders)
+        self._own = None
         copy._mounts, copy._links = dict(self._mounts), dict(self._links)
         return copy
 
@@ -191,7 +197,9 @@ class Files:
         others = sum(map(len, self._files.values())) - len(self._files.get(known, b""))
         if others + len(content) > MOST_BYTES:
             raise FileError("No space left on device")
-        self._files[known] = content
+        if self._own is None:
+            self._files = self._own = dict(self._files)
+        self._own[known] = content
 
     def _check_folder(self, known: str) -> None:
         """Have the folder of a path there. Raises FileError where it is not, or is a file."""
@@ -249,7 +257,8 @@ class Files:
         if inner is not None:
             _writable(inner[0]).remove(inner[1])
             return
-        self._files = {at: content for at, content in self._files.items() if at != known and not at.startswith(prefix)}
+        rest = {at: content for at, content in self._files.items() if at != known and not at.startswith(prefix)}
+        self._files = self._own = rest
         self._links = {at: target for at, target in self._links.items() if at != known and not at.startswith(prefix)}
         self._folders = {at for at in self._folders if at != known and not at.startswith(prefix)} | {"/"}
 

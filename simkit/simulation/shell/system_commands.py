@@ -29,13 +29,11 @@ def _nproc(machine: Machine, words: list[str]) -> Run:
 
 
 def _which(machine: Machine, words: list[str]) -> Run:
-    from simkit.simulation.shell.commands import COMMANDS  # which has those of this module
-
-    found = [word for word in words[1:] if not word.startswith("-")]
-    for name in found:
-        if name in COMMANDS:
-            yield line(f"/bin/{name}")
-    return 0 if all(name in COMMANDS for name in found) else 1
+    names = [word for word in words[1:] if not word.startswith("-")]
+    found = [path for path in map("/bin/{}".format, names) if machine.files.is_file(path)]
+    for path in found:
+        yield line(path)
+    return 0 if len(found) == len(names) else 1
 
 
 def _clear(machine: Machine, words: list[str]) -> Run:
