@@ -119,7 +119,10 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "cronjob-controller": (True, lambda means: CronJobController(means.clock)),
     "ttl-after-finished-controller": (True, lambda means: TTLAfterFinishedController(means.clock)),
     "pod-garbage-collector-controller": (True, lambda means: PodGCController(means.clock)),
-    "resourcequota-controller": (True, lambda means: ResourceQuotaController(means.catalogue, means.clock)),
+    "resourcequota-controller": (
+        True,
+        lambda means: ResourceQuotaController(means.catalogue, means.clock, means.behaviour),
+    ),
     "horizontal-pod-autoscaler-controller": (True, lambda means: HorizontalController(means.clock, means.catalogue)),
     "node-lifecycle-controller": (
         True,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from simkit.cluster.cluster import Cluster
 from simkit.logic.workloads.extended_resources import backing_classes, extended_requests
+from simkit.meta.errors import StatusError
 from tests.simulation.devices import DRIVER, claim, claims, device_class, devices_of, request, user, with_devices
 from tests.simulation.worlds import messages, node_of, phase, pod
 
@@ -163,6 +164,29 @@ def test_the_newer_of_two_classes_backs_a_resource() -> None:
 
     assert backing_classes([named("a", "1"), named("b", "2")])[GPU] == "b"
     assert backing_classes([named("c", "2"), named("b", "2"), named("d", "1")])[GPU] == "b"
+
+
+def test_quotas_count_devices() -> None:
+    """Pods and claims share the limit of a resource that devices back; what the scheduler makes for a pod is free."""
+    cluster = backing(nodes=1, count=8)
+    hard = {f"requests.{GPU}": "3", "cards.deviceclass.resource.k8s.io/devices": "3"}
+    cluster.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": hard}})
+    cluster.settle()
+    cluster.create(asking("one", "2"))
+    cluster.settle()
+    assert (phase(cluster, "one"), len(claims(cluster))) == ("Running", 1)
+    assert set(cluster.get("resourcequota", "q")["status"]["used"].values()) == {"2"}
+    text = f"exceeded quota: q, requested: requests.{GPU}=2, used: requests.{GPU}=2, limited: requests.{GPU}=3"
+    with pytest.raises(StatusError, match=text):
+        cluster.create(asking("two", "2"))
+    wanted = {"deviceClassName": "cards", "count": 2}
+    with pytest.raises(
+        StatusError, match="requested: cards.deviceclass.resource.k8s.io/devices=2,".replace(".", r"\.")
+    ):
+        claim(cluster, "more", {"name": "r", "exactly": wanted})
+    claim(cluster, "last", {"name": "r", "exactly": {**wanted, "count": 1}})
+    cluster.settle()
+    assert set(cluster.get("resourcequota", "q")["status"]["used"].values()) == {"3"}
 
 
 # Against a naive reference

@@ -18,6 +18,13 @@ from simkit.engine.admission.plugin_attributes import (
     written,
 )
 from simkit.engine.seams import Entry, Operation, Reader, Review
+from simkit.logic.quota.device_claims import (
+    NOTHING_BACKED,
+    RESOURCE_CLAIMS,
+    BackedResources,
+    backed_resources,
+    controlling_pod,
+)
 from simkit.logic.quota.scopes import counts, fits, scopes_of
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, missing_resources, usage
 from simkit.meta.clock import Clock
@@ -32,6 +39,7 @@ _IGNORED: Final = frozenset({GroupResource("", "bindings"), GroupResource("", "e
 """Resources that no quota counts: those that are not stored, and events."""
 _UPDATES: Final = frozenset({SERVICES, CLAIMS})
 """The resources whose updates count; of others only the creation does."""
+_DEVICE_CLASSES: Final = GroupResource(RESOURCE_CLAIMS.group, "deviceclasses")
 _TRIES: Final = 64
 
 Charge = Callable[[Entry, Mapping[str, str]], bool]
@@ -103,7 +111,7 @@ class ResourceQuota:
         covering = [
             (each, self._names(review, each.object)) for each in checked(entries) if self._counted(review, each)
         ]
-        total = usage(resource, obj, self._clock.now())
+        total = usage(resource, obj, self._clock.now(), self._backed(review))
         negative = sorted(name for name, amount in total.items() if amount.nano < 0)
         if negative:
             raise admission_forbidden(review, f"quota usage is negative for resource(s): {','.join(negative)}")
@@ -115,12 +123,32 @@ class ResourceQuota:
         return found
 
     def _counted(self, review: Review, entry: Entry) -> bool:
-        return counts(entry.object, review.resource, written(review), _hard(entry.object))
+        return counts(entry.object, review.resource, written(review), _hard(entry.object), self._backed(review))
+
+    def _backed(self, review: Review) -> BackedResources:
+        """The extended resources that devices back, which count for claims alone."""
+        if review.resource != RESOURCE_CLAIMS:
+            return NOTHING_BACKED
+        namespace = review.namespace
+
+        def pod_of(claim: Object) -> Object | None:
+            owner = controlling_pod(claim)
+            entry = self._store.get(Key(PODS, namespace, str(owner.get("name")))) if owner else None
+            return entry.object if entry is not None and metadata(entry.object).get("uid") == owner.get("uid") else None
+
+        def claims_of(pod: Object) -> list[Object]:
+            found = [each.object for each in self._store.scan(RESOURCE_CLAIMS, namespace)]
+            return [each for each in found if controlling_pod(each).get("uid") == metadata(pod).get("uid")]
+
+        def classes() -> list[Object]:
+            return [each.object for each in self._store.scan(_DEVICE_CLASSES)]
+
+        return backed_resources(classes, pod_of, claims_of)
 
     def _names(self, review: Review, quota: Object) -> Sequence[str]:
         """The names of a quota that the object uses. Raises 403 if required fields are missing, or the usage is not
         computed yet."""
-        names = matching(review.resource, _hard(quota))
+        names = matching(review.resource, _hard(quota), self._backed(review))
         if review.resource == PODS:
             missing = missing_resources(written(review), names)
             if missing:
@@ -134,9 +162,9 @@ class ResourceQuota:
         old = review.old
         if old is None or not metadata(old).get("resourceVersion"):
             return total
-        if not counts(quota, review.resource, old, _hard(quota)):
+        if not counts(quota, review.resource, old, _hard(quota), self._backed(review)):
             return total
-        left = subtract(total, usage(review.resource, old, self._clock.now()))
+        left = subtract(total, usage(review.resource, old, self._clock.now(), self._backed(review)))
         return {name: amount for name, amount in left.items() if name in total and amount.nano > 0}
 
     def _fitting(self, review: Review, covering: _Covering) -> ResourceList:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from simkit.logic.quota.device_claims import NOTHING_BACKED, RESOURCE_CLAIMS, BackedResources
 from simkit.logic.quota.scopes import Scope, fits, scopes_of
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, usage
 from simkit.meta.names import GroupResource
@@ -15,10 +16,12 @@ from simkit.meta.quantity import Quantity
 from simkit.meta.resource_list import ResourceList, add, count
 
 _COUNT = "count/"
+_WITH_NAMES = (PODS, SERVICES, CLAIMS, RESOURCE_CLAIMS)
+"""The resources that have names of their own in quotas."""
 _PLAIN = ("configmaps", "resourcequotas", "replicationcontrollers", "secrets")
 
 
-def counted(names: Iterable[str]) -> list[GroupResource]:
+def counted(names: Iterable[str], backed: BackedResources = NOTHING_BACKED) -> list[GroupResource]:
     """The resources whose objects count for a quota with these names.
 
     Examples
@@ -27,7 +30,7 @@ def counted(names: Iterable[str]) -> list[GroupResource]:
     ['pods', 'deployments.apps']
     """
     listed = list(names)
-    found = [resource for resource in (PODS, SERVICES, CLAIMS) if matching(resource, listed)]
+    found = [resource for resource in _WITH_NAMES if matching(resource, listed, backed)]
     for name in listed:
         if name in _PLAIN:
             found.append(GroupResource("", name))
@@ -38,18 +41,25 @@ def counted(names: Iterable[str]) -> list[GroupResource]:
 
 
 def total_usage(
-    resource: GroupResource, scopes: Sequence[Scope], objects: Iterable[Object], now: float
+    resource: GroupResource,
+    scopes: Sequence[Scope],
+    objects: Iterable[Object],
+    now: float,
+    backed: BackedResources = NOTHING_BACKED,
 ) -> ResourceList:
     """The usage of all objects of a resource within some scopes, by all names that quotas have for it."""
     total: ResourceList = {}
     for obj in objects:
         if all(fits(scope, resource, obj) for scope in scopes):
-            total = add(total, usage(resource, obj, now))
+            total = add(total, usage(resource, obj, now, backed))
     return total
 
 
 def used(
-    quota: Object, names: Sequence[str], totals: Callable[[GroupResource, Sequence[Scope]], ResourceList]
+    quota: Object,
+    names: Sequence[str],
+    totals: Callable[[GroupResource, Sequence[Scope]], ResourceList],
+    backed: BackedResources = NOTHING_BACKED,
 ) -> ResourceList:
     """The usage of each of a quota's names, zero if there is none. Names without a counter are left out.
 
@@ -57,8 +67,8 @@ def used(
     """
     scopes = scopes_of(quota)
     total: dict[str, Quantity] = {}
-    for resource in counted(names):
-        own, amounts = matching(resource, names), totals(resource, scopes)
+    for resource in counted(names, backed):
+        own, amounts = matching(resource, names, backed), totals(resource, scopes)
         total = {**{name: count(0) for name in own}, **total}
         total = add(total, {name: amounts[name] for name in own if name in amounts})
     return total

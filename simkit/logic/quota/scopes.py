@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from simkit.logic.quota.device_claims import NOTHING_BACKED, BackedResources
 from simkit.logic.quota.usage import PODS, matching
 from simkit.meta.labels import of_object
 from simkit.meta.names import GroupResource
@@ -48,9 +49,15 @@ def fits(scope: Scope, resource: GroupResource, obj: Object) -> bool:
     return False
 
 
-def counts(quota: Object, resource: GroupResource, obj: Object, names: Sequence[str]) -> bool:
+def counts(
+    quota: Object,
+    resource: GroupResource,
+    obj: Object,
+    names: Sequence[str],
+    backed: BackedResources = NOTHING_BACKED,
+) -> bool:
     """True if a quota that limits these names counts an object."""
-    return bool(matching(resource, names)) and all(fits(scope, resource, obj) for scope in scopes_of(quota))
+    return bool(matching(resource, names, backed)) and all(fits(scope, resource, obj) for scope in scopes_of(quota))
 
 
 def _has_class(scope: Scope, claim: Object) -> bool:

@@ -9,7 +9,16 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from simkit.kinds.parts.pod.pod_resources import pod_limits, pod_requests
+from simkit.logic.quota.device_claims import (
+    NOTHING_BACKED,
+    RESOURCE_CLAIMS,
+    BackedResources,
+    claim_names,
+    claim_usage,
+)
+from simkit.logic.workloads.extended_resources import IMPLICIT
 from simkit.logic.workloads.pods import has_ended
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import moment
 from simkit.meta.domain import LABEL_DOMAIN, api_group, label
 from simkit.meta.name_validation import qualified_name
@@ -55,8 +64,8 @@ def is_extended(name: str) -> bool:
     return not native and not name.startswith(_REQUESTS) and not qualified_name(_REQUESTS + name)
 
 
-def matching(resource: GroupResource, names: Iterable[str]) -> list[str]:
-    """The names of a quota that objects of a resource use."""
+def matching(resource: GroupResource, names: Iterable[str], backed: BackedResources = NOTHING_BACKED) -> list[str]:
+    """The names of a quota that objects of a resource use; ``backed`` are the resources that devices back."""
     if resource == PODS:
         return [name for name in names if name in _POD_NAMES or _of_pods(name)]
     if resource == SERVICES:
@@ -65,17 +74,24 @@ def matching(resource: GroupResource, names: Iterable[str]) -> list[str]:
         ends = tuple(_CLASS_SUFFIX + name for name in _CLAIM_NAMES)
         own = (count_name(CLAIMS), *_CLAIM_NAMES)
         return [name for name in names if name in own or name.endswith(ends)]
-    return [name for name in names if name in (count_name(resource), _ALIASES.get(resource))]
+    listed = list(names)
+    more = claim_names(listed, backed) if resource == RESOURCE_CLAIMS else ()
+    return [name for name in listed if name in (count_name(resource), _ALIASES.get(resource)) or name in more]
 
 
 def _of_pods(name: str) -> bool:
     if name.startswith((_HUGE, _REQUESTS + _HUGE)):
         return True
-    return name.startswith(_REQUESTS) and is_extended(name.removeprefix(_REQUESTS))
+    return name.startswith(_REQUESTS) and _is_requested(name.removeprefix(_REQUESTS))
 
 
-def usage(resource: GroupResource, obj: Object, now: float) -> ResourceList:
-    """The usage by one object, by quota name."""
+def _is_requested(name: str) -> bool:
+    """True if only requests of a resource count: an extended one, or one that a class of devices backs by its name."""
+    return is_extended(name) or (name.startswith(IMPLICIT) and applies("quotas-count-backed-resources"))
+
+
+def usage(resource: GroupResource, obj: Object, now: float, backed: BackedResources = NOTHING_BACKED) -> ResourceList:
+    """The usage by one object, by quota name; ``backed`` are the resources that devices back."""
     if resource == PODS:
         return _pod(obj, now)
     if resource == SERVICES:
@@ -83,6 +99,8 @@ def usage(resource: GroupResource, obj: Object, now: float) -> ResourceList:
     if resource == CLAIMS:
         return _claim(obj)
     found = {count_name(resource): count(1)}
+    if resource == RESOURCE_CLAIMS:
+        return {**found, **claim_usage(obj, backed, lambda pod: _pod(pod, now))}
     alias = _ALIASES.get(resource)
     return {**found, alias: count(1)} if alias else found
 
@@ -116,7 +134,7 @@ def compute(requests: ResourceList, limits: ResourceList) -> dict[str, Quantity]
     for name, amount in requests.items():
         if name.startswith(_HUGE):
             found[name] = amount
-        if name.startswith(_HUGE) or is_extended(name):
+        if name.startswith(_HUGE) or _is_requested(name):
             found[_REQUESTS + name] = amount
     return found
 
