@@ -204,7 +204,12 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     allowed = compile_origins(args.cors_allowed_origins) if args.cors_allowed_origins else []
     served = CORSHandler(handler, allowed) if allowed else handler
     return Server(
-        served, serving, clock=clock, compress=compress, shutdown_target=handler, controllers=made.background
+        served,
+        serving,
+        clock=clock,
+        compress=compress,
+        shutdown_target=handler,
+        controllers=made.identified if args.load is None else made.background,
     ), made
 
 

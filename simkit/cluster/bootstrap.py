@@ -107,8 +107,7 @@ def publish(engine: Engine) -> None:
         return
     path = f"/api/v1/namespaces/{SYSTEM_NAMESPACE}/configmaps/{AUTHENTICATION}"
     present = engine.store.get(Key(GroupResource("", "configmaps"), SYSTEM_NAMESPACE, AUTHENTICATION))
-    if present is not None and not present.object.get("data"):
-        _send(engine, "DELETE", path, None)  # an object that nobody owned a field of would never get managed fields
+    if present is None:
         _send(engine, "POST", path.rpartition("/")[0], {"metadata": {"name": AUTHENTICATION}, "data": dict(found)})
     else:
         _send(engine, "PATCH", path, {"data": dict(found)}, media="application/merge-patch+json")

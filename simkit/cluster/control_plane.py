@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from simkit.cluster.access import Access, apply_authorization
+from simkit.cluster.bootstrap import SERVER
 from simkit.cluster.extensions import Extensions, performing
 from simkit.cluster.options import Options
 from simkit.cluster.parts import PARTS
@@ -19,6 +20,7 @@ from simkit.engine.controllers.certificate_authority import CertificateAuthority
 from simkit.engine.controllers.cluster_authentication_trust import ClusterAuthenticationTrust
 from simkit.engine.controllers.controller_manager import ControllerManager
 from simkit.engine.controllers.flow_schema_status import FlowSchemaStatusController
+from simkit.engine.controllers.identity_lease import IdentityLease
 from simkit.engine.controllers.leader_election import LeaderElection, Runner
 from simkit.engine.pipeline.api_services import APIServices
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
@@ -107,6 +109,14 @@ class ControlPlane:
         if not self.store.leaves_process:
             return self.runner
         return LeaderElection(self.runner, performing(self.engine), self.clock)
+
+    @property
+    def identified(self) -> Runner:
+        """The same with the lease by which this server is known, where the release has one."""
+        if not self.engine.gate("APIServerIdentity"):
+            return self.background
+        perform = performing(self.engine)
+        return IdentityLease(self.background, lambda request: perform(request, SERVER), self.clock)
 
     def fork(self, options: Options | None = None, *, clock: Clock | None = None, whole: bool = False) -> ControlPlane:
         """A control plane over a fork of the store, or with other options or another clock; it shares nothing that

@@ -44,7 +44,6 @@ def first_objects(engine: Engine) -> Iterator[Object]:
     served = engine.catalogue.preferred(GroupResource(DISCOVERY_GROUP, "endpointslices"))
     if served is not None:
         yield convert(_slice(), served.api_version)
-    yield _config_map(AUTHENTICATION, {})
     with serving(engine.behaviour):
         tracked = applies("legacy-tokens-tracked")
     if tracked:
