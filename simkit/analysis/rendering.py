@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from simkit.meta.escaping import html_text, one_line
 
+_NUMBER: Final = re.compile(r"\d+\. ")
+
 
 def html_lines(lines: Iterable[str]) -> str:
-    """A headline and its details as a heading and a list.
+    """A headline and its details as a heading and a list. Lines that are indented further belong to the line above.
 
     Examples
     --------
     >>> html_lines(["yes", "  because"])
     '<p><b>yes</b></p><ul><li>because</li></ul>'
+    >>> print(html_lines(["a path", "1. reads", "     by a role"]).partition("<ul ")[2])
+    style='list-style:none;padding-left:1em'><li>1. reads<div style='padding-left:2em'>by a role</div></li></ul>
     """
     head, *rest = lines
-    return f"<p><b>{html_text(head)}</b></p><ul>{''.join(f'<li>{html_text(line.strip())}</li>' for line in rest)}</ul>"
+    least = min((_indent(line) for line in rest), default=0)
+    items: list[str] = []
+    for line in rest:
+        text = html_text(line.strip())
+        if items and _indent(line) > least:
+            items[-1] += f"<div style='padding-left:2em'>{text}</div>"
+        else:
+            items.append(text)
+    numbered = bool(items) and all(_NUMBER.match(item) for item in items)
+    style = " style='list-style:none;padding-left:1em'" if numbered else ""
+    return f"<p><b>{html_text(head)}</b></p><ul{style}>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def text_lines(lines: Iterable[str]) -> str:

@@ -69,8 +69,10 @@ class Result(ABC):
             raise absent(type(self).__name__, name, () if name.startswith("_") else dir(self), {**GUESSED, **table})
 
     def _repr_html_(self) -> str:
-        """The short answer and the table; results with a better form have their own."""
-        return "".join(ReadableFrame(rows)._repr_html_() for rows in (self.summary(), self.to_frame()))
+        """The short answer and the table, once if they are the same; results with a better form have their own."""
+        short, whole = self.summary(), self.to_frame()
+        shown = [whole] if short.equals(whole) else [short, whole]
+        return "".join(ReadableFrame(rows)._repr_html_() for rows in shown)
 
 
 class Evidence(Result):

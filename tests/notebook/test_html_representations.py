@@ -139,3 +139,42 @@ def test_it_shows_itself_as_html(cluster: simkit.Cluster, name: str) -> None:
     assert "<img" not in html
     assert 'class="dataframe"' not in html
     assert_visible(html)
+
+
+def _shown(result: Any) -> str:
+    return re.sub(r"<(style|script).*?</\1>", "", result._repr_html_(), flags=re.DOTALL)
+
+
+def test_reports_without_rows_say_so_in_words() -> None:
+    """No heads of an empty table stand there, no angle brackets, and no number of nothing."""
+    empty = simkit.Cluster(seed=1)
+    report = empty.upgrade_report("1.31")
+    assert _shown(report) == (
+        "<p><b>1.30 -&gt; 1.31: nothing breaks; callers are not known without an audit log</b></p>"
+    )
+    assert "1.30 -&gt; 1.31: no steps; nothing blocks</b>" in _shown(report.plan())
+    assert "No rows of" not in _shown(report.plan())
+    assert _shown(empty.escalations("user:ann")).startswith("<p><b>no path was found</b></p>")
+
+
+def test_a_table_that_is_its_own_summary_stands_once() -> None:
+    """The report of removals is as short as its summary."""
+    report = simkit.Cluster(seed=1).removal_report(release="1.32")
+    assert report.summary().equals(report.to_frame())
+    assert _shown(report).count("<table") == 1
+
+
+def test_steps_keep_their_numbers_and_details_stand_below_them(cluster: simkit.Cluster) -> None:
+    """A numbered list has no bullets, and what belongs to a step is no step."""
+    path = cluster.escalations(f"user:{HOSTILE}", goal="cluster-admin")[0]
+    shown = _shown(path)
+    assert shown.count("<li>") == len(path.steps)
+    assert "list-style:none" in shown
+    assert "<div style='padding-left:2em'>by ClusterRoleBinding tokens" in shown
+
+
+def test_an_operation_has_a_head() -> None:
+    """Its name, and whether it came to its end."""
+    cluster = simkit.Cluster(seed=1)
+    cluster.add_nodes(2)
+    assert "<b>drain of node-0: came to its end in " in _shown(cluster.drain_nodes("node-0"))

@@ -10,6 +10,7 @@ import pandas as pd
 
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Result, ResultDict, Row, records
+from simkit.meta.escaping import html_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,6 +101,11 @@ class Operation(Result):
     def __repr__(self) -> str:
         told = ", ".join(f"{what}: {count}" for what, count in self.summary().itertuples(index=False))
         return f"<{self.name}; {told}>"
+
+    def _repr_html_(self) -> str:
+        end = "came to its end" if self.complete else "did not come to its end"
+        head = html_text(f"{self.name}: {end} in {self.seconds:,.0f} simulated seconds")
+        return f"<p><b>{head}</b></p>{super()._repr_html_()}"
 
     def __bool__(self) -> bool:
         return self.complete and not any(each.outcome in ("lost", "blocked", "stuck", "pending") for each in self.pods)

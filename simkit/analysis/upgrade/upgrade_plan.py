@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.readable_frame import ReadableFrame
+from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.entries import behaviour_entries
 from simkit.analysis.upgrade.breaks import Break
@@ -18,6 +20,7 @@ from simkit.analysis.upgrade.gone_versions import GUIDE
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.analysis.upgrade.unknown_fields import FIELD
+from simkit.meta.escaping import html_text
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.lifecycle import lifecycle_of, successor
@@ -90,7 +93,13 @@ class UpgradePlan(Result):
     def __repr__(self) -> str:
         blocked = list(dict.fromkeys(step.hop for step in self.steps if step.blocks))
         told = f"; hops that must wait: {', '.join(blocked)}" if blocked else "; nothing blocks"
-        return f"<UpgradePlan {self.span.start or 'any release'} -> {self.span.end}: {len(self)} steps{told}>"
+        steps = counted(len(self), "step") if len(self) else "no steps"
+        return f"<UpgradePlan {self.span.start or 'any release'} -> {self.span.end}: {steps}{told}>"
+
+    def _repr_html_(self) -> str:
+        head = html_text(repr(self)[1:-1].removeprefix("UpgradePlan "))
+        tables = (self.summary(), self.to_frame()) if len(self) else (self.summary(),)
+        return f"<p><b>{head}</b></p>{''.join(ReadableFrame(rows)._repr_html_() for rows in tables)}"
 
 
 def plan_of(span: ReleaseSpan, rows: Sequence[Break], items: Sequence[Item]) -> UpgradePlan:

@@ -13,6 +13,7 @@ from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.audit_log.requests import RecordedRequest, recorded_requests
 from simkit.analysis.rbac.tables import SEVERITY_WORDS, table
 from simkit.analysis.readable_frame import ReadableFrame
+from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.find import BehaviourSearch
 from simkit.analysis.upgrade.bound_subjects import BoundSubjects
@@ -168,10 +169,12 @@ class UpgradeReport(Result):
         worst = Counter(row.severity for row in self.rows if row.breaks)
         told = ", ".join(f"{worst[word]} {word}" for word in reversed(SEVERITY_WORDS) if worst[word])
         callers = "" if self.callers_known else "; callers are not known without an audit log"
-        return f"<UpgradeReport {self.title}: {count} breaks{f' ({told})' if told else ''}{callers}>"
+        breaks = f"{counted(count, 'thing')} break{'s' if count == 1 else ''}" if count else "nothing breaks"
+        return f"<UpgradeReport {self.title}: {breaks}{f' ({told})' if told else ''}{callers}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html_text(repr(self))}</p>{ReadableFrame(self.summary())._repr_html_()}"
+        head = html_text(repr(self)[1:-1].removeprefix("UpgradeReport "))
+        return f"<p><b>{head}</b></p>{ReadableFrame(self.summary())._repr_html_() if self.rows else ''}"
 
 
 def upgrade_report(

@@ -314,7 +314,7 @@ def test_of_a_cluster() -> None:
     found = cluster.upgrade_report("1.25", manifests=named("CronJob", "batch/v1beta1"))
     assert found.has_impact
     assert found.summary()["count"].tolist() == [1]
-    assert "1 breaks (1 high)" in repr(found)
+    assert "1 thing breaks (1 high)" in repr(found)
 
 
 @needs_shared

@@ -111,7 +111,11 @@ class Escalations(Result, Sequence[Path]):
     def lines(self) -> Iterator[str]:
         """The answer, line by line."""
         subjects = len({path.subject for path in self.paths})
-        yield f"{counted(len(self.paths), 'path')} of {counted(subjects, 'subject')}"
+        yield (
+            f"{counted(len(self.paths), 'path')} of {counted(subjects, 'subject')}"
+            if self.paths
+            else "no path was found"
+        )
         for path in self.paths[:20]:
             yield f"{path.subject} -> {path.goal}: {' '.join(path.primitives) or 'held'} ({counted(path.hops, 'hop')})"
         if len(self.paths) > 20:
