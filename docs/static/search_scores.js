@@ -5,8 +5,15 @@ const SCORES = [
   [/^(changelog|walk|contributing)/, -4],
 ];
 
+// Of pages that hold all words equally well, the one comes first whose title has most of them.
+const inTitle = (title) => {
+  const words = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().match(/[\w:.]{3,}/g) ?? [];
+  return words.filter((word) => !stopwords.has(word) && title.toLowerCase().includes(word)).length;
+};
+
 var Scorer = {
-  score: ([page, , , , score]) => score + (SCORES.find(([pattern]) => pattern.test(page)) ?? [null, 0])[1],
+  score: ([page, title, , , score]) =>
+    score + inTitle(title) + (SCORES.find(([pattern]) => pattern.test(page)) ?? [null, 0])[1],
   objNameMatch: 11,
   objPartialMatch: 2,
   objPrio: { 0: 5, 1: 2, 2: -5 },
