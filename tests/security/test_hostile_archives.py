@@ -19,7 +19,8 @@ from simkit.analysis.upgrade.chart_releases import chart_release
 from simkit.cli import helm
 from simkit.meta.errors import SimkitError
 from simkit.simulation.shell.archives import unpack
-from simkit.simulation.shell.files import FileError, Files
+from simkit.simulation.shell.files import FileError
+from simkit.simulation.shell.user_files import UserFiles
 from simkit.snapshot.load import load
 
 END = b"\0" * 1024
@@ -57,12 +58,12 @@ DAMAGED = {
 def test_a_damaged_archive_in_a_container_is_refused(name: str) -> None:
     """As ``tar`` refuses it; it is no error of ours."""
     with pytest.raises(FileError):
-        unpack(Files(), DAMAGED[name] + END, "/work")
+        unpack(UserFiles(), DAMAGED[name] + END, "/work")
 
 
 def test_an_archive_stays_in_its_tree() -> None:
     """Names that lead up end at the root of the container, and devices are no files."""
-    files = Files()
+    files = UserFiles()
     unpack(files, member("../../../etc/x", content=b"a") + member("/abs") + member("d", b"3") + END, "/work")
     assert files.read("/etc/x") == b"a"
     assert files.is_file("/abs")
@@ -72,12 +73,12 @@ def test_an_archive_stays_in_its_tree() -> None:
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_a_compressed_archive_is_unpacked_as_far_as_its_container_holds(pack: Callable[[bytes], bytes]) -> None:
     """A few bytes may announce terabytes that no file gets, and would be passed over for minutes."""
-    files = Files()
+    files = UserFiles()
     unpack(files, pack(member("a", content=b"a") + END), "/work")
     assert files.read("/work/a") == b"a"
     hidden = member("z", b"Z", size=1 << 32) + b"\0" * (129 << 20)
     with pytest.raises(FileError, match="No space left"):
-        unpack(Files(), pack(hidden), "/work")
+        unpack(UserFiles(), pack(hidden), "/work")
 
 
 def test_files_of_one_name_and_links_in_a_dump_are_told() -> None:

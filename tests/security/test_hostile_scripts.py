@@ -13,8 +13,9 @@ from simkit.simulation.kubelet.process import KILLED, Container, Process, foreve
 from simkit.simulation.kubelet.shell import script_program
 from simkit.simulation.shell.braces import spread
 from simkit.simulation.shell.commands import COMMANDS
-from simkit.simulation.shell.files import ROOT, FileError, Files
+from simkit.simulation.shell.files import FileError, Files
 from simkit.simulation.shell.machine import LOOK_UP, Machine, Run, Write
+from simkit.simulation.shell.paths import ROOT
 from simkit.simulation.shell.reading import shared_out
 from simkit.simulation.shell.shells import run_script, session
 from simkit.simulation.shell.tree import Text

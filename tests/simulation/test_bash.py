@@ -16,23 +16,25 @@ needs_bash = pytest.mark.skipif(_BASH is None, reason="compares with bash, which
 _SCRIPTS = Path(__file__).with_name("bash_scripts.txt").read_text("utf-8").removesuffix("\n").split("\n%%\n")[1:]
 
 
-def _table() -> Iterator[tuple[str, tuple[int, str]]]:
-    for block in Path(__file__).with_name("bash_table.txt").read_text("utf-8").split("\n%%\n")[1:]:
+def table(name: str = "bash_table.txt") -> Iterator[tuple[str, tuple[int, str]]]:
+    """The scripts of a table, each with its exit code and what it prints, without the last line's end."""
+    for block in Path(__file__).with_name(name).read_text("utf-8").split("\n%%\n")[1:]:
         script, _, told = block.removesuffix("\n").partition("\n%= ")
         code, _, output = told.partition("\n")
         yield script, (int(code), output)
 
 
-def _without_last_line_end(answer: tuple[int, str]) -> tuple[int, str]:
+def without_last_line_end(answer: tuple[int, str]) -> tuple[int, str]:
+    """An answer of a script as tables have it."""
     return answer[0], answer[1].removesuffix("\n")
 
 
-def bash(script: str, folder: Path) -> tuple[int, str]:
-    """The exit code of a script in bash, and what it prints."""
+def bash(script: str, folder: Path, *before: str) -> tuple[int, str]:
+    """The exit code of a script in bash, and what it prints; ``before`` it stands a command that runs it."""
     ran = subprocess.run(
-        [str(_BASH), "-c", script],
+        [*before, str(_BASH), "-c", script],
         cwd=folder,
-        env={"PATH": "/usr/bin:/bin", "HOME": "/root"},
+        env={"PATH": "/usr/bin:/bin", "HOME": "/root", "TZ": "UTC"},
         capture_output=True,
         stdin=subprocess.DEVNULL,
         timeout=20,
@@ -48,17 +50,17 @@ def test_the_same_as_bash(script: str, tmp_path: Path) -> None:
     assert built_in(script, "bash") == bash(script, tmp_path)
 
 
-@pytest.mark.parametrize(("script", "expected"), list(_table()))
+@pytest.mark.parametrize(("script", "expected"), list(table()))
 def test_what_bash_prints(script: str, expected: tuple[int, str]) -> None:
     """Arrays, files in whose place commands stand, conditions, spellings, traps for events, braces and options."""
-    assert _without_last_line_end(built_in(script, "bash")) == expected
+    assert without_last_line_end(built_in(script, "bash")) == expected
 
 
 @needs_bash
-@pytest.mark.parametrize(("script", "expected"), list(_table()))
+@pytest.mark.parametrize(("script", "expected"), list(table()))
 def test_the_table_is_true(script: str, expected: tuple[int, str], tmp_path: Path) -> None:
     """What the table says is what bash on this machine does."""
-    assert _without_last_line_end(bash(script, tmp_path)) == expected
+    assert without_last_line_end(bash(script, tmp_path)) == expected
 
 
 @needs_dash

@@ -10,6 +10,7 @@ import pytest
 from simkit.simulation.shell.archives import packed, unpack
 from simkit.simulation.shell.files import FileError, Files
 from simkit.simulation.shell.text_commands import _letters
+from simkit.simulation.shell.user_files import UserFiles
 from tests.simulation.worlds import execute, pod, simulated
 
 _SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"mode": "fast"}}
@@ -197,7 +198,7 @@ def test_mounted_trees() -> None:
     files.mount("/given", lambda: {"x/y": b"2"})
     files.write("/volume/b", b"3")
     assert volume.read("/b") == b"3"
-    assert files.below("/given") == ["/given/x/y"]
+    assert files.is_file("/given/x/y")
     assert [each for each in files.tree("/") if each.startswith(("/g", "/vo"))] == [
         "/given", "/given/x", "/given/x/y", "/volume", "/volume/b",
     ]  # fmt: skip
@@ -215,7 +216,7 @@ def test_links_in_archives_and_mounts() -> None:
     files.link("data", "/volume/inner")
     assert (files.read("/link"), files.read("/volume/inner"), volume.read("/inner")) == (b"1", b"1", b"1")
     other = Files(folders=("/",))
-    unpack(other, packed(files, ["volume", "link"], "/", 0.0), "/copy")
+    unpack(UserFiles(other), packed(UserFiles(files), ["volume", "link"], "/"), "/copy")
     assert other.target("/copy/link") == "volume/data"
     assert (other.read("/copy/link"), other.read("/copy/volume/inner")) == (b"1", b"1")
     with pytest.raises(FileError, match="File exists"):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -42,14 +44,16 @@ def _heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def process(script: str, *, shell: str = "", until: float = 100.0) -> Process:
+def process(
+    script: str, *, shell: str = "", until: float = 100.0, started: float = 0.0, spec: Mapping[str, Any] | None = None
+) -> Process:
     """A script in the folder ``/work`` of a container, after some time; of the built-in shell, or of one by its name."""
     files = Files()
     files.make_folder("/work")
-    container = Container({}, {}, environment=_ENVIRONMENT, files=files)
+    container = Container({}, dict(spec or {}), started=started, environment=_ENVIRONMENT, files=files)
     text = f"cd /work\n{script}"
-    made = Process(script_program([shell, "-c", text] if shell else text, fails=True)(container), 0.0)
-    made.advance(until)
+    made = Process(script_program([shell, "-c", text] if shell else text, fails=True)(container), started)
+    made.advance(started + until)
     return made
 
 
@@ -158,8 +162,8 @@ def test_generated_scripts(tmp_path_factory: pytest.TempPathFactory, script: str
             "1\n2\nd\nd/a\n",
         ),
         (
-            "mkdir -p d/e/f; find d -maxdepth 1 -mindepth 1; find d -mtime 3 2>&1; echo $?",
-            "d/e\nfind: unrecognized: -mtime\n1\n",
+            "mkdir -p d/e/f; find d -maxdepth 1 -mindepth 1; find d -what 3 2>&1; echo $?",
+            "d/e\nfind: unrecognized: -what\n1\n",
         ),
         ("timeout 9 nc -l -p 80; date +%s", "9\n"),
         ("exec 2>&1; ls nothing; echo x >&2", "ls: nothing: No such file or directory\nx\n"),

@@ -8,8 +8,9 @@ from typing import Any
 from simkit.engine.controllers.lister import uid_of
 from simkit.engine.controllers.resources import PODS
 from simkit.engine.seams import PortHandler
+from simkit.meta.clock import moment
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.images import is_shell_image
 from simkit.simulation.kubelet.process import KILLED, Container, Process, completes, forever
@@ -100,8 +101,14 @@ class Processes:
         key = (uid_of(pod), str(container.get("name", "")))
         found = self._files.get(key)
         if found is None:
-            image = str(container.get("image", ""))
-            found = self._files[key] = Files(programs=programs_of(image), complete=is_shell_image(image))
+            image, context = str(container.get("image", "")), container.get("securityContext") or {}
+            begun = at(pod, "status", "startTime")
+            found = self._files[key] = Files(
+                programs=programs_of(image),
+                complete=is_shell_image(image),
+                read_only=bool(context.get("readOnlyRootFilesystem")),
+                born=moment(begun) if begun else 0.0,
+            )
             self._volumes.mount(found, pod, container)
             for path, text in self._behaviours.files(pod, container).items():
                 found.place(path, text.encode() if isinstance(text, str) else text)

@@ -12,9 +12,10 @@ from simkit.simulation.shell.commands import COMMANDS
 
 _WITHIN_SHELLS: Final = frozenset(
     {
-        ".", ":", "[[", "alias", "break", "cd", "command", "continue", "declare", "eval", "exec", "exit", "export",
-        "getopts", "hash", "jobs", "let", "local", "read", "readonly", "return", "set", "shift", "source", "trap",
-        "type", "typeset", "ulimit", "umask", "unset", "wait",
+        ".", ":", "alias", "break", "builtin", "caller", "cd", "command", "continue", "declare", "dirs", "enable",
+        "eval", "exec", "exit", "export", "getopts", "hash", "jobs", "let", "local", "mapfile", "popd", "pushd",
+        "read", "readarray", "readonly", "return", "set", "shift", "shopt", "source", "trap", "type", "typeset",
+        "ulimit", "umask", "unalias", "unset", "wait",
     }
 )  # fmt: skip
 """Commands that are no programs."""

@@ -8,14 +8,16 @@ from typing import Any, Final
 
 from simkit.simulation.kubelet.images import has_bash_as_sh
 from simkit.simulation.kubelet.process import Container, Input, Now, Output, Program, Step
+from simkit.simulation.kubelet.users import user_of
 from simkit.simulation.shell.commands import COMMANDS
 from simkit.simulation.shell.interpreter import shell_of
 from simkit.simulation.shell.interruption import Interrupted
-from simkit.simulation.shell.machine import Effect, Machine, Pause, Read, Run, Spawn, Write
+from simkit.simulation.shell.machine import Effect, Machine, Pause, Read, Run, Shared, Spawn, Write
 from simkit.simulation.shell.shells import run_script, session
 from simkit.simulation.shell.signals import ARRIVAL, Signalled
 from simkit.simulation.shell.syntax import parse
 from simkit.simulation.shell.tree import ScriptError, command_names
+from simkit.simulation.shell.user_files import UserFiles
 
 _SHELLS: Final = ("sh", "bash", "ash", "dash")
 
@@ -38,7 +40,10 @@ def script_program(
         check_known(command[:1] if alone else command, fails=fails)
 
     def program(container: Container) -> Generator[Step, Any, Any]:
-        machine = Machine(container.files, dict(container.environment), _hostname(container), network=container.network)
+        shared = Shared()
+        files = UserFiles(container.files, user_of(container.pod, container.spec), lambda: shared.now)
+        machine = Machine(files, dict(container.environment), _hostname(container), network=container.network)
+        machine.shared = shared
         machine.pid = machine.shared.last_pid = container.pid
         machine.shared.signal_first, machine.shared.protected = container.signal, protected
         machine.shared.first_words = _command_line(container)

@@ -9,6 +9,7 @@ Upstream: pkg/volume/{configmap,secret,downwardapi,projected}, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from simkit.engine.controllers.lister import uid_of
@@ -16,8 +17,11 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.kubelet.downward import listed_fields, resource_value
 from simkit.simulation.kubelet.environment import CONFIG_MAPS, SECRETS, Get, content
-from simkit.simulation.shell.files import ROOT, Files, Source
+from simkit.simulation.kubelet.volume_modes import VolumeModes, folder_mark
+from simkit.simulation.shell.files import Files, Source
+from simkit.simulation.shell.marks import Mark
 from simkit.simulation.shell.network import CLUSTER_DOMAIN, RESOLVER, SERVICE_DOMAIN
+from simkit.simulation.shell.paths import ROOT
 
 Token = Callable[[Object, Mapping[str, Any]], bytes]
 """A token of a pod's service account, for a source of a projected volume."""
@@ -47,7 +51,9 @@ class Volumes:
         for mount in container.get("volumeMounts") or ():
             volume = volumes.get(mount.get("name"))
             if volume is not None:
-                files.mount(mount.get("mountPath", "/"), self._tree(pod, volume, mount.get("subPath") or ""))
+                inner, read_only = mount.get("subPath") or "", bool(mount.get("readOnly"))
+                tree, mark = self._tree(pod, volume, inner), partial(_mark_of, VolumeModes(pod, volume), inner)
+                files.mount(mount.get("mountPath", "/"), tree, read_only=read_only, mark=mark)
 
     def forget(self, pod: Object) -> None:
         """Forget the volumes that end with a pod."""
@@ -59,7 +65,8 @@ class Volumes:
             return self._source(pod, volume, inner)
         key = (*_owner(pod, volume), inner)
         if key not in self._trees:
-            self._trees[key] = Files(folders=ROOT if key[0] == "host" else ("/",))
+            made = self._trees[key] = Files(folders=ROOT if key[0] == "host" else ("/",))
+            made.set_mark("/", folder_mark(pod, volume))
         return self._trees[key]
 
     def _source(self, pod: Object, volume: Mapping[str, Any], inner: str) -> Source:
@@ -94,6 +101,11 @@ class Volumes:
         if not items:
             return found
         return {item.get("path", ""): found[item["key"]] for item in items if item.get("key") in found}
+
+
+def _mark_of(modes: VolumeModes, inner: str, path: str) -> Mark:
+    """The mark of a path of a volume, of which a part may be mounted."""
+    return modes.mark(f"{inner}/{path.lstrip('/')}".strip("/"))
 
 
 def _field(pod: Object, item: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from simkit.language.cel.lib_regex import PatternError, pattern
 from simkit.simulation.shell.arithmetic import ArithmeticFault
 from simkit.simulation.shell.effects import error, line, whole
 from simkit.simulation.shell.machine import Machine, Run
+from simkit.simulation.shell.marks import SETGID, SETUID, STICKY
 from simkit.simulation.shell.patterns import regular_expression
 from simkit.simulation.shell.variables import Numbers, all_texts, reference
 
@@ -138,13 +139,22 @@ def of_one_side(machine: Machine, operator: str, text: str) -> bool:
             return files.is_file(path)
         case "-d":
             return files.is_folder(path)
-        case "-e" | "-a" | "-r" | "-w" | "-x":
+        case "-e" | "-a":
             return files.exists(path)
+        case "-r" | "-w" | "-x":
+            return files.may(path, operator[1])
+        case "-u" | "-g" | "-k":
+            bit = {"-u": SETUID, "-g": SETGID, "-k": STICKY}[operator]
+            return files.exists(path) and bool(files.mark(path).mode & bit)
+        case "-O":
+            return files.exists(path) and files.mark(path).uid == files.user.uid
+        case "-G":
+            return files.exists(path) and files.mark(path).gid == files.user.gid
         case "-L" | "-h":
             return files.target(path) is not None
         case "-s":
-            return files.is_folder(path) or (files.is_file(path) and bool(files.read(path)))
-        case "-t" | "-p" | "-S" | "-b" | "-c" | "-g" | "-u" | "-k":
+            return files.is_folder(path) or (files.is_file(path) and bool(files.base.read(path)))
+        case "-t" | "-p" | "-S" | "-b" | "-c":
             return False
         case "-v":
             return _is_set(machine, text)
@@ -180,14 +190,22 @@ def of_two_sides(machine: Machine, left: str, operator: str, right: str) -> bool
             return left > right
         case "-ef":
             return machine.files.real(machine.path(left)) == machine.files.real(machine.path(right))
-        case "-nt" | "-ot":
-            return False
+        case "-nt":
+            return _time_of(machine, left) > _time_of(machine, right)
+        case "-ot":
+            return _time_of(machine, left) < _time_of(machine, right)
     if operator not in COMPARED:
         raise Wrong(f"{operator}: unexpected operator")
     for each in (left, right):
         if _NUMBER.fullmatch(each) is None:
             raise Wrong(f"Illegal number: {each}")
     return compared(int(left), operator, int(right))
+
+
+def _time_of(machine: Machine, name: str) -> float:
+    """The time of a file; that of none comes before all others."""
+    path = machine.path(name)
+    return machine.files.mark(path).time if machine.files.exists(path) else float("-inf")
 
 
 def compared(left: int, operator: str, right: int) -> bool:

@@ -12,17 +12,29 @@ from simkit.simulation.shell.files import MOST_BYTES, FileError
 from simkit.simulation.shell.machine import STDERR, Machine, Run, Write
 
 
-def _copy(machine: Machine, source: str, into: str, *, keeps: bool) -> None:
-    """Copy a file or a folder. Links in a folder stay links; ``keeps`` says that the source itself may be one."""
-    for found in machine.files.tree(source if keeps else machine.files.real(source)):
-        place = into + found[len(source if keeps else machine.files.real(source)) :]
-        target = machine.files.target(found)
+def _copy(machine: Machine, source: str, into: str, *, links: bool, keeps: bool) -> None:
+    """Copy a file or a folder. Links in a folder stay links; ``links`` says that the source itself may be one.
+
+    ``keeps`` has copies keep modes, times and, of root, owners.
+    """
+    files = machine.files
+    root = source if links else files.real(source)
+    for found in files.tree(root):
+        place = into + found[len(root) :]
+        target = files.target(found)
         if target is not None:
-            machine.files.link(target, place)
-        elif machine.files.is_file(found):
-            machine.files.write(place, machine.files.read(found))
+            files.link(target, place)
+            continue
+        mark, there = files.mark(found), files.exists(place)
+        if files.is_file(found):
+            files.write(place, files.read(found))
         else:
-            machine.files.make_folder(place)
+            files.make_folder(place)
+        if keeps:
+            owner = mark if files.user.uid == 0 else files.mark(place)
+            files.keep(place, mark._replace(uid=owner.uid, gid=owner.gid))
+        elif not there:
+            files.set_mode(place, mark.mode & 0o777 & ~files.umask)
 
 
 def _copied(machine: Machine, words: list[str], *, moves: bool) -> Run:
@@ -41,9 +53,11 @@ def _copied(machine: Machine, words: list[str], *, moves: bool) -> Run:
             if machine.files.is_folder(source) and not moves and not {"r", "R", "a"} & given.keys():
                 yield error(name, f"omitting directory '{each}'")
                 return 1
-            _copy(machine, source, into, keeps=moves or bool({"a", "d", "P"} & given.keys()))
             if moves:
-                machine.files.remove(source)
+                machine.files.move(source, into)
+            else:
+                keeps, links = bool({"a", "p"} & given.keys()), bool({"a", "d", "P"} & given.keys())
+                _copy(machine, source, into, links=links, keeps=keeps)
         except FileError as problem:
             there = machine.files.target(source) is not None or machine.files.exists(source)
             failed = f"create '{paths[-1]}'" if there else f"stat '{each}'"
@@ -60,15 +74,6 @@ def _mv(machine: Machine, words: list[str]) -> Run:
     return (yield from _copied(machine, words, moves=True))
 
 
-def _changes_mode(machine: Machine, words: list[str]) -> Run:
-    """``chmod`` and ``chown``: files have no owners and rights, so that nothing changes."""
-    for name in [word for word in words[1:] if not word.startswith("-")][1:]:
-        if not machine.files.exists(machine.path(name)):
-            yield error(words[0], f"{name}: No such file or directory")
-            return 1
-    return 0
-
-
 def _basename(machine: Machine, words: list[str]) -> Run:
     name = words[1].rstrip("/").rpartition("/")[2] if len(words) > 1 else ""
     yield line(name.removesuffix(words[2]) if len(words) > 2 and name != words[2] else name)
@@ -78,20 +83,6 @@ def _basename(machine: Machine, words: list[str]) -> Run:
 def _dirname(machine: Machine, words: list[str]) -> Run:
     head, slash, _ = (words[1] if len(words) > 1 else "").rstrip("/").rpartition("/")
     yield line(head or slash or ".")
-    return 0
-
-
-def _stat(machine: Machine, words: list[str]) -> Run:
-    given, names = options(words[1:], valued="c")
-    for name in names:
-        path = machine.path(name)
-        if not machine.files.exists(path):
-            yield error("stat", f"can't stat '{name}': No such file or directory")
-            return 1
-        size = len(machine.files.read(path)) if machine.files.is_file(path) else 4096
-        kind = "regular file" if machine.files.is_file(path) else "directory"
-        form = given.get("c", "  File: %n\n  Size: %s\t%F")
-        yield line(form.replace("%n", name).replace("%s", str(size)).replace("%F", kind))
     return 0
 
 
@@ -139,11 +130,8 @@ def _dd(machine: Machine, words: list[str]) -> Run:
 FILE_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "cp": _cp,
     "mv": _mv,
-    "chmod": _changes_mode,
-    "chown": _changes_mode,
     "basename": _basename,
     "dirname": _dirname,
-    "stat": _stat,
     "df": _df,
     "dd": _dd,
 }

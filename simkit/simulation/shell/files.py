@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
+
+from simkit.simulation.shell.marks import FILE_MODE, FOLDER_MODE, Mark
+from simkit.simulation.shell.paths import ROOT, resolved
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Bytes that the files of one container may have together."""
@@ -18,17 +21,20 @@ class FileError(Exception):
     """A path that is not there, or is no file. The text is that of the C library."""
 
 
-ROOT: Final = frozenset(
-    f"/{name}"
-    for name in (
-        "", "bin", "dev", "etc", "home", "lib", "media", "mnt", "opt", "proc", "root", "run", "sbin", "srv", "sys",
-        "tmp", "usr", "usr/bin", "usr/lib", "usr/local", "usr/local/bin", "usr/sbin", "usr/share", "var", "var/cache",
-        "var/lib", "var/log", "var/run", "var/tmp",
-    )
-)  # fmt: skip
-"""The folders that each container has."""
 Source = Callable[[], Mapping[str, bytes]]
 """A function for the content of a folder, by relative path, when it is asked; the empty path is a file itself."""
+_READ_ONLY: Final = "Read-only file system"
+_OWN_MODES: Final[Mapping[str, int]] = {"/tmp": 0o1777, "/var/tmp": 0o1777, "/dev/shm": 0o1777, "/root": 0o700}  # noqa: S108
+"""The modes of folders that are others than usual."""
+
+
+class Mount(NamedTuple):
+    """Another tree at a path."""
+
+    tree: Files | Source
+    read_only: bool = False
+    mark: Callable[[str], Mark] | None = None
+    """Gives the marks of what a function gives, by path."""
 
 
 class Files:
@@ -44,6 +50,10 @@ class Files:
         Files that are there too. Trees share them until something is written.
     complete
         Whether these are all folders; else a file makes the ones that it is in, as in an image that nobody knows.
+    read_only
+        Whether nothing can be written, but for what is mounted.
+    born
+        The time of files of which none is known, in seconds since the epoch.
 
     Notes
     -----
@@ -66,30 +76,36 @@ class Files:
         *,
         programs: Mapping[str, bytes] | None = None,
         complete: bool = True,
+        read_only: bool = False,
+        born: float = 0.0,
     ) -> None:
-        self._complete = complete
-        self._files: Mapping[str, bytes] = programs or {}
+        self._complete, self._read_only, self._born = complete, read_only, born
+        self._marks: dict[str, Mark] = {}
+        self._programs = programs or {}
+        self._files: Mapping[str, bytes] = self._programs
         self._own: dict[str, bytes] | None = None
         """The files, if they are those of this tree alone."""
         self._folders: set[str] = set(folders)
         self._links: dict[str, str] = {}
-        self._mounts: dict[str, Files | Source] = {}
+        self._mounts: dict[str, Mount] = {}
         for path, content in (given or {}).items():
             self.place(path, content.encode() if isinstance(content, str) else content)
 
     def fork(self) -> Files:
         """An independent copy; what is mounted stays shared."""
-        copy = Files(complete=self._complete)
-        copy._files, copy._folders = self._files, set(self._folders)
+        copy = Files(programs=self._programs, complete=self._complete, read_only=self._read_only, born=self._born)
+        copy._files, copy._folders, copy._marks = self._files, set(self._folders), dict(self._marks)
         self._own = None
         copy._mounts, copy._links = dict(self._mounts), dict(self._links)
         return copy
 
-    def mount(self, path: str, tree: Files | Source) -> None:
+    def mount(
+        self, path: str, tree: Files | Source, *, read_only: bool = False, mark: Callable[[str], Mark] | None = None
+    ) -> None:
         """Show another tree at a path, or what a function gives, which cannot be written."""
-        self._mounts[resolved(path)] = tree
+        self._mounts[resolved(path)] = Mount(tree, read_only, mark)
 
-    def _mounted(self, known: str) -> tuple[Files | Source, str] | None:
+    def _mounted(self, known: str) -> tuple[Mount, str] | None:
         """The mounted tree that a path leads into, and the path in it."""
         for at in sorted(self._mounts, key=len, reverse=True):
             if known == at or known.startswith(at.rstrip("/") + "/"):
@@ -99,7 +115,7 @@ class Files:
     def _all_links(self) -> Mapping[str, str]:
         """The targets of all symbolic links by path, those of mounted trees among them."""
         found = dict(self._links)
-        for at, tree in self._mounts.items():
+        for at, (tree, *_) in self._mounts.items():
             if isinstance(tree, Files):
                 found |= {resolved(path.lstrip("/"), at): target for path, target in tree._all_links().items()}
         return found
@@ -132,6 +148,7 @@ class Files:
             raise FileError("File exists")
         inner = self._mounted(known)
         if inner is None:
+            self._check_writable()
             self._check_room(known)
             self._check_folder(known)
             self._links[known] = target
@@ -147,7 +164,7 @@ class Files:
         if not self._mounts:
             return self._files
         found = dict(self._files)
-        for at, tree in sorted(self._mounts.items()):
+        for at, (tree, *_) in sorted(self._mounts.items(), key=lambda item: item[0]):
             inside = tree._content() if isinstance(tree, Files) else tree()
             found |= {resolved(path.lstrip("/"), at): content for path, content in inside.items()}
         return found
@@ -156,7 +173,7 @@ class Files:
         if not self._mounts:
             return self._folders
         found = set(self._folders)
-        for at, tree in self._mounts.items():
+        for at, (tree, *_) in self._mounts.items():
             if isinstance(tree, Files):
                 found |= {resolved(path.lstrip("/"), at) for path in tree._all_folders()}
             elif "" not in tree():
@@ -171,7 +188,7 @@ class Files:
         inner = self._mounted(known) if self._mounts else None
         if inner is None:
             return self._files.get(known)
-        tree, rest = inner
+        (tree, *_), rest = inner
         if isinstance(tree, Files):
             return tree._file(rest)
         return next((content for path, content in tree().items() if resolved(path) == rest), None)
@@ -183,14 +200,19 @@ class Files:
             return found
         raise FileError("Is a directory" if self.is_folder(path) else "No such file or directory")
 
-    def write(self, path: str, content: bytes, *, append: bool = False) -> None:
-        """Write a file. Raises FileError where a folder is in its place, or the tree is full or cannot be written."""
+    def write(self, path: str, content: bytes, *, append: bool = False, forced: bool = False) -> None:
+        """Write a file; ``forced`` also where nothing can be written.
+
+        Raises FileError where a folder is in its place, or the tree is full or cannot be written.
+        """
         known = self.real(path)
         if self._mounts and (inner := self._mounted(known)) is not None:
             _writable(inner[0]).write(inner[1], content, append=append)
             return
         if self.is_folder(known):
             raise FileError("Is a directory")
+        if not forced:
+            self._check_writable()
         self._check_room(known)
         self._check_folder(known)
         content = self._files.get(known, b"") + content if append else content
@@ -210,6 +232,10 @@ class Files:
             raise FileError("Not a directory" if self.is_file(folder) else "No such file or directory")
         self.make_folder(folder)
 
+    def _check_writable(self) -> None:
+        if self._read_only:
+            raise FileError(_READ_ONLY)
+
     def _check_room(self, known: str) -> None:
         """Raise FileError for a path that is too long, or one path too many."""
         if len(known) > _LONGEST_PATH:
@@ -222,13 +248,17 @@ class Files:
         """Put a file at a path, even where what is mounted there cannot be written."""
         known = resolved(path)
         inner = self._mounted(known)
-        if inner is None or isinstance(inner[0], Files):
-            self.make_folder(known.rpartition("/")[0] or "/")
-            self.write(known, content)
+        if inner is None or isinstance(inner[0].tree, Files):
+            self.make_folder(known.rpartition("/")[0] or "/", forced=True)
+            self.write(known, content, forced=True)
         else:
-            self._mounts[known] = lambda: {"": content}
+            self._mounts[known] = Mount(lambda: {"": content})
 
-    def make_folder(self, path: str) -> None:
+    def take_away(self, path: str) -> bytes:
+        """Remove a file of this tree that was placed, even where nothing can be written; gives back its content."""
+        return self._own.pop(resolved(path), b"") if self._own is not None else b""
+
+    def make_folder(self, path: str, *, forced: bool = False) -> None:
         """Make a folder, and those that it is in. Raises FileError where nothing can be written, or a file is there."""
         known = self.real(path)
         parts = known.split("/")
@@ -240,6 +270,8 @@ class Files:
                 raise FileError("File exists" if part == known else "Not a directory")
             inner = self._mounted(part)
             if inner is None:
+                if not forced:
+                    self._check_writable()
                 self._check_room(part)
                 self._folders.add(part)
             else:
@@ -257,6 +289,8 @@ class Files:
         if inner is not None:
             _writable(inner[0]).remove(inner[1])
             return
+        self._check_writable()
+        self._marks = {at: mark for at, mark in self._marks.items() if at != known and not at.startswith(prefix)}
         rest = {at: content for at, content in self._files.items() if at != known and not at.startswith(prefix)}
         self._files = self._own = rest
         self._links = {at: target for at, target in self._links.items() if at != known and not at.startswith(prefix)}
@@ -275,7 +309,7 @@ class Files:
         inner = self._mounted(known) if self._mounts else None
         if inner is None:
             return known in self._folders
-        tree, rest = inner
+        (tree, *_), rest = inner
         if isinstance(tree, Files):
             return tree.is_folder(rest)
         paths, below = {resolved(path) for path in tree()}, rest.rstrip("/") + "/"
@@ -306,37 +340,49 @@ class Files:
                 found |= {prefix + "/".join(parts[: end + 1]) for end in range(len(parts))}
         return sorted(found)
 
-    def below(self, path: str) -> list[str]:
-        """The paths of all files below a folder, or of one file. Raises FileError."""
+    def mark(self, path: str) -> Mark:
+        """The mode, the owner and the time of what is at a path."""
         known = self.real(path)
-        content = self._content()
-        if known in content:
-            return [known]
-        if not self.is_folder(known):
-            raise FileError("No such file or directory")
-        prefix = known.rstrip("/") + "/"
-        return sorted(at for at in content if at.startswith(prefix))
+        inner = self._mounted(known) if self._mounts else None
+        if inner is None:
+            return self._marks.get(known) or self._usual_mark(known)
+        mount, rest = inner
+        if isinstance(mount.tree, Files):
+            return mount.tree.mark(rest)
+        return self._usual_mark(known) if mount.mark is None else mount.mark(rest)
+
+    def _usual_mark(self, known: str) -> Mark:
+        if self.is_program(known) or self.is_folder(known):
+            return Mark(_OWN_MODES.get(known, FOLDER_MODE), time=self._born)
+        return Mark(FILE_MODE, time=self._born)
+
+    def is_program(self, path: str) -> bool:
+        """True for one of the programs that were there at first, as it was."""
+        known = self.real(path)
+        found = self._files.get(known)
+        return found is not None and found is self._programs.get(known) and self._mounted(known) is None
+
+    def set_mark(self, path: str, mark: Mark) -> None:
+        """Change the mode, the owner and the time of what is at a path. Raises FileError where that cannot be."""
+        known = self.real(path)
+        inner = self._mounted(known) if self._mounts else None
+        if inner is not None:
+            _writable(inner[0]).set_mark(inner[1], mark)
+            return
+        self._check_writable()
+        self._marks[known] = mark
+
+    def is_read_only(self, path: str) -> bool:
+        """True where nothing can be written."""
+        inner = self._mounted(self.real(path)) if self._mounts else None
+        if inner is None:
+            return self._read_only
+        mount, rest = inner
+        return mount.read_only or not isinstance(mount.tree, Files) or mount.tree.is_read_only(rest)
 
 
-def _writable(tree: Files | Source) -> Files:
+def _writable(mount: Mount) -> Files:
     """A tree that can be written. Raises FileError for another."""
-    if not isinstance(tree, Files):
-        raise FileError("Read-only file system")
-    return tree
-
-
-def resolved(path: str, folder: str = "/") -> str:
-    """A path without dots, from a folder.
-
-    Examples
-    --------
-    >>> resolved("../b", "/a/x"), resolved("/..")
-    ('/a/b', '/')
-    """
-    parts: list[str] = []
-    for part in (path if path.startswith("/") else f"{folder}/{path}").split("/"):
-        if part == "..":
-            parts[-1:] = []
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/" + "/".join(parts)
+    if mount.read_only or not isinstance(mount.tree, Files):
+        raise FileError(_READ_ONLY)
+    return mount.tree

@@ -7,17 +7,26 @@ POSIX.1-2017, ``find``; conditions and actions of busybox 1.36.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from simkit.simulation.shell.accounts import group_number, user_number
 from simkit.simulation.shell.effects import LONGEST_COMMAND, TooMuch, error, filled, line, whole, within_memory
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.interpreter import run_words
 from simkit.simulation.shell.machine import Machine, Run, Write, tick
+from simkit.simulation.shell.marks import Mark, mode_of
 from simkit.simulation.shell.patterns import matches
 
-_VALUED: Final = frozenset({"-name", "-iname", "-path", "-type", "-maxdepth", "-mindepth"})
+_VALUED: Final = frozenset(
+    {"-name", "-iname", "-path", "-type", "-maxdepth", "-mindepth", "-perm", "-mtime", "-mmin", "-newer", "-user"}
+    | {"-group", "-uid", "-gid", "-size"}
+)
+_SIMPLE: Final = frozenset({"-empty", "-readable", "-writable", "-executable"})
+_SECONDS: Final = {"-mtime": 86_400, "-mmin": 60}
+_UNITS: Final = {"": 512, "b": 512, "c": 1, "w": 2, "k": 1024, "M": 1024**2, "G": 1024**3}
 _MARK: Final = "{}"
 """The word in whose place the paths are put."""
 _PLAIN: Final = frozenset({"-print", "-print0", "-delete", "-empty"})
@@ -42,7 +51,7 @@ class _Query:
                 continue
             if word in _VALUED and left:
                 self.conditions.append((word, left.popleft(), wanted))
-            elif word == "-empty":
+            elif word in _SIMPLE:
                 self.conditions.append((word, "", wanted))
             elif word in _PLAIN:
                 self.action = word
@@ -76,8 +85,53 @@ def _holds(machine: Machine, condition: list[str], path: str, shown: str, depth:
             return depth <= whole(value)
         case "-mindepth":
             return depth >= whole(value)
+        case "-readable" | "-writable" | "-executable":
+            return machine.files.may(path, {"r": "r", "w": "w", "e": "x"}[kind[1]])
+        case "-empty":
+            files = machine.files
+            return not files.read(path) if files.is_file(path) else files.is_folder(path) and not files.listed(path)
+    return _marked(machine, kind, value, path)
+
+
+def _marked(machine: Machine, kind: str, value: str, path: str) -> bool:
+    """True if a condition about the mode, the owner, the time or the size of a file holds. Raises _Unknown."""
     files = machine.files
-    return not files.read(path) if files.is_file(path) else not files.listed(path)
+    mark = files.mark(path) if files.exists(path) else Mark(0o777, time=machine.now)
+    match kind:
+        case "-perm":
+            return _has_mode(mark.mode, value)
+        case "-mtime" | "-mmin":
+            return _compares(int((machine.now - mark.time) // _SECONDS[kind]), value)
+        case "-newer":
+            return mark.time > files.mark(machine.path(value)).time
+        case "-user" | "-uid":
+            return mark.uid == user_number(machine, value)
+        case "-group" | "-gid":
+            return mark.gid == group_number(machine, value)
+    found = re.fullmatch(r"([-+]?)(\d{1,15})([bcwkMG]?)", value)
+    if found is None:
+        raise _Unknown(f"invalid number '{value}'")
+    size = len(files.base.read(path)) if files.is_file(path) else 4096
+    return _compares(-(-size // _UNITS[found[3]]), found[1] + found[2])
+
+
+def _has_mode(mode: int, value: str) -> bool:
+    """True if a mode is one (``644``), has all bits of one (``-644``), or any of them (``/111``). Raises _Unknown."""
+    wanted = mode_of(value.lstrip("-/"), 0, is_folder=False, umask=0)
+    if wanted is None:
+        raise _Unknown(f"invalid mode '{value}'")
+    if value.startswith("-"):
+        return mode & wanted == wanted
+    return bool(mode & wanted) or not wanted if value.startswith("/") else mode == wanted
+
+
+def _compares(number: int, value: str) -> bool:
+    """True if a number is one, or more (``+``) or less (``-``) than it. Raises _Unknown."""
+    found = re.fullmatch(r"([-+]?)(\d{1,15})", value)
+    if found is None:
+        raise _Unknown(f"invalid number '{value}'")
+    wanted = int(found[2])
+    return number > wanted if found[1] == "+" else number < wanted if found[1] == "-" else number == wanted
 
 
 def _kind(machine: Machine, path: str) -> str:
@@ -105,7 +159,11 @@ def _find(machine: Machine, words: list[str]) -> Run:
             yield error("find", f"{start}: No such file or directory")
             code = 1
             continue
-        found += _chosen(machine, query, start, root)
+        try:
+            found += _chosen(machine, query, start, root)
+        except (_Unknown, FileError) as problem:
+            yield error("find", str(problem))
+            return 1
     if query.together and found:
         paths = [shown for _, shown in found]
         if len(query.command) + query.command.count(_MARK) * sum(len(each) + 1 for each in paths) > LONGEST_COMMAND:

@@ -15,6 +15,7 @@ from simkit.simulation.shell.arithmetic import ArithmeticFault
 from simkit.simulation.shell.control_flow import LoopControl, Return, run_case, run_if, run_loop, run_tested
 from simkit.simulation.shell.double_brackets import holds
 from simkit.simulation.shell.effects import error
+from simkit.simulation.shell.executables import NOT_FOUND, NotRun, interpreter_of, script_at
 from simkit.simulation.shell.expansion import Expander
 from simkit.simulation.shell.faults import FATAL, complaint, parse_for
 from simkit.simulation.shell.files import FileError
@@ -63,7 +64,6 @@ _MOST_OUTPUT: Final = 4 * 1024 * 1024
 _PIPE: Final = 64 * 1024
 _DEEPEST: Final = 400
 """Commands in each other, which each effect passes through; the interpreter's own limit may come first."""
-NOT_FOUND: Final = 127
 ONLY_OF_BASH: Final = frozenset(
     {"declare", "typeset", "mapfile", "readarray", "shopt", "pushd", "popd", "dirs", "caller", "enable", "builtin"}
 )
@@ -364,7 +364,7 @@ def run_function(machine: Machine, body: Node, words: Sequence[str]) -> Run:
 
 
 def run_words(machine: Machine, words: list[str], *, functions: bool = True) -> Run:
-    """Run a command: a function, or one that is built in."""
+    """Run a command: a function, a script that is a file, or one that is built in."""
     from simkit.simulation.shell.commands import COMMANDS  # some of them run others
 
     body = machine.functions.get(words[0]) if functions else None
@@ -372,7 +372,16 @@ def run_words(machine: Machine, words: list[str], *, functions: bool = True) -> 
         return (yield from run_function(machine, body, words))
     name = words[0].rpartition("/")[2]
     command = COMMANDS.get(name)
-    if command is None or (not machine.bash and name in ONLY_OF_BASH):
+    unknown = command is None or (not machine.bash and name in ONLY_OF_BASH)
+    script = script_at(machine, words[0]) if unknown or "/" in words[0] else None
+    if script is not None:
+        try:
+            run_by = interpreter_of(machine, script)
+        except NotRun as problem:
+            yield error(machine.shell, f"{words[0]}: {problem}")
+            return problem.code
+        return (yield from run_words(machine, [*run_by, script, *words[1:]], functions=False))
+    if command is None or unknown:
         yield error(machine.shell, f"{words[0]}: {'command ' if machine.bash else ''}not found")
         return NOT_FOUND
     return (yield from command(machine, words))

@@ -14,7 +14,8 @@ from itertools import takewhile
 from typing import Final
 
 from simkit.simulation.shell.effects import error, filled, line, options, read_all, whole, within_memory
-from simkit.simulation.shell.interpreter import NOT_FOUND, run_words, shell_of
+from simkit.simulation.shell.executables import NOT_FOUND
+from simkit.simulation.shell.interpreter import run_words, shell_of
 from simkit.simulation.shell.machine import Job, Machine, Pause, Run, tick
 from simkit.simulation.shell.signals import BY_SIGNAL, EVENTS, EXIT, NUMBERS, Signals, signal_named
 from simkit.simulation.shell.tasks import Task, together

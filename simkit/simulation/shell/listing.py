@@ -6,49 +6,76 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
+from simkit.simulation.shell.accounts import group_name, user_name
 from simkit.simulation.shell.effects import error, line, options
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.machine import Machine, Run
+from simkit.simulation.shell.marks import Mark, as_letters
+
+_HALF_A_YEAR: Final = 15_768_000
+"""Seconds after which the year of a time is told instead of the hour."""
 
 
 def _ls(machine: Machine, words: list[str]) -> Run:
     given, names = options(words[1:])
     code, several = 0, len(names) > 1
     for number, name in enumerate(names or ["."]):
-        path, long = machine.path(name), "l" in given
+        path, long = machine.path(name), bool({"l", "n"} & given.keys())
         is_folder = machine.files.is_folder(path) and not (long and name[-1:] != "/" and machine.files.target(path))
         if not is_folder and machine.files.target(path) is None and not machine.files.is_file(path):
             yield error("ls", f"{name}: No such file or directory")
             code = 1
             continue
         if not is_folder or "d" in given:
-            yield line(_row(machine, path, name) if long else name)
+            yield line(_row(machine, path, name, numbers="n" in given) if long else name)
             continue
         if several:
             yield line(f"{'' if number == 0 else chr(10)}{name}:")
         if long:
             yield line("total 0")
-        for each in _inside(machine, path, hidden=bool({"a", "A"} & given.keys()), dots="a" in given):
-            yield line(_row(machine, f"{path}/{each}", each) if long else each)
+        try:
+            inside = _inside(machine, path, given)
+        except FileError as problem:
+            yield error("ls", f"can't open '{name}': {problem}")
+            code = 1
+            continue
+        for each in inside:
+            yield line(_row(machine, f"{path}/{each}", each, numbers="n" in given) if long else each)
     return code
 
 
-def _inside(machine: Machine, path: str, *, hidden: bool, dots: bool) -> list[str]:
-    names = [each for each in machine.files.listed(path) if hidden or not each.startswith(".")]
-    return [".", "..", *names] if dots else names
+def _inside(machine: Machine, path: str, given: Mapping[str, str]) -> list[str]:
+    """The names in a folder, in the order that is wanted. Raises FileError."""
+    shown = {"a", "A"} & given.keys()
+    names = [each for each in machine.files.listed(path) if shown or not each.startswith(".")]
+    names = [".", "..", *names] if "a" in given else names
+    if "t" in given:
+        names.sort(key=lambda each: -machine.files.mark(f"{path}/{each}").time)
+    elif "S" in given:
+        names.sort(key=lambda each: -_size(machine, f"{path}/{each}"))
+    return names[::-1] if "r" in given else names
 
 
-def _row(machine: Machine, path: str, name: str) -> str:
-    """One line of ``ls -l``; files have no owners, rights and times of their own."""
-    target, known = machine.files.target(path), machine.path(path)
+def _size(machine: Machine, path: str) -> int:
+    known, target = machine.path(path), machine.files.target(path)
     if target is not None:
-        kind, size, shown = "lrwxrwxrwx", len(target), f"{name} -> {target}"
-    elif machine.files.is_file(known):
-        kind, size, shown = "-rw-r--r--", len(machine.files.read(known)), name
-    else:
-        kind, size, shown = "drwxr-xr-x", 4096, name
-    moment = datetime.fromtimestamp(machine.now, UTC).strftime("%b %e %H:%M")
-    return f"{kind}    1 root     root     {size:9} {moment} {shown}"
+        return len(target)
+    return len(machine.files.base.read(known)) if machine.files.is_file(known) else 4096
+
+
+def _row(machine: Machine, path: str, name: str, *, numbers: bool) -> str:
+    """One line of ``ls -l``."""
+    target, known = machine.files.target(path), machine.path(path)
+    mark = machine.files.mark(known) if target is None else Mark(0o777, time=machine.now)
+    kind = "l" if target is not None else "-" if machine.files.is_file(known) else "d"
+    shown = f"{name} -> {target}" if target is not None else name
+    user = str(mark.uid) if numbers else user_name(machine, mark.uid)
+    group = str(mark.gid) if numbers else group_name(machine, mark.gid)
+    moment = datetime.fromtimestamp(mark.time, UTC)
+    recent = abs(machine.now - mark.time) < _HALF_A_YEAR
+    when = moment.strftime("%b %e %H:%M" if recent else "%b %e  %Y")
+    letters = as_letters(mark.mode, kind)
+    return f"{letters}    1 {user:8} {group:8} {_size(machine, path):9} {when} {shown}"
 
 
 def _ln(machine: Machine, words: list[str]) -> Run:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simkit.simulation.shell.arrays import PER_ENTRY, Array
-from simkit.simulation.shell.files import Files, resolved
 from simkit.simulation.shell.network import Network, NoNetwork
+from simkit.simulation.shell.paths import resolved
 from simkit.simulation.shell.signals import Signals
+from simkit.simulation.shell.user_files import UserFiles
 
 if TYPE_CHECKING:
     from simkit.simulation.shell.process_substitution import Borrowed
@@ -129,7 +130,7 @@ class Shared:
 class Machine:
     """The shared state and the knowledge of the scripts of one container."""
 
-    files: Files = field(default_factory=Files)
+    files: UserFiles = field(default_factory=UserFiles)
     environment: dict[str, str] = field(default_factory=dict)
     """All variables. Those that are there at the start are exported."""
     hostname: str = "localhost"
@@ -208,6 +209,7 @@ class Machine:
         """A shell of its own over the same files, with everything that this one knows."""
         return replace(
             self,
+            files=self.files.copy(),
             environment=dict(self.environment),
             local=set(self.local),
             readonly=set(self.readonly),
@@ -229,7 +231,9 @@ class Machine:
     def program(self, script: str, arguments: Sequence[str]) -> Machine:
         """A shell that is started as a program: it knows the exported variables."""
         exported = {name: value for name, value in self.environment.items() if name not in self.local}
-        made = Machine(self.files, exported, self.hostname, self.folder, shared=self.shared, network=self.network)
+        made = Machine(
+            self.files.copy(), exported, self.hostname, self.folder, shared=self.shared, network=self.network
+        )
         made.held, made.script, made.arguments, made.pid = self.held, script, arguments, self.pid
         made.depth, made.begun = self.depth, self.now
         made.signals = self.signals if self.ends_with_program else self.signals.inherited()

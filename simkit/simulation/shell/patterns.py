@@ -16,7 +16,9 @@ from itertools import islice
 from typing import Any, Final
 
 from simkit.language.cel.lib_regex import PatternError, pattern
-from simkit.simulation.shell.files import FileError, Files, resolved
+from simkit.simulation.shell.files import FileError
+from simkit.simulation.shell.paths import resolved
+from simkit.simulation.shell.user_files import UserFiles
 
 _MAGIC: Final = frozenset("*?[")
 _SPECIAL: Final = re.compile(r"[*?\[\]\\!^()|+@-]")
@@ -213,13 +215,14 @@ def replaced(value: str, operator: str, given: str, into: str, *, groups: bool =
     return str(matcher.sub(lambda _: into, value, most or 0))
 
 
-def matching(files: Files, folder: str, given: str, options: Collection[str] = ()) -> list[str]:
+def matching(files: UserFiles, folder: str, given: str, options: Collection[str] = ()) -> list[str]:
     """The paths that a pattern means, as they are written: from the root, or from a folder. None of them begins a name
     with a dot unless the pattern does, or the option ``dotglob`` is set. Raises TooLong.
 
     Examples
     --------
-    >>> files = Files({"/etc/a.conf": "", "/etc/b.conf": "", "/etc/.hidden": ""})
+    >>> from simkit.simulation.shell.files import Files
+    >>> files = UserFiles(Files({"/etc/a.conf": "", "/etc/b.conf": "", "/etc/.hidden": ""}))
     >>> matching(files, "/etc", "*.conf"), matching(files, "/", "/e*/[b-z].conf")
     (['a.conf', 'b.conf'], ['/etc/b.conf'])
     """
@@ -243,7 +246,7 @@ def matching(files: Files, folder: str, given: str, options: Collection[str] = (
     return [each.rstrip("/") + end for each in found if each]
 
 
-def _below(files: Files, folder: str, *, last: bool) -> list[str]:
+def _below(files: UserFiles, folder: str, *, last: bool) -> list[str]:
     """The paths that ``**`` means: all below a folder if it is the last part, else the folder and those in it."""
     if not files.is_folder(folder):
         return []
@@ -252,7 +255,7 @@ def _below(files: Files, folder: str, *, last: bool) -> list[str]:
     return shown if last else ["", *(path for path in shown if files.is_folder(f"{folder}/{path}"))]
 
 
-def _names(files: Files, folder: str, part: str, options: Collection[str]) -> list[str]:
+def _names(files: UserFiles, folder: str, part: str, options: Collection[str]) -> list[str]:
     groups = "extglob" in options
     if not is_magic(part, groups=groups):
         name = _ESCAPED.sub(r"\1", part)

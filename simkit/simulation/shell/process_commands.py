@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from simkit.language.cel.lib_regex import PatternError, pattern
+from simkit.simulation.shell.accounts import user_name
 from simkit.simulation.shell.effects import error, line, options
 from simkit.simulation.shell.job_commands import send_signal
 from simkit.simulation.shell.machine import Machine, Run
@@ -101,7 +102,7 @@ def _ps(machine: Machine, words: list[str]) -> Run:
     yield line("PID   USER     TIME  COMMAND")
     shown = list(_processes(machine))
     for each in [*shown, _Running(machine.shared.last_pid + 1, words)]:
-        yield line(f"{each.pid:5} root      0:00 {' '.join(each.words)}")
+        yield line(f"{each.pid:5} {user_name(machine, machine.files.user.uid):8}  0:00 {' '.join(each.words)}")
     return 0
 
 

@@ -86,8 +86,7 @@ def give_back(machine: Machine, since: int, shell: Shell) -> Generator[Effect, b
     """End what was borrowed by a command that has ended: those of its files that came after a number of others."""
     while len(machine.borrowed) > since:
         each = machine.borrowed.pop()
-        written = machine.files.read(each.path)
-        machine.files.remove(each.path)
+        written = machine.files.take_away(each.path)
         if each.pipe is not None and each.task is not None:
             each.pipe.writers = 0
             yield from _let_end(machine, each.task)

@@ -11,12 +11,13 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from simkit.simulation.shell.files import FileError, Files
+from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.interruption import Interrupted
 from simkit.simulation.shell.machine import STDERR, STDOUT, Effect, Machine, Read, Run, Spawn, Write
 from simkit.simulation.shell.process_substitution import pipe_at
 from simkit.simulation.shell.tasks import Pipe
 from simkit.simulation.shell.tree import Redirection
+from simkit.simulation.shell.user_files import UserFiles
 
 _STREAMS: Final[Mapping[str, str]] = {
     "/dev/stdout": STDOUT, "/dev/stderr": STDERR, "/dev/fd/1": STDOUT, "/dev/fd/2": STDERR, "/dev/tty": STDOUT,
@@ -48,8 +49,8 @@ class Route:
         The files to which outputs may be led.
     """
 
-    def __init__(self, files: Files | None = None) -> None:
-        self._files, self._to = files or Files(), dict[str, Destination]()
+    def __init__(self, files: UserFiles | None = None) -> None:
+        self._files, self._to = files or UserFiles(), dict[str, Destination]()
 
     def set(self, stream: str, to: Destination) -> None:
         """Lead a stream elsewhere."""

@@ -16,9 +16,10 @@ from simkit.simulation.shell.conditions import SET_OPTIONS
 from simkit.simulation.shell.control_flow import LoopControl, Return
 from simkit.simulation.shell.declarations import DECLARATION_COMMANDS
 from simkit.simulation.shell.effects import STANDARD_INPUT, error, line, options, read_all, whole
+from simkit.simulation.shell.executables import NOT_FOUND
 from simkit.simulation.shell.faults import parse_for
 from simkit.simulation.shell.files import FileError
-from simkit.simulation.shell.interpreter import NOT_FOUND, run_node, run_words
+from simkit.simulation.shell.interpreter import run_node, run_words
 from simkit.simulation.shell.machine import Exit, Machine, Run
 from simkit.simulation.shell.reading import READING_COMMANDS
 from simkit.simulation.shell.shells import run_interactive, run_script
@@ -31,8 +32,12 @@ def _cd(machine: Machine, words: list[str]) -> Run:
     shown = target == "-"
     target = machine.environment.get("OLDPWD", "/") if shown else target
     if not machine.files.is_folder(machine.path(target)):
-        yield error(f"{machine.shell}: cd", f"can't cd to {target}: No such file or directory")
-        return 2
+        told = "Not a directory" if machine.files.exists(machine.path(target)) else "No such file or directory"
+        yield error(f"{machine.shell}: cd", f"can't cd to {target}: {told}")
+        return 1 if machine.bash else 2
+    if not machine.files.may(machine.path(target), "x"):
+        yield error(f"{machine.shell}: cd", f"can't cd to {target}: Permission denied")
+        return 1 if machine.bash else 2
     machine.assign("OLDPWD", machine.folder)
     machine.folder = machine.path(target)
     machine.assign("PWD", machine.folder)
@@ -366,7 +371,6 @@ SHELL_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "dirs": _stack,
     "caller": _caller,
     "enable": _nothing,
-    "umask": _nothing,
     "ulimit": _nothing,
     "alias": _nothing,
     "unalias": _nothing,

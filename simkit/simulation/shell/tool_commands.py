@@ -8,8 +8,9 @@ from itertools import zip_longest
 from typing import Final
 
 from simkit.simulation.shell.effects import ELEMENT, Budget, Lines, error, line, options, whole, within_memory
+from simkit.simulation.shell.executables import NOT_FOUND
 from simkit.simulation.shell.files import MOST_BYTES, FileError
-from simkit.simulation.shell.interpreter import NOT_FOUND, run_words
+from simkit.simulation.shell.interpreter import run_words
 from simkit.simulation.shell.machine import Machine, Run, Write
 
 _PACKET: Final = 56
@@ -27,7 +28,7 @@ def _rmdir(machine: Machine, words: list[str]) -> Run:
         path = machine.path(name)
         if not machine.files.is_folder(path):
             told = "Not a directory" if machine.files.exists(path) else "No such file or directory"
-        elif machine.files.listed(path):
+        elif machine.files.base.listed(path):
             told = "Directory not empty"
         else:
             machine.files.remove(path)
@@ -56,6 +57,7 @@ def _mktemp(machine: Machine, words: list[str]) -> Run:
         machine.files.make_folder(machine.path(path))
     else:
         machine.files.write(machine.path(path), b"")
+    machine.files.set_mode(machine.path(path), 0o700 if "d" in given else 0o600)
     yield line(path)
     return 0
 

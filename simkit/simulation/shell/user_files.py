@@ -1,0 +1,285 @@
+"""The files of a container as a user sees them: the one place where it is decided who may do what.
+
+References
+----------
+path_resolution(7) and inode(7) of Linux.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from simkit.simulation.shell.files import FileError, Files
+from simkit.simulation.shell.marks import SETGID, STICKY, Mark
+from simkit.simulation.shell.paths import resolved
+
+_BITS: Final = {"r": 4, "w": 2, "x": 1}
+_DENIED: Final = "Permission denied"
+_NOT_PERMITTED: Final = "Operation not permitted"
+
+
+class User(NamedTuple):
+    """A user with groups, by number."""
+
+    uid: int = 0
+    gid: int = 0
+    groups: tuple[int, ...] = ()
+    """Groups besides the first one."""
+
+    def is_in(self, gid: int) -> bool:
+        """True if the user is in a group."""
+        return gid == self.gid or gid in self.groups
+
+
+ROOT_USER: Final = User()
+
+
+def _epoch() -> float:
+    return 0.0
+
+
+class UserFiles:
+    """Files with a user, who may read, write and enter what modes and owners allow. Root may do all of it.
+
+    Parameters
+    ----------
+    now
+        Gives the time, for what is written.
+
+    Examples
+    --------
+    >>> files = UserFiles(Files({"/secret": "x"}), User(1000))
+    >>> files.read("/secret"), files.may("/secret", "w")
+    (b'x', False)
+    >>> files.write("/mine", b"")
+    Traceback (most recent call last):
+    ...
+    simkit.simulation.shell.files.FileError: Permission denied
+    """
+
+    __slots__ = ("_now", "base", "umask", "user")
+
+    def __init__(self, tree: Files | None = None, user: User = ROOT_USER, now: Callable[[], float] = _epoch) -> None:
+        self.base, self.user, self._now = tree if tree is not None else Files(), user, now
+        self.umask = 0o022
+        """The bits that new files do not have."""
+
+    def copy(self) -> UserFiles:
+        """The same files for another shell, which may set a ``umask`` of its own."""
+        made = UserFiles(self.base, self.user, self._now)
+        made.umask = self.umask
+        return made
+
+    # Decisions
+
+    def may(self, path: str, letters: str) -> bool:
+        """True if the user may read (``r``), write (``w``) or run and enter (``x``) what is at a path."""
+        if not self._enters(path) or not self.base.exists(path):
+            return False
+        if "w" in letters and self.base.is_read_only(path):
+            return False
+        return self._allows(self.base.mark(path), letters, is_folder=self.base.is_folder(path))
+
+    def _allows(self, mark: Mark, letters: str, *, is_folder: bool) -> bool:
+        wanted = sum(_BITS[letter] for letter in letters)
+        if self.user.uid == 0:
+            return is_folder or "x" not in letters or bool(mark.mode & 0o111)
+        shift = 6 if mark.uid == self.user.uid else 3 if self.user.is_in(mark.gid) else 0
+        return mark.mode >> shift & wanted == wanted
+
+    def _enters(self, path: str) -> bool:
+        """True if the user may enter the folders that a path leads through."""
+        if self.user.uid == 0:
+            return True
+        parts = self.base.real(path, last=False).split("/")[:-1]
+        folders = ("/".join(parts[:end]) or "/" for end in range(1, len(parts) + 1))
+        return all(self._allows(self.base.mark(each), "x", is_folder=True) for each in folders)
+
+    def _check_entered(self, path: str) -> None:
+        if not self._enters(path):
+            raise FileError(_DENIED)
+
+    def _check_parent(self, path: str, *, removes: bool = False) -> None:
+        """Raise FileError where the user may add nothing to the folder of a path, or remove nothing from it."""
+        self._check_entered(path)
+        if self.user.uid == 0:
+            return
+        known = self.base.real(path, last=False)
+        folder = known.rpartition("/")[0] or "/"
+        while not self.base.exists(folder):
+            folder = folder.rpartition("/")[0] or "/"
+        mark = self.base.mark(folder)
+        if self.base.is_folder(folder) and not self._allows(mark, "wx", is_folder=True):
+            raise FileError(_DENIED)
+        if removes and mark.mode & STICKY and self.user.uid not in (mark.uid, self.base.mark(known).uid):
+            raise FileError(_NOT_PERMITTED)
+
+    def _check_owner(self, path: str) -> None:
+        self._check_entered(path)
+        if self.user.uid not in (0, self.base.mark(path).uid):
+            raise FileError(_NOT_PERMITTED)
+
+    # Looks
+
+    def is_file(self, path: str) -> bool:
+        """True if a file is there."""
+        return self.base.is_file(path) and self._enters(path)
+
+    def is_program(self, path: str) -> bool:
+        """True for one of the programs that an image has."""
+        return self.base.is_program(path)
+
+    def is_folder(self, path: str) -> bool:
+        """True if a folder is there."""
+        return self.base.is_folder(path) and self._enters(path)
+
+    def exists(self, path: str) -> bool:
+        """True if anything is there."""
+        return self.base.exists(path) and self._enters(path)
+
+    def real(self, path: str, *, last: bool = True) -> str:
+        """The path that a path leads to through symbolic links. Raises FileError where they lead in circles."""
+        return self.base.real(path, last=last)
+
+    def target(self, path: str) -> str | None:
+        """The target of a symbolic link, as it was given; None for what is none."""
+        return self.base.target(path)
+
+    def read(self, path: str) -> bytes:
+        """The content of a file. Raises FileError."""
+        self._check_entered(path)
+        if self.user.uid and self.base.is_file(path) and not self._allows(self.mark(path), "r", is_folder=False):
+            raise FileError(_DENIED)
+        return self.base.read(path)
+
+    def listed(self, path: str) -> list[str]:
+        """The names in a folder, or the path itself for a file. Raises FileError."""
+        self._check_entered(path)
+        if self.base.is_folder(path) and not self._allows(self.mark(path), "r", is_folder=True):
+            raise FileError(_DENIED)
+        return self.base.listed(path)
+
+    def tree(self, path: str) -> list[str]:
+        """The paths of a folder and of all that is below it, in order, but for what is in folders that are closed."""
+        found = self.base.tree(path)
+        if self.user.uid == 0:
+            return found
+        closed = [
+            f"{each.rstrip('/')}/"
+            for each in found
+            if self.base.target(each) is None and self.base.is_folder(each) and not self.may(each, "rx")
+        ]
+        return [each for each in found if not any(each.startswith(folder) for folder in closed)]
+
+    def mark(self, path: str) -> Mark:
+        """The mode, the owner and the time of what is at a path."""
+        return self.base.mark(path)
+
+    # Changes
+
+    def write(self, path: str, content: bytes, *, append: bool = False) -> None:
+        """Write a file. Raises FileError."""
+        there = self.base.is_file(path)
+        if there:
+            self._check_entered(path)
+            if not self._allows(self.mark(path), "w", is_folder=False):
+                raise FileError(_DENIED)
+        elif not self.base.is_folder(path):
+            self._check_parent(self.base.real(path))
+        self.base.write(path, content, append=append)
+        self._stamp(path, None if there else 0o666)
+
+    def _stamp(self, path: str, mode: int | None) -> None:
+        """Note the time of a change; what is new gets a mode, and the user as its owner."""
+        if mode is None:
+            self.base.set_mark(path, self.base.mark(path)._replace(time=self._now()))
+            return
+        folder = self.base.mark(self.base.real(path).rpartition("/")[0] or "/")
+        gid, mode = self.user.gid, mode & ~self.umask
+        if folder.mode & SETGID:
+            gid, mode = folder.gid, mode | (SETGID if self.base.is_folder(path) else 0)
+        self.base.set_mark(path, Mark(mode, self.user.uid, gid, self._now()))
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder, and those that it is in. Raises FileError."""
+        known = self.base.real(path)
+        if self.base.is_folder(known):
+            return
+        self._check_parent(known)
+        parts = known.split("/")
+        new = [each for end in range(2, len(parts) + 1) if not self.base.exists(each := "/".join(parts[:end]))]
+        self.base.make_folder(known)
+        for each in new:
+            self._stamp(each, 0o777)
+
+    def remove(self, path: str) -> None:
+        """Remove a file, a link, or a folder with all that is in it. Raises FileError."""
+        self._check_parent(path, removes=True)
+        if self.user.uid and self.base.target(path) is None and self.base.is_folder(path):
+            for each in self.base.tree(path)[1:]:
+                self._check_parent(each, removes=True)
+        self.base.remove(path)
+
+    def link(self, target: str, path: str) -> None:
+        """Make a symbolic link. Raises FileError."""
+        self._check_parent(path)
+        self.base.link(target, path)
+
+    def move(self, source: str, into: str) -> None:
+        """Move a file, a link or a folder, which needs no right to read it. Raises FileError."""
+        self._check_parent(source, removes=True)
+        self._check_parent(into, removes=self.base.exists(into))
+        for found in self.base.tree(source):
+            place, target = into + found[len(source) :], self.base.target(found)
+            if target is not None:
+                self.base.link(target, place)
+                continue
+            mark = self.base.mark(found)
+            if self.base.is_file(found):
+                self.base.write(place, self.base.read(found))
+            else:
+                self.base.make_folder(place)
+            self.base.set_mark(place, mark)
+        self.base.remove(source)
+
+    def keep(self, path: str, mark: Mark) -> None:
+        """Give a copy the mode, the owner and the time of what it is a copy of. Raises FileError."""
+        self.base.set_mark(path, mark)
+
+    def set_mode(self, path: str, mode: int) -> None:
+        """Change a mode. Raises FileError where the user is neither the owner nor root."""
+        self._check_owner(path)
+        self.base.set_mark(path, self.mark(path)._replace(mode=mode))
+
+    def set_owner(self, path: str, uid: int | None, gid: int | None) -> None:
+        """Change the owner, as only root may, or the group. Raises FileError."""
+        self._check_owner(path)
+        mark = self.mark(path)
+        gives_away = uid not in (None, mark.uid) or (gid is not None and not self.user.is_in(gid))
+        if self.user.uid and gives_away:
+            raise FileError(_NOT_PERMITTED)
+        owner, group = mark.uid if uid is None else uid, mark.gid if gid is None else gid
+        self.base.set_mark(path, mark._replace(uid=owner, gid=group))
+
+    def set_time(self, path: str, time: float) -> None:
+        """Change the time of a file. Raises FileError where the user may not write it."""
+        self._check_entered(path)
+        mark = self.mark(path)
+        if self.user.uid not in (0, mark.uid) and not self._allows(mark, "w", is_folder=False):
+            raise FileError(_DENIED)
+        self.base.set_mark(path, mark._replace(time=time))
+
+    def touch(self, path: str) -> None:
+        """Set the time of a file to the present. Raises FileError."""
+        self.set_time(path, self._now())
+
+    # Files of the shell itself
+
+    def place(self, path: str, content: bytes) -> None:
+        """Put a file at a path for the shell itself, which needs no right for that."""
+        self.base.place(path, content)
+
+    def take_away(self, path: str) -> bytes:
+        """Remove a file of the shell itself; gives back its content."""
+        return self.base.take_away(resolved(path))

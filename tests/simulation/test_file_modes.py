@@ -1,0 +1,225 @@
+"""Files of containers have modes, owners and times, and refuse users as on Linux."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simkit.simulation.kubelet.process import Container, Process
+from simkit.simulation.kubelet.shell import script_program
+from simkit.simulation.shell.files import FileError, Files
+from simkit.simulation.shell.user_files import User, UserFiles
+from tests.simulation.test_bash import bash, needs_bash, table, without_last_line_end
+from tests.simulation.test_shell import printed, process
+from tests.simulation.worlds import execute, pod, simulated
+
+_TABLE = list(table("mode_table.txt"))
+_SETPRIV = shutil.which("setpriv")
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root may give files to others and run as another user")
+needs_setpriv = pytest.mark.skipif(_SETPRIV is None, reason="compares with a user that setpriv makes")
+_NOW = 1_700_000_000.0
+
+
+@pytest.mark.parametrize(("script", "expected"), _TABLE)
+def test_what_commands_about_modes_print(script: str, expected: tuple[int, str]) -> None:
+    """``chmod``, ``umask``, ``stat``, ``touch``, ``find``, ``cp -p``, ``install``, ``tar``, ``chown`` and scripts."""
+    made = process(script, shell="bash", started=_NOW)
+    assert made.ended is not None
+    assert without_last_line_end((made.ended[1], printed(made))) == expected
+
+
+@needs_bash
+@needs_root
+@pytest.mark.parametrize(("script", "expected"), _TABLE)
+def test_the_table_of_modes_is_true(script: str, expected: tuple[int, str], tmp_path: Path) -> None:
+    """What the table says is what the commands of this machine do."""
+    assert without_last_line_end(bash(f"umask 022; {script}", tmp_path)) == expected
+
+
+_REFUSED = [
+    ("echo x > f; chmod 640 f", "cat f; echo $?; echo y > f; echo $?; [ -r f ] || echo unreadable"),
+    ("echo x > f; chmod 640 f; chown 0:2000 f", "cat f; [ -w f ] || echo closed"),
+    ("echo x > f; chmod 604 f; chown 1000:1000 f", "cat f; chmod 400 f; stat -c %a f; echo y >> f; echo $?"),
+    ("mkdir d; echo x > d/f; chmod 711 d", "cat d/f; ls d || echo shut; touch d/g; echo $?; rm -f d/f; echo $?"),
+    ("mkdir d; echo x > d/f; chmod 744 d", "ls d | wc -l; cat d/f; echo $?; [ -e d/f ] || echo unseen; cd d; echo $?"),
+    ("mkdir -m 1777 d; echo x > d/theirs", "rm -f d/theirs; echo $?; echo y > d/mine; rm d/mine; echo $?; ls d"),
+    ("mkdir -m 777 d; echo x > d/theirs", "rm -f d/theirs; echo $?; ls d | wc -l"),
+    ("mkdir -m 2777 d; chgrp 2000 d; chmod g+s d", "umask 027; touch d/f; mkdir d/e; stat -c '%u:%g %a' d/f d/e"),
+    ("echo x > f", "chmod 600 f; echo $?; chown 1000 f; echo $?; touch f; echo $?; touch -d @5 f; echo $?"),
+    (
+        "mkdir -m 777 d",
+        "cd d; echo x > f; chgrp 2000 f; echo $?; chgrp 3000 f; echo $?; chown 0 f; echo $?; stat -c '%u:%g' f",
+    ),
+    ("printf 'echo ran\\n' > s; chmod 744 s", "./s; echo $?; sh s"),
+    ("mkdir -p a/b; chmod 700 a", "mkdir a/c; echo $?; mkdir -p a/b/c; echo $?; cd a/b; echo $?; find a | sort"),
+    (
+        "mkdir -m 777 d; echo x > d/f; chmod 600 d/f",
+        "cp d/f d/g; echo $?; mv d/f d/h; echo $?; ls d; stat -c '%u %a' d/h",
+    ),
+    ("mkdir d; chmod 777 d", "id -u; id -g; id -G; cd d; mkdir e; chmod 0 e; ls e || echo shut; rmdir e; echo $?"),
+]
+
+
+@pytest.mark.parametrize(("before", "script"), _REFUSED)
+@needs_bash
+@needs_root
+@needs_setpriv
+def test_a_user_is_refused_as_on_linux(before: str, script: str, tmp_path: Path) -> None:
+    """Root makes files, and a user with a group of its own and another one meets them."""
+    tmp_path.chmod(0o755)
+    for each in tmp_path.parents:
+        if each.owner() == "root" and each.is_relative_to("/tmp/") and each != Path("/tmp"):
+            each.chmod(0o755)
+    bash(f"umask 022; {before}", tmp_path)
+    user = [str(_SETPRIV), "--reuid", "1000", "--regid", "1000", "--groups", "1000,2000"]
+    expected = bash(f"umask 022; {script}", tmp_path, *user)
+    assert as_user(before, script) == expected
+
+
+def as_user(before: str, script: str) -> tuple[int, str]:
+    """The answer of a script of a user here, after one of root."""
+    files = Files()
+    files.make_folder("/work")
+    context = {"runAsUser": 1000, "runAsGroup": 1000}
+    made_pod = {"spec": {"securityContext": {"supplementalGroups": [2000]}}}
+    output = ""
+    for text, spec in ((before, {}), (script, {"securityContext": context})):
+        container = Container(made_pod, spec, started=_NOW, environment={"PATH": "/usr/bin:/bin"}, files=files)
+        made = Process(script_program(["bash", "-c", f"cd /work; {text}"], fails=True)(container), _NOW)
+        made.advance(_NOW + 10)
+        assert made.ended is not None
+        output, code = printed(made), made.ended[1]
+    return code, output
+
+
+def _keys(**data: str) -> dict[str, Any]:
+    encoded = {name: base64.b64encode(text.encode()).decode() for name, text in data.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"}, "data": encoded}
+
+
+def test_volumes_belong_to_the_group_of_the_pod() -> None:
+    """``fsGroup`` owns an ``emptyDir``, and may read secrets; modes of secrets are those of the volume and its items."""
+    cluster = simulated(1)
+    cluster.apply([_keys(a="1", b="2")])
+    secret = {
+        "secretName": "keys",
+        "defaultMode": 0o400,
+        "items": [{"key": "a", "path": "a"}, {"key": "b", "path": "in/b", "mode": 0o555}],
+    }
+    volumes = [
+        {"name": "keys", "secret": secret},
+        {"name": "scratch", "emptyDir": {}},
+        {"name": "plain", "emptyDir": {}},
+    ]
+    mounts: list[dict[str, Any]] = [
+        {"name": "keys", "mountPath": "/keys"},
+        {"name": "scratch", "mountPath": "/scratch"},
+    ]
+    mounts.append({"name": "plain", "mountPath": "/plain", "readOnly": True})
+    made = pod("p", volumes=volumes, container={"volumeMounts": mounts, "securityContext": {"runAsGroup": 3000}})
+    made["spec"]["securityContext"] = {"runAsUser": 1000, "fsGroup": 2000, "supplementalGroups": [4000]}
+    cluster.create(made)
+    cluster.settle()
+    assert execute(cluster, "p", "id") == (0, "uid=1000 gid=3000 groups=3000,4000,2000\n")
+    assert execute(cluster, "p", "stat", "-c", "%n %a %u:%g", "/keys/a", "/keys/in/b", "/keys", "/scratch")[1] == (
+        "/keys/a 440 0:2000\n/keys/in/b 555 0:2000\n/keys 3777 0:2000\n/scratch 2777 0:2000\n"
+    )
+    script = (
+        "cat /keys/a; echo; echo x > /scratch/f; stat -c '%u:%g' /scratch/f; echo x > /plain/f; echo x > /etc/f; whoami"
+    )
+    code, text = execute(cluster, "p", "sh", "-c", f"{script} 2>&1")
+    assert (code, text.splitlines()) == (
+        1,
+        [
+            "1", "1000:2000", "sh: cannot create /plain/f: Read-only file system",
+            "sh: cannot create /etc/f: Permission denied", "whoami: unknown uid 1000",
+        ],
+    )  # fmt: skip
+
+
+def test_a_secret_without_a_group_is_closed_to_users() -> None:
+    """A mode of 0400 leaves it to root, and the token of the account belongs to the only user."""
+    cluster = simulated(1)
+    cluster.apply([_keys(a="1")])
+    volumes = [{"name": "keys", "secret": {"secretName": "keys", "defaultMode": 0o400}}]
+    made = pod("p", volumes=volumes, container={"volumeMounts": [{"name": "keys", "mountPath": "/keys"}]})
+    made["spec"]["securityContext"] = {"runAsUser": 1000}
+    cluster.create(made)
+    cluster.settle()
+    assert execute(cluster, "p", "cat", "/keys/a") == (1, "cat: can't open '/keys/a': Permission denied\n")
+    token = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+    assert execute(cluster, "p", "stat", "-c", "%a %u", token) == (0, "600 1000\n")
+    assert execute(cluster, "p", "test", "-r", token)[0] == 0
+
+
+def test_a_claim_without_a_group_belongs_to_root() -> None:
+    """A user cannot write to it, which ``fsGroup`` mends."""
+    cluster = simulated(1)
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    for name, context in (("closed", {"runAsUser": 1000}), ("open", {"runAsUser": 1000, "fsGroup": 2000})):
+        cluster.create({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": claim})
+        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]
+        made = pod(name, volumes=volumes, container={"volumeMounts": [{"name": "data", "mountPath": "/data"}]})
+        made["spec"]["securityContext"] = context
+        cluster.create(made)
+        cluster.settle()
+    assert execute(cluster, "closed", "touch", "/data/f") == (1, "touch: /data/f: Permission denied\n")
+    assert execute(cluster, "open", "touch", "/data/f")[0] == 0
+
+
+def test_a_read_only_root() -> None:
+    """Nothing is written but to volumes, and files of ``<(...)`` are still there."""
+    cluster = simulated(1)
+    made = pod(
+        "p",
+        volumes=[{"name": "tmp", "emptyDir": {}}],
+        container={
+            "securityContext": {"readOnlyRootFilesystem": True}, "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],
+        },
+    )  # fmt: skip
+    cluster.create(made)
+    cluster.settle()
+    assert execute(cluster, "p", "touch", "/f") == (1, "touch: /f: Read-only file system\n")
+    assert execute(cluster, "p", "bash", "-c", "echo x > /tmp/f; cat /tmp/f <(echo y)") == (0, "x\ny\n")
+    assert execute(cluster, "p", "test", "-w", "/etc")[0] == 1
+
+
+def test_scripts_of_config_maps_are_run_where_their_mode_says_so() -> None:
+    """Without the bit for it they are refused with 126."""
+    cluster = simulated(1)
+    cluster.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "s"},
+            "data": {"run": "#!/bin/sh\necho ran $1\n"},
+        }
+    )
+    volumes = [
+        {"name": "plain", "configMap": {"name": "s"}}, {"name": "runs", "configMap": {"name": "s", "defaultMode": 0o755}},
+    ]  # fmt: skip
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("plain", "runs")]
+    cluster.create(pod("p", volumes=volumes, container={"volumeMounts": mounts}))
+    cluster.settle()
+    assert execute(cluster, "p", "sh", "-c", "/runs/run a") == (0, "ran a\n")
+    assert execute(cluster, "p", "sh", "-c", "/plain/run a") == (126, "sh: /plain/run: Permission denied\n")
+
+
+def test_decisions_are_those_of_the_tree() -> None:
+    """Root passes but for what nobody may run; others need each folder on the way."""
+    tree = Files({"/a/b/f": "x"})
+    root, user = UserFiles(tree), UserFiles(tree, User(5, 6))
+    assert [root.may("/a/b/f", each) for each in "rwx"] == [True, True, False]
+    assert [user.may("/a/b/f", each) for each in "rwx"] == [True, False, False]
+    root.set_mode("/a", 0o600)
+    assert not user.may("/a/b/f", "r")
+    assert user.tree("/a") == ["/a"]
+    with pytest.raises(FileError, match="Permission denied"):
+        user.read("/a/b/f")
+    with pytest.raises(FileError, match="not permitted"):
+        user.set_mode("/tmp", 0o700)
