@@ -23,8 +23,9 @@ class BehaviourChange(NamedTuple):
     """One change of behaviour: the releases in which it holds, a sentence that describes it, and its source.
 
     ``since`` is the first release with it by default and ``last`` the last one, empty for no limit. Where ``gate`` is
-    a feature gate the state of the gate decides. ``assumed`` says what about it is a guess, and ``doubtful`` names the
-    first and the last release in which it may be otherwise.
+    a feature gate the state of the gate decides; without ``since`` and ``last`` it is off by default in all releases.
+    ``assumed`` says what about it is a guess, and ``doubtful`` names the first and the last release in which it may be
+    otherwise.
     """
 
     id: str
@@ -39,6 +40,8 @@ class BehaviourChange(NamedTuple):
 
     def within(self, minor: int) -> bool:
         """True if it holds in a release by default."""
+        if self.gate and not self.since and not self.last:
+            return False
         return (not self.since or _minor(self.since) <= minor) and (not self.last or minor <= _minor(self.last))
 
     def guessed(self, minor: int) -> bool:

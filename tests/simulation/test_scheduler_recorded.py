@@ -36,6 +36,7 @@ PLUGINS = {
     "allocation": ["NodeResourcesFit", "NodeResourcesBalancedAllocation"],
     "spread_score": ["PodTopologySpread"],
     "affinity_score": ["InterPodAffinity"],
+    "alternatives_score": ["DynamicResources"],
     "image_locality": ["ImageLocality"],
 }
 CAPTURED = [

@@ -35,6 +35,8 @@ from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 _PERIOD: Final = 10.0
 """Seconds between two words about the progress of a rule."""
 _NEEDED: Final = frozenset({"claims-of-devices", "scheduler-allocates-devices", "scheduler-heeds-device-taints"})
+_ABOUT_TAINTS: Final = frozenset({DEVICE_TAINT_RULES, DEVICE_CLASSES})
+"""Resources that need not be known: rules are rare, and up to 1.34 name classes."""
 _REASON: Final = "DeletionByDeviceTaintManager"
 _MESSAGE: Final = "Device Taint manager: deleting due to NoExecute taint"
 _EVENT: Final = "DeviceTaintManagerEviction"
@@ -52,7 +54,7 @@ class DeviceTaintEvictionController(ResourceWatcher):
     name = account = "device-taint-eviction-controller"
 
     def __init__(self, clock: Clock, behaviour: ServedBehaviour) -> None:
-        super().__init__(PODS, RESOURCE_CLAIMS, RESOURCE_SLICES, DEVICE_TAINT_RULES, DEVICE_CLASSES)
+        super().__init__(PODS, RESOURCE_CLAIMS, RESOURCE_SLICES)
         self._clock, self._behaviour = clock, behaviour
         self._runs = behaviour.ids >= _NEEDED
         self._events = EventRecorder(clock, self.name)
@@ -70,7 +72,7 @@ class DeviceTaintEvictionController(ResourceWatcher):
         self._told, self._tell_at = dict(other._told), dict(other._tell_at)
 
     def concerns(self, change: Change) -> bool:
-        return self._runs and super().concerns(change)
+        return self._runs and (super().concerns(change) or change.entry.key.resource in _ABOUT_TAINTS)
 
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         with serving(self._behaviour):

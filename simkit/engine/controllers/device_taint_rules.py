@@ -14,7 +14,6 @@ from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationE
 from simkit.logic.workloads.device_id import DeviceId
 from simkit.logic.workloads.device_selectors import selects_device
 from simkit.meta.behaviour import applies
-from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of
 
 _NAMED = ("driver", "pool", "device")
@@ -94,5 +93,12 @@ def taint_rules(lister: Lister) -> TaintRules:
 
 
 def _read(lister: Lister) -> TaintRules:
-    rules = lister.scan(DEVICE_TAINT_RULES) if rules_count() else ()
-    return TaintRules(rules, lambda name: lister.get(Key(DEVICE_CLASSES, "", name)))
+    if not rules_count() or DEVICE_TAINT_RULES not in lister.snapshot.captured():
+        return TaintRules((), lambda _: None)
+    classes = {name_of(each): each for each in lister.scan(DEVICE_CLASSES)} if _need_classes(lister) else {}
+    return TaintRules(lister.scan(DEVICE_TAINT_RULES), classes.get)
+
+
+def _need_classes(lister: Lister) -> bool:
+    """True if rules may name classes, and these are known."""
+    return applies("rules-taint-devices-by-class") and DEVICE_CLASSES in lister.snapshot.captured()

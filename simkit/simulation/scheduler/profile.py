@@ -14,6 +14,7 @@ from simkit.simulation.scheduler import inter_pod_affinity as pods
 from simkit.simulation.scheduler import node_filters as node
 from simkit.simulation.scheduler import topology_spread as spread
 from simkit.simulation.scheduler import volume_filters as volume
+from simkit.simulation.scheduler.devices.alternatives_score import alternatives_score
 from simkit.simulation.scheduler.devices.dynamic_resources import dynamic_resources
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
 from simkit.simulation.scheduler.plugin_arguments import STRATEGIES
@@ -50,6 +51,7 @@ _SCORES: Final[Mapping[str, ScorePlugin]] = {
     "NodeAffinity": node.preferred_affinity,
     "PodTopologySpread": spread.spread_score,
     "InterPodAffinity": pods.affinity_score,
+    "DynamicResources": alternatives_score,
     "ImageLocality": node.image_locality,
 }
 _TWO: Final = ("NodeResourcesFit", "NodeResourcesBalancedAllocation")

@@ -43,7 +43,7 @@ def test_rows_are_whole(change: behaviour.BehaviourChange) -> None:
     """One sentence, a source, releases that are known, and a gate that is on by default just as long as they say."""
     assert change.text.endswith(".")
     assert change.source
-    assert change.since or change.last
+    assert change.since or change.last or change.gate
     assert bool(change.assumed) == any(change.doubtful)
     assert {change.since, change.last} - {""} <= set(RELEASES)
     assert not change.since or not change.last or minor_of(change.since) <= minor_of(change.last)
@@ -57,7 +57,7 @@ def test_a_gate_decides_before_the_release() -> None:
     """If a change depends on a feature gate, the gate's value on the server counts."""
     gated = [change for change in behaviour.changes().values() if change.gate]
     for change in gated:
-        release = change.since or change.last
+        release = change.since or change.last or history_of(change.gate)[0].release
         gates = parse_feature_gates({}, release).values
         if change.gate in gates:
             on = behaviour_of(release, {**gates, change.gate: True}).ids

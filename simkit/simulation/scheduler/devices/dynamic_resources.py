@@ -95,11 +95,25 @@ def _search(claims: Sequence[Object], view: View, info: NodeInfo) -> Allocator |
         found = Allocator(claims, pools, view.allocated_devices, view.device_class)
         if found.search():
             return found
-    except TimedOut:
+    except TimedOut as error:
+        if applies("scheduler-fails-on-long-searches"):
+            text = f"node {info.name}: timed out trying to allocate devices"
+            raise SchedulingError(f'running "{NAME}" filter plugin: {text}') from error
         return _TIMED_OUT
     except AllocationError as error:
         raise SchedulingError(f'running "{NAME}" filter plugin: {error}') from error
     return _INVALID_POOLS if any(each.invalid for each in pools) else _NOT_ALLOCATED
+
+
+def chosen_requests(claims: Sequence[Object], view: View, info: NodeInfo) -> list[set[str]] | None:
+    """The names of the requests, or alternatives, for which each claim gets devices on a node; None if it gets none.
+
+    Raises SchedulingError.
+    """
+    found = _search(claims, view, info)
+    if isinstance(found, Rejection):
+        return None
+    return [{each.request.name for each in chosen} for chosen in found.results]
 
 
 def allocations_on(
