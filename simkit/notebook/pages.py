@@ -12,7 +12,7 @@ import anywidget
 import pandas as pd
 import traitlets
 
-from simkit.meta.escaping import visible_lines
+from simkit.meta.escaping import html_text, visible_lines
 from simkit.meta.readable_table import cell, cut_short, head, html_table, is_number, shown_rows
 
 PAGE: Final = 50
@@ -196,7 +196,7 @@ class Pages(anywidget.AnyWidget):
         """The page as it is shown, for readers without a kernel."""
         part = self._part()
         if not len(part):
-            return ""
+            return f"<p><i>{html_text(self.empty)}</i></p>" if self.empty and not self.waits else ""
         told = f"{len(part):,} of {len(self._all):,} rows" if len(part) < len(self._all) else ""
         return html_table([head(name) for name in part.columns], _rows_of(part), told=told)
 

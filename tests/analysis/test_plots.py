@@ -145,6 +145,12 @@ def test_every_plot_draws_into_axes_that_are_given() -> None:
     assert binding_graph(access_graph(SMALL), ax=mine) is mine
 
 
+def test_one_role_is_no_roles() -> None:
+    """Numbers have their nouns."""
+    axes = binding_graph(access_graph(MemorySnapshot([role("r"), binding("b", "r", "user:ann")], captured=["*"])))
+    assert axes.get_title(loc="left").startswith("1 subject, 1 binding to 1 role")
+
+
 def test_like_ends_of_bindings_are_folded() -> None:
     """A big graph has a row for the accounts of a namespace, for people with the same roles, for roles of a product."""
     objects = [role(f"shop-{number}", rule("get", "pods")) for number in range(60)]

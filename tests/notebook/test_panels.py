@@ -7,7 +7,7 @@ import re
 import pytest
 
 import simkit
-from simkit.notebook import escalation_viewer, inspect_request, timeline_panel, what_if_panel
+from simkit.notebook import escalation_viewer, inspect_request, panel, timeline_panel, what_if_panel
 from tests.analysis.worlds import account, binding, namespace, role, rule
 
 WORLD = [
@@ -182,3 +182,14 @@ def test_a_release_shows_its_versions(cluster: simkit.Cluster) -> None:
     counted = timeline_panel(cluster, api_groups=["rbac.authorization.k8s.io"])
     counted.wait()
     assert counted.table.rows.query("kind == 'ClusterRoleBinding'")["objects"].tolist() == [2]
+
+
+def test_the_picture_of_a_panel_that_was_not_asked_says_so(cluster: simkit.Cluster) -> None:
+    """A saved notebook or a page of documentation shows no field without a word about the answer."""
+    for shown, told in (
+        (panel(cluster), "No question asked yet."),
+        (escalation_viewer(cluster), "Not looked for yet."),
+        (inspect_request(cluster), "Nothing was sent yet."),
+    ):
+        shown.wait()
+        assert f"<i>{told}</i>" in shown.static_html()

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 
 from simkit.analysis.plots.folded_bindings import Edge, Node, edges_of
 from simkit.analysis.plots.style import BLUE, GREY, INK, VERMILION, figure, shortened, title
+from simkit.analysis.rendering import counted
 from simkit.logic.rbac.binding import GROUP, USER
 
 ROW: Final = 0.145
@@ -64,9 +65,9 @@ def binding_graph(
     _draw_roles(axes, right, places)
     subjects, roles = sum(node.number for node in left), sum(node.number for node in right)
     bound = sum(edge[3] for edge in edges)
-    counted = f"{subjects:,} subjects, {bound:,} bindings to {roles:,} roles"
-    counted += f", like ones folded into {len(left) + len(right):,} rows" if folded else ""
-    _frame(made, axes, height, counted + (f", the widest of {len(every):,}" if len(edges) < len(shown) else ""))
+    told = f"{counted(subjects, 'subject')}, {counted(bound, 'binding')} to {counted(roles, 'role')}"
+    told += f", like ones folded into {len(left) + len(right):,} rows" if folded else ""
+    _frame(made, axes, height, told + (f", the widest of {len(every):,}" if len(edges) < len(shown) else ""))
     return axes
 
 
