@@ -13,7 +13,7 @@ from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at
 from simkit.meta.quantity import Quantity
 from simkit.simulation.scheduler.devices.allocated import AllocatedDevices
-from simkit.simulation.scheduler.devices.capacity import SharedCapacity, amounts_for
+from simkit.simulation.scheduler.devices.capacity import SharedCapacity
 from simkit.simulation.scheduler.devices.constraints import AttributeConstraint
 from simkit.simulation.scheduler.devices.counters import SharedCounters
 from simkit.simulation.scheduler.devices.pools import Device, Pool
@@ -199,7 +199,7 @@ class Allocator:
         if not self._capacity.has_room(request.spec, device):
             return
         shared = self._capacity.is_shared(device)
-        consumed = (amounts_for(request.spec, device.object) or {}) if shared else None
+        consumed = (self._capacity.amounts(request.spec, device) or {}) if shared else None
         counted = not (shared and self._capacity.is_consumed(device.id))
         if counted and not self._counters.take(device):
             return

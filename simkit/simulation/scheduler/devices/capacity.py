@@ -24,6 +24,8 @@ class SharedCapacity:
         self._allocated = allocated
         self._counts = applies("scheduler-shares-devices")
         self._taken: dict[DeviceId, Counter[str]] = {}
+        self._amounts: dict[tuple[int, Device], dict[str, Quantity] | None] = {}
+        """The amounts for each request that was looked at, which are kept as long as this, and device."""
 
     def is_shared(self, device: Device) -> bool:
         """True if several requests may have a device."""
@@ -33,7 +35,7 @@ class SharedCapacity:
         """True if a device has what a request asks for, and enough of it is left."""
         if not self._counts:
             return True
-        amounts = amounts_for(request, device.object)
+        amounts = self.amounts(request, device)
         if amounts is None:
             return False
         capacities, used, taken = device.object.get("capacity") or {}, *self._used(device.id)
@@ -41,6 +43,13 @@ class SharedCapacity:
             used.get(name, 0) + taken.get(name, 0) + amount.nano <= _value(capacities[name]).nano
             for name, amount in amounts.items()
         )
+
+    def amounts(self, request: Mapping[str, Any], device: Device) -> dict[str, Quantity] | None:
+        """The amounts that a request takes of a device, see ``amounts_for``."""
+        known = (id(request), device)
+        if known not in self._amounts:
+            self._amounts[known] = amounts_for(request, device.object)
+        return self._amounts[known]
 
     def is_consumed(self, device: DeviceId) -> bool:
         """True if something of a device is taken."""
