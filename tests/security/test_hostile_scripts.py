@@ -214,6 +214,82 @@ def test_numbers_beyond_every_size(script: str, answer: tuple[str, int]) -> None
     assert told(script, 20_000) == answer
 
 
+_FULL = "No space left on device"
+
+
+@pytest.mark.parametrize(
+    ("script", "complaint"),
+    [
+        ("yes | sort", "sort: out of memory"),
+        ("yes abc | sort -n", "sort: out of memory"),
+        ("yes | tac", "tac: out of memory"),
+        ("yes | tail -n 1", "tail: out of memory"),
+        ("yes | tail -c 1", "tail: out of memory"),
+        ("yes | uniq -c", "uniq: out of memory"),
+        ("yes | wc -l", "wc: out of memory"),
+        ("yes | xargs echo > /dev/null", "xargs: out of memory"),
+        ("yes | xargs -I a echo a > /dev/null", "xargs: out of memory"),
+        ("yes | md5sum", "md5sum: out of memory"),
+        ("yes | sha256sum - -", "sha256sum: out of memory"),
+        ("yes | base64", "base64: out of memory"),
+        ("yes | gzip > /f", "gzip: out of memory"),
+        ("yes | tar x", "tar: out of memory"),
+        ("yes | head -n -1", "head: out of memory"),
+        ("yes | dd of=/f", "dd: out of memory"),
+        ("seq 999999999999 | sort", "sort: out of memory"),
+        ("head -c 999999999999 /dev/zero | sort", "sort: out of memory"),
+        ("head -c 60000000 /dev/zero > /f; md5sum < /f > /dev/null; cat /f /f | md5sum", "md5sum: out of memory"),
+        ("yes > /f", f"sh: {_FULL}"),
+        ("yes >> /f", f"sh: {_FULL}"),
+        ("yes | cat > /f", f"sh: {_FULL}"),
+        ("yes | tee /f > /dev/null", f"tee: /f: {_FULL}"),
+        ("seq 999999999999 > /f", f"sh: {_FULL}"),
+        ("head -c 999999999999 /dev/zero > /f", f"sh: {_FULL}"),
+        ("dd if=/dev/zero of=/f bs=1G count=999999999", f"dd: /dev/zero: {_FULL}"),
+        ("dd if=/dev/zero of=/f", f"dd: /dev/zero: {_FULL}"),
+        ("x=$(yes); exit 1", "sh: out of memory"),
+        ("x=$(seq 999999999999)", "sh: out of memory"),
+        ("x=`cat /dev/zero`", "sh: out of memory"),
+    ],
+)
+def test_input_and_output_without_end(script: str, complaint: str) -> None:
+    """Commands that hold all of their input end once it is more than the files of a container may hold."""
+    errors, code = told(script, 80_000)
+    assert errors == f"{complaint}\n"
+    assert code
+
+
+@pytest.mark.parametrize("script", ["yes | head -c 5", "yes | head -n 5", "yes | dd count=1", "head -c 5 /dev/zero"])
+def test_what_is_wanted_of_an_endless_input_is_taken(script: str) -> None:
+    """The commands end, and with them who writes."""
+    assert told(script, 200)[1] == 0
+
+
+def test_a_file_that_grows_costs_what_is_added() -> None:
+    """Neither the file nor the sizes of all others are looked at again."""
+
+    def write(parts: int) -> None:
+        files = Files({f"/etc/{number}": "x" for number in range(1000)})
+        for _ in range(parts):
+            files.write("/f", b"x" * 1000, append=True)
+        assert len(files.read("/f")) == parts * 1000
+
+    assert growth(write, lambda count: count, 10_000) < LINEAR
+
+
+def test_room_that_was_given_back() -> None:
+    """A file that is removed or cut makes room, and a copy of the tree grows by itself."""
+    files = Files()
+    for _ in range(3):
+        files.write("/f", bytes(60 << 20))
+        files.remove("/f")
+    files.write("/f", b"a")
+    files.write("/f", b"b", append=True)
+    copy = files.fork()
+    copy.write("/f", b"c", append=True)
+    assert (files.read("/f"), copy.read("/f")) == (b"ab", b"abc")
+
+
 def test_records_of_many_lines_cost_their_number() -> None:
     """Each is taken from the front without a move of all others."""
 

@@ -166,6 +166,14 @@ def test_generated_scripts(tmp_path_factory: pytest.TempPathFactory, script: str
             "d/e\nfind: unrecognized: -what\n1\n",
         ),
         ("timeout 9 nc -l -p 80; date +%s", "9\n"),
+        (
+            "seq 3 | head -n -1; seq 5 | tail -n 2; printf 'a\\nb' | tac; printf 'a b\\nc' | wc",
+            "1\n2\n4\n5\nba\n        1         3         5\n",
+        ),
+        (
+            "cat /dev/null; echo x | tee /dev/null; cp /dev/null f; [ -c /dev/null ] && wc -c < f; seq 100001 | wc -l",
+            "x\n0\n100001\n",
+        ),
         ("exec 2>&1; ls nothing; echo x >&2", "ls: nothing: No such file or directory\nx\n"),
     ],
 )

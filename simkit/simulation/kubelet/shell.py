@@ -10,7 +10,7 @@ from simkit.simulation.kubelet.images import has_bash_as_sh
 from simkit.simulation.kubelet.process import Container, Input, Now, Output, Program, Step
 from simkit.simulation.kubelet.users import user_of
 from simkit.simulation.shell.commands import COMMANDS
-from simkit.simulation.shell.interpreter import shell_of
+from simkit.simulation.shell.interpreter import run_words, shell_of
 from simkit.simulation.shell.interruption import Interrupted
 from simkit.simulation.shell.machine import Effect, Machine, Pause, Read, Run, Shared, Spawn, Write
 from simkit.simulation.shell.shells import run_script, session
@@ -91,7 +91,7 @@ def check_known(command: Sequence[str], *, fails: bool = False) -> None:
 def run_command(machine: Machine, command: Sequence[str]) -> Run:
     """Run a command that is built in, with its words as they are."""
     machine.ends_with_program = True
-    return shell_of(machine, COMMANDS[command[0].rpartition("/")[2]](machine, list(command)))
+    return shell_of(machine, run_words(machine, list(command), functions=False))
 
 
 def _steps(machine: Machine, run: Run) -> Generator[Step, Any, Any]:

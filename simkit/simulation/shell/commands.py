@@ -11,7 +11,7 @@ from simkit.simulation.shell.awk_functions import awk
 from simkit.simulation.shell.conditions import CONDITION_COMMANDS
 from simkit.simulation.shell.declarations import DECLARATION_COMMANDS
 from simkit.simulation.shell.digests import DIGEST_COMMANDS
-from simkit.simulation.shell.effects import STANDARD_INPUT, error, line, options, within_memory
+from simkit.simulation.shell.effects import ENDLESS, PART, STANDARD_INPUT, error, line, options, within_memory
 from simkit.simulation.shell.file_commands import FILE_COMMANDS
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.find_command import FIND_COMMANDS
@@ -32,8 +32,6 @@ from simkit.simulation.shell.tool_commands import TOOL_COMMANDS
 
 Command = Callable[[Machine, list[str]], Run]
 _LINES: Final = re.compile(rb"[^\n]*\n|[^\n]+")
-_PART: Final = 1 << 16
-"""Bytes of a file that get their numbers at once."""
 
 
 class _Numbered:
@@ -59,6 +57,8 @@ def _cat(machine: Machine, words: list[str]) -> Run:
     numbered = _Numbered(empty="b" not in given) if "b" in given or "n" in given else None
     code = 0
     for name in names or ["-"]:
+        while name in ENDLESS:
+            yield Write(bytes(PART))
         if name in STANDARD_INPUT:
             while data := (yield Read(everything=True)):
                 yield Write(data if numbered is None else numbered.add_to(data))
@@ -69,8 +69,8 @@ def _cat(machine: Machine, words: list[str]) -> Run:
             yield error("cat", f"can't open '{name}': {problem}")
             code = 1
             continue
-        for start in range(0, len(data) or 1, _PART if numbered else len(data) or 1):
-            yield Write(data if numbered is None else numbered.add_to(data[start : start + _PART]))
+        for start in range(0, len(data) or 1, PART if numbered else len(data) or 1):
+            yield Write(data if numbered is None else numbered.add_to(data[start : start + PART]))
     return code
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from simkit.language.cel.lib_regex import PatternError, pattern
 from simkit.simulation.shell.arithmetic import ArithmeticFault
-from simkit.simulation.shell.effects import error, line, whole
+from simkit.simulation.shell.effects import ENDLESS, error, line, whole
 from simkit.simulation.shell.machine import Machine, Run
 from simkit.simulation.shell.marks import SETGID, SETUID, STICKY
 from simkit.simulation.shell.patterns import regular_expression
@@ -154,7 +154,9 @@ def of_one_side(machine: Machine, operator: str, text: str) -> bool:
             return files.target(path) is not None
         case "-s":
             return files.is_folder(path) or (files.is_file(path) and bool(files.base.read(path)))
-        case "-t" | "-p" | "-S" | "-b" | "-c":
+        case "-c":
+            return path in ("/dev/null", *ENDLESS)
+        case "-t" | "-p" | "-S" | "-b":
             return False
         case "-v":
             return _is_set(machine, text)

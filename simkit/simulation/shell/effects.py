@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from typing import Final
 
@@ -10,12 +11,18 @@ from simkit.simulation.shell.files import MOST_BYTES, FileError
 from simkit.simulation.shell.machine import STDERR, Effect, Machine, Read, Run, Write
 
 STANDARD_INPUT: Final = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+ENDLESS: Final = ("/dev/zero", "/dev/urandom", "/dev/random")
+"""Devices from which any number of bytes is read."""
 LONGEST_LINE: Final = 16 << 20
 """Bytes at which a line counts as one, though it has not ended."""
 LONGEST_COMMAND: Final = 4 << 20
 """Letters of the words of a command."""
 ELEMENT: Final = 1024
 """The work that a part which a command keeps counts for beside its letters, which bounds their number."""
+LINE: Final = 128
+"""The work that a line of an input counts for beside its letters, where a command keeps all of them."""
+PART: Final = 1 << 16
+"""Bytes of a file that are looked at at once."""
 _MOST_WORK: Final = 4 * MOST_BYTES
 
 
@@ -88,26 +95,37 @@ def error(command: str, text: str) -> Write:
 
 
 def read_all() -> Generator[Effect, bytes, bytes]:
-    """The rest of the standard input."""
-    parts = []
+    """The rest of the standard input. Raises TooMuch for more than the files of a container may hold."""
+    parts, size = [], 0
     while part := (yield Read(everything=True)):
         parts.append(part)
+        size += len(part)
+        if size > MOST_BYTES:
+            raise TooMuch
     return b"".join(parts)
 
 
 def contents(machine: Machine, command: str, names: Sequence[str]) -> Generator[Effect, bytes, tuple[bytes, int]]:
-    """The files of some names one after the other, or the standard input; and the exit code so far."""
+    """The files of some names one after the other, or the standard input; and the exit code so far. Raises TooMuch."""
     found, code = [], 0
     for name in names or ["-"]:
         if name in STANDARD_INPUT:
             found.append((yield from read_all()))
-            continue
-        try:
-            found.append(machine.files.read(machine.path(name)))
-        except FileError as problem:
-            yield error(command, f"{name}: {problem}")
-            code = 1
+        else:
+            try:
+                found.append(machine.files.read(machine.path(name)))
+            except FileError as problem:
+                yield error(command, f"{name}: {problem}")
+                code = 1
+        if sum(map(len, found)) > MOST_BYTES:
+            raise TooMuch
     return b"".join(found), code
+
+
+def kept_lines(data: bytes) -> list[bytes]:
+    """The lines of an input without their ends, for a command that keeps all of them. Raises TooMuch."""
+    Budget().spend(len(data) + LINE * data.count(b"\n"))
+    return data.removesuffix(b"\n").split(b"\n") if data else []
 
 
 class Lines:
@@ -120,32 +138,48 @@ class Lines:
     """
 
     def __init__(self, machine: Machine, command: str, names: Sequence[str]) -> None:
-        self._machine, self._command, self._names = machine, command, list(names or ["-"])
+        self._machine, self._command, self._names = machine, command, deque(names or ["-"])
         self._left: list[bytes] = []
         self._begun = b""
         """The beginning of a line whose end has not come."""
+        self._file, self._at = b"", 0
+        """The present file, and how much of it was looked at."""
         self.code = 0
 
     def next(self) -> Generator[Effect, bytes, str]:
         """The next line; empty at the end."""
-        while not self._left and self._names:
-            if self._names[0] in STANDARD_INPUT:
+        while not self._left and (self._names or self._at < len(self._file)):
+            if self._at < len(self._file):
+                part = self._file[self._at : self._at + PART]
+                self._at += PART
+                self._share(part, more=self._at < len(self._file))
+            elif self._names[0] in STANDARD_INPUT:
                 found = yield Read(everything=True)
                 if not found:
-                    del self._names[0]
-                lines = (self._begun + found).splitlines(keepends=True) if found or self._begun else []
-                unfinished = found and not lines[-1].endswith(b"\n") and len(lines[-1]) < LONGEST_LINE
-                self._begun = lines.pop() if unfinished else b""
-                self._left = lines[::-1]
-                continue
-            name = self._names.pop(0)
-            try:
-                data = self._machine.files.read(self._machine.path(name))
-                self._left = data.splitlines(keepends=True)[::-1]
-            except FileError as problem:
-                yield error(self._command, f"{name}: {problem}")
-                self.code = 1
+                    self._names.popleft()
+                self._share(found, more=bool(found))
+            else:
+                yield from self._open(self._names.popleft())
         return self._left.pop().decode("utf-8", "replace") if self._left else ""
+
+    def _open(self, name: str) -> Generator[Effect, bytes, None]:
+        self._file, self._at = b"", 0
+        try:
+            self._file = self._machine.files.read(self._machine.path(name))
+        except FileError as problem:
+            yield error(self._command, f"{name}: {problem}")
+            self.code = 1
+
+    def _share(self, part: bytes, *, more: bool) -> None:
+        """Have the lines of the next part; with ``more`` behind it, its last line may go on."""
+        pieces = (self._begun + part).split(b"\n")
+        last, self._begun = pieces.pop(), b""
+        lines = [each + b"\n" for each in pieces]
+        if more and len(last) < LONGEST_LINE:
+            self._begun = last
+        elif last:
+            lines.append(last)
+        self._left = lines[::-1]
 
 
 def options(words: Sequence[str], valued: str = "") -> tuple[dict[str, str], list[str]]:

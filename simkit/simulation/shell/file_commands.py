@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Final
 
-from simkit.simulation.shell.effects import error, line, options, read_all, whole
+from simkit.simulation.shell.effects import ENDLESS, TooMuch, error, line, options, read_all, whole
 from simkit.simulation.shell.files import MOST_BYTES, FileError
-from simkit.simulation.shell.machine import STDERR, Machine, Run, Write
+from simkit.simulation.shell.machine import STDERR, Effect, Machine, Read, Run, Write
 
 
 def _copy(machine: Machine, source: str, into: str, *, links: bool, keeps: bool) -> None:
@@ -26,10 +26,10 @@ def _copy(machine: Machine, source: str, into: str, *, links: bool, keeps: bool)
             files.link(target, place)
             continue
         mark, there = files.mark(found), files.exists(place)
-        if files.is_file(found):
-            files.write(place, files.read(found))
-        else:
+        if files.is_folder(found):
             files.make_folder(place)
+        else:
+            files.write(place, files.read(found))
         if keeps:
             owner = mark if files.user.uid == 0 else files.mark(place)
             files.keep(place, mark._replace(uid=owner.uid, gid=owner.gid))
@@ -101,17 +101,30 @@ def _size(text: str) -> int:
     return int(found[1]) * _UNITS[found[2]] if found else 512
 
 
+def _read_up_to(wanted: int) -> Generator[Effect, bytes, bytes]:
+    """Bytes of the standard input, as many as are wanted, or all for a negative number. Raises TooMuch."""
+    if wanted < 0:
+        return (yield from read_all())
+    parts, size = [], 0
+    while size < wanted and (part := (yield Read(everything=True))):
+        parts.append(part)
+        size += len(part)
+        if size > MOST_BYTES:
+            raise TooMuch
+    return b"".join(parts)[:wanted]
+
+
 def _dd(machine: Machine, words: list[str]) -> Run:
     given = dict(word.partition("=")[::2] for word in words[1:])
     block, count = _size(given.get("bs", "512")), whole(given.get("count", "-1"))
     source, wanted = given.get("if", ""), block * count
     try:
-        if source in ("/dev/zero", "/dev/random", "/dev/urandom"):
+        if source in ENDLESS:
             if not 0 <= wanted <= MOST_BYTES:
                 raise FileError("No space left on device")
             data = bytes(wanted) if source == "/dev/zero" else hashlib.shake_256(b"dd").digest(wanted)
         else:
-            data = machine.files.read(machine.path(source)) if source else (yield from read_all())
+            data = machine.files.read(machine.path(source)) if source else (yield from _read_up_to(wanted))
             data = data[:wanted] if wanted >= 0 else data
         if "of" in given:
             machine.files.write(machine.path(given["of"]), data)

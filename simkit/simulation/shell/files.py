@@ -82,9 +82,11 @@ class Files:
         self._complete, self._read_only, self._born = complete, read_only, born
         self._marks: dict[str, Mark] = {}
         self._programs = programs or {}
-        self._files: Mapping[str, bytes] = self._programs
-        self._own: dict[str, bytes] | None = None
-        """The files, if they are those of this tree alone."""
+        self._files: Mapping[str, bytes | bytearray] = self._programs
+        self._own: dict[str, bytes | bytearray] | None = None
+        """The files, if they are those of this tree alone. One that grows is a ``bytearray``."""
+        self._held = 0
+        """The bytes of the files, without programs."""
         self._folders: set[str] = set(folders)
         self._links: dict[str, str] = {}
         self._mounts: dict[str, Mount] = {}
@@ -94,8 +96,9 @@ class Files:
     def fork(self) -> Files:
         """An independent copy; what is mounted stays shared."""
         copy = Files(programs=self._programs, complete=self._complete, read_only=self._read_only, born=self._born)
+        self._files = {at: bytes(content) for at, content in self._files.items()} if self._own else self._files
         copy._files, copy._folders, copy._marks = self._files, set(self._folders), dict(self._marks)
-        self._own = None
+        copy._held, self._own = self._held, None
         copy._mounts, copy._links = dict(self._mounts), dict(self._links)
         return copy
 
@@ -159,15 +162,12 @@ class Files:
         """The target of a symbolic link, as it was given; None for what is none."""
         return self._all_links().get(self.real(path, last=False))
 
-    def _content(self) -> Mapping[str, bytes]:
-        """All files by path, those of mounted trees among them."""
-        if not self._mounts:
-            return self._files
-        found = dict(self._files)
-        for at, (tree, *_) in sorted(self._mounts.items(), key=lambda item: item[0]):
-            inside = tree._content() if isinstance(tree, Files) else tree()
-            found |= {resolved(path.lstrip("/"), at): content for path, content in inside.items()}
-        return found
+    def _all_files(self) -> Iterable[str]:
+        """The paths of all files, those of mounted trees among them."""
+        yield from self._files
+        for at, (tree, *_) in self._mounts.items():
+            inside = tree._all_files() if isinstance(tree, Files) else tree()
+            yield from (resolved(path.lstrip("/"), at) for path in inside)
 
     def _all_folders(self) -> set[str]:
         if not self._mounts:
@@ -181,9 +181,9 @@ class Files:
         return found
 
     def _all_paths(self) -> Iterable[str]:
-        return (*self._content(), *self._all_folders(), *self._all_links())
+        return (*self._all_files(), *self._all_folders(), *self._all_links())
 
-    def _file(self, known: str) -> bytes | None:
+    def _file(self, known: str) -> bytes | bytearray | None:
         """The content of a file. Of what is mounted, only the tree that the path leads into is asked."""
         inner = self._mounted(known) if self._mounts else None
         if inner is None:
@@ -197,7 +197,7 @@ class Files:
         """The content of a file. Raises FileError."""
         found = self._file(self.real(path))
         if found is not None:
-            return found
+            return bytes(found)
         raise FileError("Is a directory" if self.is_folder(path) else "No such file or directory")
 
     def write(self, path: str, content: bytes, *, append: bool = False, forced: bool = False) -> None:
@@ -215,13 +215,20 @@ class Files:
             self._check_writable()
         self._check_room(known)
         self._check_folder(known)
-        content = self._files.get(known, b"") + content if append else content
-        others = sum(map(len, self._files.values())) - len(self._files.get(known, b""))
-        if others + len(content) > MOST_BYTES:
+        before = self._files.get(known, b"")
+        added = len(content) - (0 if append or self.is_program(known) else len(before))
+        if self._held + added > MOST_BYTES:
             raise FileError("No space left on device")
         if self._own is None:
             self._files = self._own = dict(self._files)
-        self._own[known] = content
+        self._held += added
+        if append and before:
+            # One more part costs its own length, not that of all before it.
+            grown = before if isinstance(before, bytearray) else bytearray(before)
+            grown += content
+            self._own[known] = grown
+        else:
+            self._own[known] = content
 
     def _check_folder(self, known: str) -> None:
         """Have the folder of a path there. Raises FileError where it is not, or is a file."""
@@ -256,7 +263,9 @@ class Files:
 
     def take_away(self, path: str) -> bytes:
         """Remove a file of this tree that was placed, even where nothing can be written; gives back its content."""
-        return self._own.pop(resolved(path), b"") if self._own is not None else b""
+        found = bytes(self._own.pop(resolved(path), b"")) if self._own is not None else b""
+        self._held -= len(found)
+        return found
 
     def make_folder(self, path: str, *, forced: bool = False) -> None:
         """Make a folder, and those that it is in. Raises FileError where nothing can be written, or a file is there."""
@@ -292,6 +301,8 @@ class Files:
         self._check_writable()
         self._marks = {at: mark for at, mark in self._marks.items() if at != known and not at.startswith(prefix)}
         rest = {at: content for at, content in self._files.items() if at != known and not at.startswith(prefix)}
+        gone = self._files.keys() - rest.keys()
+        self._held -= sum(len(self._files[at]) for at in gone if not self.is_program(at))
         self._files = self._own = rest
         self._links = {at: target for at, target in self._links.items() if at != known and not at.startswith(prefix)}
         self._folders = {at for at in self._folders if at != known and not at.startswith(prefix)} | {"/"}

@@ -14,7 +14,7 @@ from typing import Final
 from simkit.simulation.shell.arithmetic import ArithmeticFault
 from simkit.simulation.shell.control_flow import LoopControl, Return, run_case, run_if, run_loop, run_tested
 from simkit.simulation.shell.double_brackets import holds
-from simkit.simulation.shell.effects import error
+from simkit.simulation.shell.effects import TooMuch, error
 from simkit.simulation.shell.executables import NOT_FOUND, NotRun, interpreter_of, script_at
 from simkit.simulation.shell.expansion import Expander
 from simkit.simulation.shell.faults import FATAL, complaint, parse_for
@@ -384,7 +384,11 @@ def run_words(machine: Machine, words: list[str], *, functions: bool = True) -> 
     if command is None or unknown:
         yield error(machine.shell, f"{words[0]}: {'command ' if machine.bash else ''}not found")
         return NOT_FOUND
-    return (yield from command(machine, words))
+    try:
+        return (yield from command(machine, words))
+    except TooMuch:
+        yield error(words[0], "out of memory")
+        return 1
 
 
 _RUNS: Final = Runs(run_node, output_of, shell, run_words, run_traps)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import takewhile
 from typing import Final
 
-from simkit.simulation.shell.effects import error, filled, line, options, read_all, whole, within_memory
+from simkit.simulation.shell.effects import LINE, Budget, error, filled, line, options, read_all, whole, within_memory
 from simkit.simulation.shell.executables import NOT_FOUND
 from simkit.simulation.shell.interpreter import run_words, shell_of
 from simkit.simulation.shell.machine import Job, Machine, Pause, Run, tick
@@ -21,6 +21,7 @@ from simkit.simulation.shell.signals import BY_SIGNAL, EVENTS, EXIT, NUMBERS, Si
 from simkit.simulation.shell.tasks import Task, together
 
 _UNITS: Final[Mapping[str, int]] = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_GAP: Final = re.compile(rb"[\s\0]+")
 _DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d{1,6})?|\.\d{1,6})([smhd]?)")
 
 
@@ -182,8 +183,9 @@ def _xargs(machine: Machine, words: list[str]) -> Run:
             flags[letter] = word[2:] or (left.popleft() if left else "")
         else:
             flags.update(dict.fromkeys(word[1:], ""))
-    data = (yield from read_all()).decode("utf-8", "replace")
-    code = 0
+    given = yield from read_all()
+    Budget().spend(len(given) + LINE * len(_GAP.findall(given)))
+    data, code = given.decode("utf-8", "replace"), 0
     for each in _commands(list(left) or ["echo"], _items(data, flags), flags):
         yield from tick(machine)
         if (yield from run_words(machine, each, functions=False)):

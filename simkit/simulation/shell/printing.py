@@ -22,7 +22,10 @@ from simkit.simulation.shell.machine import STDERR, Machine, Run, Write
 from simkit.simulation.shell.variables import reference, set_text
 from simkit.simulation.shell.words import with_escapes
 
-_MOST_NUMBERS: Final = 100_000
+_AT_ONCE: Final = 1000
+"""Numbers that are written at once."""
+_YES: Final = 8192
+"""Bytes that ``yes`` writes at once."""
 _WIDEST: Final = 10_000
 _DIRECTIVE: Final = re.compile(r"%(?:%|([-+ 0#]*)(\*|\d{1,4})?(?:\.(\*|\d{1,4})?)?([sbcdiuxXofeEgGq]|\([^()]*\)T))")
 _IS_ECHO_FLAG: Final = re.compile(r"-[neE]+")
@@ -143,15 +146,15 @@ def _seq(machine: Machine, words: list[str]) -> Run:
     first, step = (numbers[0] if len(numbers) > 1 else 1), (numbers[1] if len(numbers) > 2 else 1)
     last = numbers[-1] if numbers else 0
     span = range(first, last + (1 if step >= 0 else -1), step or 1)
-    for start in range(0, min(len(span), _MOST_NUMBERS), 1000):
-        yield Write("".join(f"{number}\n" for number in span[start : start + 1000]).encode())
+    for start in range(0, len(span), _AT_ONCE):
+        yield Write("".join(f"{number}\n" for number in span[start : start + _AT_ONCE]).encode())
     return 0
 
 
 def _yes(machine: Machine, words: list[str]) -> Run:
     text = f"{' '.join(words[1:]) or 'y'}\n".encode()
     while True:
-        yield Write(text * max(1, 1024 // len(text)))
+        yield Write(text * max(1, _YES // len(text)))
 
 
 PRINTING_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {

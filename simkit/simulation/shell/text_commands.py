@@ -12,29 +12,111 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from simkit.language.cel.lib_regex import PatternError, pattern
-from simkit.simulation.shell.effects import Budget, Lines, contents, error, line, options, whole, within_memory
-from simkit.simulation.shell.files import MOST_BYTES
+from simkit.simulation.shell.effects import (
+    ENDLESS,
+    PART,
+    STANDARD_INPUT,
+    Budget,
+    Lines,
+    contents,
+    error,
+    kept_lines,
+    line,
+    options,
+    whole,
+    within_memory,
+)
+from simkit.simulation.shell.files import MOST_BYTES, FileError
 from simkit.simulation.shell.machine import Machine, Read, Run, Write
 from simkit.simulation.shell.patterns import regular_expression
 
 
-def _head_or_tail(machine: Machine, words: list[str]) -> Run:
-    spelled = [f"-n{word[1:]}" if re.fullmatch(r"-\d+", word) else word for word in words[1:]]
-    given, names = options(spelled, valued="nc")
-    if words[0] == "head" and "c" not in given:
-        return (yield from _first_lines(machine, names, abs(whole(given.get("n", "10")))))
-    data, code = yield from contents(machine, words[0], names)
-    number = abs(whole(given.get("c", given.get("n", "10")).lstrip("+")))
-    parts: Any = data if "c" in given else data.splitlines(keepends=True)
-    if words[0] == "head":
-        found = parts[:number]
-    elif given.get("n", "").startswith("+"):
-        found = parts[max(0, number - 1) :]
+def _head(machine: Machine, words: list[str]) -> Run:
+    """``head [-n LINES] [-c BYTES]``; a negative number leaves out as many at the end."""
+    given, names = options(_spelled(words[1:]), valued="nc")
+    wanted = _amount(given.get("c", given.get("n", "10")))
+    if wanted < 0:
+        data, code = yield from contents(machine, "head", names)
+        kept = data[:wanted] if "c" in given else data[: _start_of_last(data, -wanted)]
+        yield Write(kept)
+        return code
+    if "c" in given:
+        return (yield from _first_bytes(machine, names, wanted))
+    return (yield from _first_lines(machine, names, wanted))
+
+
+def _tail(machine: Machine, words: list[str]) -> Run:
+    """``tail [-n LINES] [-c BYTES] [-f]``; a number with a plus is the place of the first one."""
+    given, names = options(_spelled(words[1:]), valued="nc")
+    told = given.get("c", given.get("n", "10"))
+    data, code = yield from contents(machine, "tail", names)
+    number = abs(_amount(told.lstrip("+")))
+    if told.startswith("+"):
+        start = max(0, number - 1) if "c" in given else _end_of_first(data, number - 1)
     else:
-        found = parts[-number:] if number else parts[:0]
-    yield Write(found if isinstance(found, bytes) else b"".join(found))
-    if words[0] == "tail" and "f" in given:
+        start = max(0, len(data) - number) if "c" in given else _start_of_last(data, number)
+    yield Write(data[start:])
+    if "f" in given:
         yield 1e12
+    return code
+
+
+_SIZES: Final = {"": 1, "b": 512, "k": 1024, "K": 1024, "M": 1024**2, "G": 1024**3}
+
+
+def _amount(text: str) -> int:
+    """A number such as ``10``, ``-3`` or ``2k``; 0 for what is none."""
+    found = re.fullmatch(r"(-?\d{1,15})([bkKMG]?)", text)
+    return int(found[1]) * _SIZES[found[2]] if found else 0
+
+
+def _spelled(words: list[str]) -> list[str]:
+    """Words with ``-n5`` for ``-5``, where that is no value of another option."""
+    before = ["", *words]
+    return [
+        f"-n{word[1:]}" if re.fullmatch(r"-\d+", word) and last not in ("-n", "-c") else word
+        for last, word in zip(before, words, strict=False)
+    ]
+
+
+def _start_of_last(data: bytes, number: int) -> int:
+    """The position at which the last lines begin."""
+    at = len(data) - data.endswith(b"\n")
+    if not number:
+        return len(data)
+    for _ in range(number):
+        at = data.rfind(b"\n", 0, max(0, at))
+        if at < 0:
+            return 0
+    return at + 1
+
+
+def _end_of_first(data: bytes, number: int) -> int:
+    """The position behind the first lines."""
+    at = 0
+    for _ in range(number):
+        at = data.find(b"\n", at) + 1
+        if not at:
+            return len(data)
+    return at
+
+
+def _first_bytes(machine: Machine, names: list[str], number: int) -> Run:
+    code = 0
+    for name in names or ["-"]:
+        left = number
+        while left > 0:
+            if name in STANDARD_INPUT:
+                data = yield Read(everything=True)
+            elif name in ENDLESS:
+                data = bytes(min(left, PART))
+            else:
+                data, code = yield from contents(machine, "head", [name])
+            if data:
+                yield Write(data[:left])
+            left -= len(data)
+            if not data or (name not in STANDARD_INPUT and name not in ENDLESS):
+                break
     return code
 
 
@@ -86,9 +168,16 @@ def _grep(machine: Machine, words: list[str]) -> Run:
 
 def _wc(machine: Machine, words: list[str]) -> Run:
     given, names = options(words[1:])
+    lines = count = size = 0
     data, code = yield from contents(machine, "wc", names)
-    counts = {"l": data.count(b"\n"), "w": len(data.split()), "c": len(data)}
-    shown = [str(counts[each]) for each in counts if each in given] or [f"{count:9}" for count in counts.values()]
+    inside = False
+    for start in range(0, len(data), PART):
+        part = data[start : start + PART]
+        lines, size = lines + part.count(b"\n"), size + len(part)
+        count += len(part.split()) - (inside and not part[:1].isspace())
+        inside = not part[-1:].isspace()
+    counts = {"l": lines, "w": count, "c": size}
+    shown = [str(counts[each]) for each in counts if each in given] or [f"{each:9}" for each in counts.values()]
     yield line(" ".join([*shown, *names]))
     return code
 
@@ -96,7 +185,7 @@ def _wc(machine: Machine, words: list[str]) -> Run:
 def _sort(machine: Machine, words: list[str]) -> Run:
     given, names = options(words[1:], valued="kt")
     data, code = yield from contents(machine, "sort", names)
-    lines = data.decode("utf-8", "replace").splitlines()
+    lines = [each.decode("utf-8", "replace") for each in kept_lines(data)]
     field = whole(re.split(r"[^0-9]", given.get("k", "1"))[0])
 
     def key(text: str) -> Any:
@@ -115,7 +204,7 @@ def _uniq(machine: Machine, words: list[str]) -> Run:
     given, names = options(words[1:])
     data, code = yield from contents(machine, "uniq", names)
     runs: list[tuple[str, int]] = []
-    for each in data.decode("utf-8", "replace").splitlines():
+    for each in (text.decode("utf-8", "replace") for text in kept_lines(data)):
         if runs and runs[-1][0] == each:
             runs[-1] = each, runs[-1][1] + 1
         else:
@@ -158,7 +247,10 @@ def _reversed(machine: Machine, words: list[str]) -> Run:
 
 def _tac(machine: Machine, words: list[str]) -> Run:
     data, code = yield from contents(machine, "tac", words[1:])
-    yield Write(b"".join(data.splitlines(keepends=True)[::-1]))
+    lines = [each + b"\n" for each in kept_lines(data)]
+    if lines and not data.endswith(b"\n"):
+        lines[-1] = lines[-1][:-1]
+    yield Write(b"".join(lines[::-1]))
     return code
 
 
@@ -202,13 +294,17 @@ def _tr(machine: Machine, words: list[str]) -> Run:
 
 def _tee(machine: Machine, words: list[str]) -> Run:
     given, names = options(words[1:])
-    if "a" not in given:
-        for name in names:
-            machine.files.write(machine.path(name), b"")
-    while data := (yield Read(everything=True)):
-        for name in names:
-            machine.files.write(machine.path(name), data, append=True)
-        yield Write(data)
+    try:
+        if "a" not in given:
+            for name in names:
+                machine.files.write(machine.path(name), b"")
+        while data := (yield Read(everything=True)):
+            for name in names:
+                machine.files.write(machine.path(name), data, append=True)
+            yield Write(data)
+    except FileError as problem:
+        yield error("tee", f"{name}: {problem}")
+        return 1
     return 0
 
 
@@ -258,8 +354,8 @@ def _unpacked(data: bytes) -> bytes:
 
 
 TEXT_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
-    "head": _head_or_tail,
-    "tail": _head_or_tail,
+    "head": _head,
+    "tail": _tail,
     "grep": _grep,
     "egrep": _grep,
     "fgrep": _grep,

@@ -15,6 +15,8 @@ from simkit.simulation.shell.marks import SETGID, STICKY, Mark
 from simkit.simulation.shell.paths import resolved
 
 _BITS: Final = {"r": 4, "w": 2, "x": 1}
+_NULL: Final = "/dev/null"
+"""The device that is empty, and takes anything."""
 _DENIED: Final = "Permission denied"
 _NOT_PERMITTED: Final = "Operation not permitted"
 
@@ -75,6 +77,8 @@ class UserFiles:
 
     def may(self, path: str, letters: str) -> bool:
         """True if the user may read (``r``), write (``w``) or run and enter (``x``) what is at a path."""
+        if path == _NULL:
+            return letters != "x"
         if not self._enters(path) or not self.base.exists(path):
             return False
         if "w" in letters and self.base.is_read_only(path):
@@ -136,7 +140,7 @@ class UserFiles:
 
     def exists(self, path: str) -> bool:
         """True if anything is there."""
-        return self.base.exists(path) and self._enters(path)
+        return path == _NULL or (self.base.exists(path) and self._enters(path))
 
     def real(self, path: str, *, last: bool = True) -> str:
         """The path that a path leads to through symbolic links. Raises FileError where they lead in circles."""
@@ -148,6 +152,8 @@ class UserFiles:
 
     def read(self, path: str) -> bytes:
         """The content of a file. Raises FileError."""
+        if path == _NULL:
+            return b""
         self._check_entered(path)
         if self.user.uid and self.base.is_file(path) and not self._allows(self.mark(path), "r", is_folder=False):
             raise FileError(_DENIED)
@@ -180,6 +186,8 @@ class UserFiles:
 
     def write(self, path: str, content: bytes, *, append: bool = False) -> None:
         """Write a file. Raises FileError."""
+        if path == _NULL:
+            return
         there = self.base.is_file(path)
         if there:
             self._check_entered(path)
