@@ -70,13 +70,26 @@ def text(definition: str, field: str) -> str:
 
 
 @cache
+def _folder() -> Path | None:
+    """The folder of the package; None if it is not installed."""
+    found = util.find_spec(_PACKAGE)
+    places = (found.submodule_search_locations if found is not None else None) or ()
+    return next(map(Path, places), None)
+
+
+def package_file(path: str) -> Path | None:
+    """A file of the package; None if there is none."""
+    folder = _folder()
+    file = folder / path if folder is not None else None
+    return file if file is not None and file.is_file() else None
+
+
+@cache
 def _models() -> Mapping[str, Path]:
     """The files of the package's models by class name, in lower case."""
-    found = util.find_spec(_PACKAGE)
-    for place in (found.submodule_search_locations if found is not None else None) or ():
-        files = (Path(place) / "client" / "models").glob("*.py")
-        return {file.stem.replace("_", ""): file for file in files}
-    return {}
+    folder = _folder()
+    files = (folder / "client" / "models").glob("*.py") if folder is not None else ()
+    return {file.stem.replace("_", ""): file for file in files}
 
 
 def _names(definition: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Final
 
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.names import GroupResource, GroupVersionKind
+from simkit.schema.openapi.operation_descriptions import described
 from simkit.schema.openapi.parameters import given, options, parameter, taken, with_common_parameters
 from simkit.schema.openapi.schemas import KIND_MARKER, V2, Dialect, Shape, marker
 from simkit.schema.resources import Resource
@@ -138,14 +139,17 @@ class Operations:
         resource, custom = place.resource, place.resource.custom
         names = options(action, place.subresource, self._minor, custom=custom)
         produced = given(action, place.subresource, custom=custom)
+        group = tag(resource.group, resource.version)
         out: Shape = {
             "operationId": operation_id(place, method, action),
             "parameters": [parameter(self._dialect, name) for name in names],
             "responses": self._responses(action, self._answer(place, action), produced, custom=custom),
-            "tags": [tag(resource.group, resource.version)],
+            "tags": [group],
             "x-kubernetes-action": action,
             KIND_MARKER: marker(place.gvk),
         }
+        if not custom:
+            out = described(out, group)
         consumed = taken(action, custom=custom)
         if self._dialect is V2:
             out |= {"consumes": list(consumed), "produces": list(produced), "schemes": ["https"]}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from simkit.schema.behaviour import default_behaviour
+from simkit.schema.openapi.operation_descriptions import described
 from simkit.schema.openapi.operations import UNAUTHORIZED, camel, capitalized, response, tag
 from simkit.schema.openapi.parameters import ENCODINGS
 from simkit.schema.openapi.schemas import V2, Dialect, Shape
@@ -55,7 +56,7 @@ class Roots:
 
     def _of_logs(self, operation: str) -> Shape:
         out: Shape = {"operationId": operation, "responses": UNAUTHORIZED, "tags": ["logs"]}
-        return {**out, "schemes": ["https"]} if self._dialect is V2 else out
+        return described({**out, "schemes": ["https"]} if self._dialect is V2 else out, "logs")
 
     def _log_path(self) -> Shape:
         kind = {"type": "string", "uniqueItems": True}
@@ -79,7 +80,7 @@ class Roots:
             out |= {"produces": list(media), "schemes": ["https"]}
             if kind:
                 out["consumes"] = list(media)
-        return out
+        return described(out, label)
 
     def _named(self, name: str) -> tuple[str, str, tuple[str, ...]]:
         """The operation's id, its tag, and the media types of its responses."""
