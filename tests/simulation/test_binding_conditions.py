@@ -158,6 +158,27 @@ def test_a_pod_that_goes_while_it_waits_leaves_nothing() -> None:
     assert cluster.list("resourceclaims.resource.k8s.io", namespace="default") == []
 
 
+def test_a_claim_that_goes_while_its_pod_waits() -> None:
+    """The attempt is an error, other claims are for nobody any more, and a new claim is allocated."""
+    cluster = attaching(count=2)
+    for name in ("c", "d"):
+        claim(cluster, name, request())
+    cluster.create(user("one", "c", "d"))
+    cluster.settle()
+    cluster.delete("resourceclaims.resource.k8s.io", "c")
+    cluster.advance(seconds=6)
+    text = 'running PreBind plugin "DynamicResources": resourceclaim "c" is being deleted'
+    assert messages(cluster, "FailedScheduling") == [text]
+    assert "reservedFor" not in cluster.get("resourceclaims.resource.k8s.io", "d")["status"]
+    cluster.advance(seconds=30)
+    claim(cluster, "c", request())
+    cluster.advance(seconds=30)
+    for name in ("c", "d"):
+        report(cluster, name, ready="Attached")
+    cluster.advance(seconds=30)
+    assert phase(cluster, "one") == "Running"
+
+
 def test_devices_that_bind_to_a_node() -> None:
     """A device that all nodes reach is of use on one of them alone once it is allocated."""
     cluster = with_devices(nodes=2, count=0)

@@ -24,7 +24,12 @@ from simkit.simulation.scheduler.devices.extended_claim import (
     extended_claim,
     former_claim,
 )
-from simkit.simulation.scheduler.devices.pod_claims import claims_of_pod, is_reserved_for, uses_devices
+from simkit.simulation.scheduler.devices.pod_claims import (
+    claims_of_pod,
+    is_reserved_for,
+    reserved_claims,
+    uses_devices,
+)
 from simkit.simulation.scheduler.devices.requests import shown
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
 from simkit.simulation.scheduler.rejection import NO_CLAIMS, Rejection, SchedulingError
@@ -101,10 +106,9 @@ def release_claims(client: Client, view: View, pod: PodInfo) -> None:
 
     The one that was made for its extended resources goes.
     """
-    for claim in claims_of_pod(pod, view):
+    for claim in reserved_claims(pod, view) if uses_devices(pod.pod) else ():
         others = [each for each in at(claim, "status", "reservedFor") or () if each.get("uid") != uid_of(pod.pod)]
-        if is_reserved_for(claim, pod.pod):
-            _write_status(client, view, claim, {**claim["status"], "reservedFor": others})
+        _write_status(client, view, claim, {**claim["status"], "reservedFor": others})
     if backed_resources(pod, view):
         _remove_extended(client, view, pod)
 

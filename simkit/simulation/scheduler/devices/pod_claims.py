@@ -49,6 +49,13 @@ def _claims(pod: PodInfo, view: View) -> Iterator[Object]:
         yield claim
 
 
+def reserved_claims(pod: PodInfo, view: View) -> list[Object]:
+    """The claims of a pod that are reserved for it, also if others are missing or are being deleted."""
+    names = [claim_name(pod.pod, each) for each in at(pod.pod, "spec", "resourceClaims") or ()]
+    found = [view.resource_claim(pod.namespace, name) for name in names if name]
+    return [each for each in found if each is not None and is_reserved_for(each, pod.pod)]
+
+
 def is_reserved_for(claim: Object, pod: Object) -> bool:
     """True if a claim is reserved for a pod."""
     return any(each.get("uid") == uid_of(pod) for each in at(claim, "status", "reservedFor") or ())
