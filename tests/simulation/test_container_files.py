@@ -241,3 +241,14 @@ def test_programs_are_files() -> None:
     remove = "rm /bin/tar; test -e /bin/tar || echo gone; echo new > /bin/own; ls /bin | grep -x own"
     assert execute(cluster, "small", "sh", "-c", remove) == (0, "gone\nown\n")
     assert execute(cluster, "large", "sh", "-c", "ls /bin/tar") == (0, "/bin/tar\n")
+
+
+def test_programs_start_in_the_working_folder() -> None:
+    """The first process and every exec begin in the container's folder, which is made where the image has none."""
+    cluster = simulated(1)
+    script = "pwd > started; sleep 1000"
+    cluster.create(pod("p", container={"workingDir": "/srv/app", "command": ["sh", "-c", script]}))
+    cluster.settle()
+    assert execute(cluster, "p", "pwd") == (0, "/srv/app\n")
+    assert execute(cluster, "p", "cat", "started") == (0, "/srv/app\n")
+    assert execute(cluster, "p", "sh", "-c", "cd ..; ls; cd -; echo $PWD") == (0, "app\n/srv/app\n/srv/app\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -10,9 +11,11 @@ from simkit.simulation.kubelet.images import has_bash_as_sh
 from simkit.simulation.kubelet.process import Container, Input, Now, Output, Program, Step
 from simkit.simulation.kubelet.users import user_of
 from simkit.simulation.shell.commands import COMMANDS
+from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.interpreter import run_words, shell_of
 from simkit.simulation.shell.interruption import Interrupted
 from simkit.simulation.shell.machine import Effect, Machine, Pause, Read, Run, Shared, Spawn, Write
+from simkit.simulation.shell.paths import resolved
 from simkit.simulation.shell.shells import run_script, session
 from simkit.simulation.shell.signals import ARRIVAL, Signalled
 from simkit.simulation.shell.syntax import parse
@@ -44,6 +47,7 @@ def script_program(
         files = UserFiles(container.files, user_of(container.pod, container.spec), lambda: shared.now)
         machine = Machine(files, dict(container.environment), _hostname(container), network=container.network)
         machine.shared = shared
+        machine.folder = _working_folder(container)
         machine.pid = machine.shared.last_pid = container.pid
         machine.shared.signal_first, machine.shared.protected = container.signal, protected
         machine.shared.first_words = _command_line(container)
@@ -62,6 +66,14 @@ def _command_line(container: Container) -> Sequence[str]:
     spec = container.spec
     told = [*(spec.get("command") or ()), *(spec.get("args") or ())]
     return told or [str(spec.get("image", "")).rpartition("/")[2].partition(":")[0] or "sh"]
+
+
+def _working_folder(container: Container) -> str:
+    """The folder in which a program of a container starts; container runtimes make it where it is not there."""
+    folder = resolved(str(container.spec.get("workingDir") or "/"))
+    with suppress(FileError):  # one that cannot be made is missed by commands that use it
+        container.files.make_folder(folder)
+    return folder
 
 
 def _hostname(container: Container) -> str:
