@@ -84,6 +84,8 @@ def _job(machine: Machine, text: str) -> Job | None:
 
 def _wait(machine: Machine, words: list[str]) -> Run:
     """Wait for jobs. A signal with a trap ends it at once, and then the trap is run."""
+    if machine.bash and "-n" in words:
+        return (yield from _wait_for_next(machine))
     chosen = [_job(machine, word) for word in words[1:] if not word.startswith("-")]
     jobs = list(machine.jobs) if not chosen else [each for each in chosen if each is not None]
     while any(each.code is None for each in jobs):
@@ -94,6 +96,19 @@ def _wait(machine: Machine, words: list[str]) -> Run:
     if not chosen:
         return 0
     return NOT_FOUND if chosen[-1] is None else chosen[-1].code or 0
+
+
+def _wait_for_next(machine: Machine) -> Run:
+    """Wait until one of the jobs has ended; 127 where there is none."""
+    while machine.jobs:
+        ended = next((each for each in machine.jobs if each.code is not None), None)
+        if ended is not None:
+            machine.jobs.remove(ended)
+            return ended.code or 0
+        if machine.signals.pending:
+            return BY_SIGNAL + NUMBERS[machine.signals.pending[0]]
+        yield Pause()
+    return NOT_FOUND
 
 
 def _jobs(machine: Machine, words: list[str]) -> Run:

@@ -20,7 +20,7 @@ from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.paths import resolved
 from simkit.simulation.shell.user_files import UserFiles
 
-_MAGIC: Final = frozenset("*?[")
+_MAGIC: Final = frozenset("*?")
 _SPECIAL: Final = re.compile(r"[*?\[\]\\!^()|+@-]")
 _GROUP: Final = re.compile(r"[?*+@!]\(")
 _LONGEST_NEGATED: Final = 256
@@ -49,9 +49,11 @@ def escaped(text: str) -> str:
 
 
 def is_magic(text: str, *, groups: bool = False) -> bool:
-    """True if a pattern may mean several texts."""
+    """True if a pattern may mean several texts. A bracket that nothing closes means itself."""
     plain = _ESCAPED.sub("", text)
-    return not _MAGIC.isdisjoint(plain) or (groups and _GROUP.search(plain) is not None)
+    if not _MAGIC.isdisjoint(plain) or (groups and _GROUP.search(plain) is not None):
+        return True
+    return "[" in plain and any(part[0] == "[" and len(part) > 1 for part in _parts(text))
 
 
 def as_expression(text: str, *, lazy: bool = False, groups: bool = False) -> str:

@@ -176,7 +176,8 @@ def _type(machine: Machine, words: list[str]) -> Run:
             elif kind == "file":
                 yield line(f"/usr/bin/{name}")
         else:
-            yield line(f"{name} is a {_KINDS[kind]}" if kind else f"{name}: not found")
+            told = line(f"{name} is a {_KINDS[kind]}" if kind else f"{name}: not found")
+            yield told if kind or not machine.bash else error(f"{machine.shell}: type", f"{name}: not found")
         code = code if kind else NOT_FOUND
     return min(code, 1) if machine.bash else code
 

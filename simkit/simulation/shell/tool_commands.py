@@ -80,6 +80,25 @@ def _paste(machine: Machine, words: list[str]) -> Run:
     return code
 
 
+def _comm(machine: Machine, words: list[str]) -> Run:
+    """``comm [-123] FILE FILE``: the lines of the first file alone, of the second alone, and of both."""
+    given, names = options(words[1:])
+    if len(names) != 2:
+        yield error("comm", "two files are needed")
+        return 1
+    first, second = (Lines(machine, "comm", [name]) for name in names)
+    left, right = (yield from first.next()), (yield from second.next())
+    while left or right:
+        column = 3 if left.rstrip("\n") == right.rstrip("\n") else 1 if left and (left < right or not right) else 2
+        text = right if column == 2 else left
+        if str(column) not in given:
+            indent = sum(str(each) not in given for each in range(1, column))
+            yield Write(("\t" * indent + text).encode())
+        left = (yield from first.next()) if column != 2 else left
+        right = (yield from second.next()) if column != 1 else right
+    return first.code or second.code
+
+
 def _nl(machine: Machine, words: list[str]) -> Run:
     """``nl``: the number of each line before it; of empty ones only with ``-ba``."""
     given, names = options(words[1:], valued="bw")
@@ -205,6 +224,7 @@ TOOL_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "rmdir": _rmdir,
     "mktemp": _mktemp,
     "paste": within_memory(_paste),
+    "comm": _comm,
     "nl": _nl,
     "ping": _ping,
     "dig": _dig,
