@@ -26,6 +26,8 @@ MARKS: Final[Mapping[str, str]] = {
 }
 """Values of a column ``change``, ``outcome`` or ``phase`` that colour a row."""
 _MARKING: Final = ("change", "outcome", "phase")
+_FILTERED: Final = "No row holds these words."
+"""The words in place of rows that all fail the filter, as in the browser."""
 _FEW: Final = 12
 """Rows that need no filter."""
 _DRAWING: Final = threading.RLock()
@@ -196,7 +198,8 @@ class Pages(anywidget.AnyWidget):
         """The page as it is shown, for readers without a kernel."""
         part = self._part()
         if not len(part):
-            return f"<p><i>{html_text(self.empty)}</i></p>" if self.empty and not self.waits else ""
+            told = _FILTERED if len(self._all) else self.empty
+            return f"<p><i>{html_text(told)}</i></p>" if told and not self.waits else ""
         told = f"{len(part):,} of {len(self._all):,} rows" if len(part) < len(self._all) else ""
         return html_table([head(name) for name in part.columns], _rows_of(part), told=told)
 

@@ -58,7 +58,12 @@ class WhatIfPanel(PanelBox):
         self.sections = Sections(parts)
         super().__init__([self.changes, self.work, self.sections])
         self.bindings.clear()
-        self.work.run("listing bindings", self._list, self.bindings.show)
+        self.work.run("listing bindings", self._list, self.bindings.show, failed=self._show_nothing)
+
+    def _show_nothing(self) -> None:
+        """Say that the bindings are not known; the line above the table says why."""
+        self.bindings.empty = "No answer."
+        self.bindings.show(pd.DataFrame())
 
     def _list(self) -> pd.DataFrame:
         """One row per binding that is left."""

@@ -170,6 +170,18 @@ def test_the_panel_answers_and_tries(shown: Page) -> None:
 
 
 @pytest.mark.slow
+def test_a_filter_that_leaves_nothing_says_so(shown: Page) -> None:
+    """The table does not say that the cluster has no objects; without the words its rows come back."""
+    panel = _panel(shown, "explore")
+    words = panel.get_by_label("Filter").first
+    words.fill("no kind has such a name")
+    expect(panel.get_by_text("No row holds these words.")).to_be_visible()
+    expect(panel.get_by_text("The cluster has no objects.")).to_have_count(0)
+    words.fill("")
+    expect(_rows(panel, "kinds").first).to_be_visible()
+
+
+@pytest.mark.slow
 def test_panels_fit_a_narrow_window(shown: Page) -> None:
     """The lists of the explorer stand below each other, chosen rows stay in sight from their first column on, and the
     releases of the timeline do not run into each other."""

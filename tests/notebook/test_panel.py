@@ -51,7 +51,7 @@ def test_ten_thousand_rows_stay_a_page() -> None:
     assert pages.page == pages.pages == 1
     pages.filter = "nothing like it"
     assert pages.cells == []
-    assert pages.static_html() == "<p><i>Nothing.</i></p>"
+    assert pages.static_html() == "<p><i>No row holds these words.</i></p>"
 
 
 def test_rows_are_sorted_and_chosen() -> None:

@@ -50,6 +50,15 @@ def test_a_binding_is_taken_away_and_given_back(cluster: simkit.Cluster) -> None
     assert len(shown.effect.rows) == 0
 
 
+def test_bindings_that_are_not_in_the_dump_are_told() -> None:
+    """The panel does not wait for what it cannot find out."""
+    shown = what_if_panel(simkit.load([namespace("dev")]))
+    shown.wait()
+    assert "simkit dump" in shown.work.told.value
+    assert not shown.bindings.waits
+    assert shown.bindings.empty == "No answer."
+
+
 def test_a_proof_is_gone_through_request_by_request(cluster: simkit.Cluster) -> None:
     """The chosen path is executed on a fork; the buttons and the table show the same request."""
     before = cluster.engine.store.revision
