@@ -278,10 +278,6 @@ class UserFiles:
             raise FileError(_DENIED)
         self.base.set_mark(path, mark._replace(time=time))
 
-    def touch(self, path: str) -> None:
-        """Set the time of a file to the present. Raises FileError."""
-        self.set_time(path, self._now())
-
     # Files of the shell itself
 
     def place(self, path: str, content: bytes) -> None:
