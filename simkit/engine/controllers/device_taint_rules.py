@@ -10,9 +10,7 @@ from typing import Any
 
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resources import DEVICE_CLASSES, DEVICE_TAINT_RULES
-from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError
 from simkit.logic.workloads.device_id import DeviceId
-from simkit.logic.workloads.device_selectors import selects_device
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at, name_of
 
@@ -74,6 +72,9 @@ def names_device(rule: Object, device: DeviceId) -> bool:
 
 def _fits(expression: str, device: DeviceId, published: Mapping[str, Any]) -> bool:
     """True if an expression selects a device; one that fails for it does not."""
+    from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError  # which no server loads early
+    from simkit.logic.workloads.device_selectors import selects_device
+
     try:
         return selects_device(expression, device.driver, published)
     except (CompileError, EvaluationError, BudgetExceeded):
