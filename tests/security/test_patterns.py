@@ -18,7 +18,7 @@ MADE = {
     "language/cel/grammar.py": "the grammar of celpy, at the start",
     "schema/custom/formats.py": "formats whose letters and spaces exclude each other",
     "simulation/shell/patterns.py": "letters of a script, escaped; patterns of scripts are RE2's",
-    "simulation/shell/shell_commands.py": "the separators of IFS, escaped, in sets without nesting",
+    "simulation/shell/reading.py": "the separators of IFS, escaped, in sets without nesting",
     "simulation/shell/text_commands.py": "letters of a script, escaped; patterns of scripts are RE2's",
     "snapshot/yamldocuments.py": "spaces and a dash",
 }

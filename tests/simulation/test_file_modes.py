@@ -157,19 +157,23 @@ def test_a_secret_without_a_group_is_closed_to_users() -> None:
     assert execute(cluster, "p", "test", "-r", token)[0] == 0
 
 
-def test_a_claim_without_a_group_belongs_to_root() -> None:
-    """A user cannot write to it, which ``fsGroup`` mends."""
+def test_claims_are_open_and_paths_of_nodes_are_not() -> None:
+    """A new claim is open to all, as on local clusters, and belongs to ``fsGroup``; a path of a node is root's."""
     cluster = simulated(1)
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    for name, context in (("closed", {"runAsUser": 1000}), ("open", {"runAsUser": 1000, "fsGroup": 2000})):
-        cluster.create({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": claim})
-        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]
-        made = pod(name, volumes=volumes, container={"volumeMounts": [{"name": "data", "mountPath": "/data"}]})
+    cluster.create({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}, "spec": claim})
+    sources = {"claim": {"persistentVolumeClaim": {"claimName": "c"}}, "node": {"hostPath": {"path": "/srv/d"}}}
+    volumes = [{"name": name, **source} for name, source in sources.items()]
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in sources]
+    for name, context in (("plain", {"runAsUser": 1000}), ("grouped", {"runAsUser": 1000, "fsGroup": 2000})):
+        made = pod(name, volumes=volumes, container={"volumeMounts": mounts})
         made["spec"]["securityContext"] = context
         cluster.create(made)
         cluster.settle()
-    assert execute(cluster, "closed", "touch", "/data/f") == (1, "touch: /data/f: Permission denied\n")
-    assert execute(cluster, "open", "touch", "/data/f")[0] == 0
+        assert execute(cluster, name, "touch", "/node/f") == (1, "touch: /node/f: Permission denied\n")
+        assert execute(cluster, name, "touch", f"/claim/{name}")[0] == 0
+    given = execute(cluster, "grouped", "stat", "-c", "%a %u %g", "/claim", "/claim/plain", "/claim/grouped")
+    assert given == (0, "2777 0 2000\n664 1000 2000\n644 1000 2000\n")
 
 
 def test_a_read_only_root() -> None:

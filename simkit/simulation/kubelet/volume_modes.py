@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from simkit.meta.objects import Object, at
 from simkit.simulation.kubelet.users import owner_of_tokens
+from simkit.simulation.shell.files import Files
 from simkit.simulation.shell.marks import FILE_MODE, FOLDER_MODE, SETGID, Mark
 
 _SHARED: Final = 0o777
@@ -27,16 +28,32 @@ def _group(pod: Object) -> int | None:
     return None if found is None else int(found)
 
 
-def folder_mark(pod: Object, volume: Mapping[str, Any]) -> Mark:
-    """The mark of the folder of a volume that pods write to.
+def folder_mark(volume: Mapping[str, Any]) -> Mark:
+    """The mark of the folder of a new volume that pods write to.
 
-    An ``emptyDir`` is open to all, and a new claim to root. The group of the pod's volumes (``fsGroup``) may write to
-    either, and owns what is made there; a path of a node has no such group.
+    A path of a node is root's. An ``emptyDir`` is open to all, and so is a new claim, as the provisioners of local
+    clusters make it (kind, k3s, minikube).
     """
-    mode, group = _SHARED if "emptyDir" in volume else FOLDER_MODE, _group(pod)
+    return Mark(FOLDER_MODE if "hostPath" in volume else _SHARED)
+
+
+def give_to_group(tree: Files, pod: Object, volume: Mapping[str, Any]) -> None:
+    """Give a volume with all that is in it to the group of the pod's volumes (``fsGroup``), which may write there.
+
+    A path of a node stays as it is, and with the policy ``OnRootMismatch`` a volume whose folder is the group's.
+    """
+    group = _group(pod)
     if group is None or "hostPath" in volume:
-        return Mark(mode)
-    return Mark(mode | SETGID | _FOR_GROUP | _ENTERED_BY_GROUP, gid=group)
+        return
+    policy, top = at(pod, "spec", "securityContext", "fsGroupChangePolicy"), tree.mark("/")
+    if policy == "OnRootMismatch" and top == _of_group(top, group, folder=True):
+        return
+    for path in tree.tree("/"):
+        tree.set_mark(path, _of_group(tree.mark(path), group, folder=tree.is_folder(path)))
+
+
+def _of_group(mark: Mark, group: int, *, folder: bool) -> Mark:
+    return mark._replace(mode=mark.mode | _FOR_GROUP | (SETGID | _ENTERED_BY_GROUP if folder else 0), gid=group)
 
 
 class VolumeModes:

@@ -17,7 +17,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.kubelet.downward import listed_fields, resource_value
 from simkit.simulation.kubelet.environment import CONFIG_MAPS, SECRETS, Get, content
-from simkit.simulation.kubelet.volume_modes import VolumeModes, folder_mark
+from simkit.simulation.kubelet.volume_modes import VolumeModes, folder_mark, give_to_group
 from simkit.simulation.shell.files import Files, Source
 from simkit.simulation.shell.marks import Mark
 from simkit.simulation.shell.network import CLUSTER_DOMAIN, RESOLVER, SERVICE_DOMAIN
@@ -66,7 +66,8 @@ class Volumes:
         key = (*_owner(pod, volume), inner)
         if key not in self._trees:
             made = self._trees[key] = Files(folders=ROOT if key[0] == "host" else ("/",))
-            made.set_mark("/", folder_mark(pod, volume))
+            made.set_mark("/", folder_mark(volume))
+        give_to_group(self._trees[key], pod, volume)
         return self._trees[key]
 
     def _source(self, pod: Object, volume: Mapping[str, Any], inner: str) -> Source:

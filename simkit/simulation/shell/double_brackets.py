@@ -22,7 +22,8 @@ from simkit.simulation.shell.process_substitution import Output
 from simkit.simulation.shell.tree import Joined, Test
 from simkit.simulation.shell.variables import Numbers, set_elements
 
-_CLASS: Final = re.compile(r"\[\^?\]?(?:\[:\w+:\]|[^\]])*\]")
+_CLASS: Final = re.compile(r"\[\^?\]?(?:\[:\w+:\]|[^\]])*(\]?)")
+"""A set, or the rest of a text with one that has no end: else its start would be looked for again at each bracket."""
 _FAULT: Final = 2
 
 
@@ -84,4 +85,4 @@ def _found(machine: Machine, text: str, given: list[tuple[str, bool]]) -> bool:
 
 def _as_set(found: re.Match[str]) -> str:
     """A set of POSIX for RE2: in it a backslash means itself."""
-    return found[0].replace("\\", "\\\\")
+    return found[0].replace("\\", "\\\\") if found[1] else found[0]
