@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import socket
-import threading
 import uuid
 from collections.abc import Callable
 from datetime import datetime
@@ -20,6 +19,7 @@ from simkit.meta.clock import Clock, micro_time
 from simkit.meta.domain import API_SERVER, LABEL_DOMAIN, SYSTEM_NAMESPACE, api_group, label
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object, at, name_of
+from simkit.meta.periodic import Periodic
 
 RENEWAL_SECONDS: Final = 10.0
 LEASE_SECONDS: Final = 3600
@@ -62,30 +62,21 @@ class IdentityLease:
         self.name = lease_name(self._host)
         self._holder = f"{self.name}_{uuid.uuid4()}"
         self._next_collection = 0.0
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._renewals = Periodic(
+            "simkit-identity-lease", self.step, RENEWAL_SECONDS, at_once=True, patience=RENEWAL_SECONDS
+        )
 
     def start(self) -> None:
         """Start the other runner, and renew the lease in the background until ``stop``."""
         self._runner.start()
-        self._stopped.clear()
-        self._thread = threading.Thread(target=self._run, name="simkit-identity-lease", daemon=True)
-        self._thread.start()
+        self._renewals.start()
 
     def stop(self) -> None:
         """Stop both, and delete the lease."""
-        self._stopped.set()
-        if self._thread is not None:
-            self._thread.join(timeout=RENEWAL_SECONDS)
-            self._thread = None
+        if self._renewals.is_started:
+            self._renewals.stop()
             self._send("DELETE", f"{_PATH}/{self.name}")
         self._runner.stop()
-
-    def _run(self) -> None:
-        while True:
-            self.step()
-            if self._stopped.wait(RENEWAL_SECONDS):
-                return
 
     def step(self) -> None:
         """Renew the lease, or make it, and let go of others when it is time."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from simkit.meta.domain import SYSTEM_NAMESPACE, api_group
 from simkit.meta.identity import AUTHENTICATED, Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object
+from simkit.meta.periodic import Periodic
 
 _LOG: Final = logging.getLogger("simkit.controllers")
 NAME: Final = "kube-controller-manager"
@@ -64,29 +64,18 @@ class LeaderElection:
         self.leading = False
         self._seen: tuple[str, float] = ("", 0.0)
         self._renewed = 0.0
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._tries = Periodic("simkit-leader-election", self.step, RETRY_SECONDS, at_once=True, patience=RENEW_SECONDS)
 
     def start(self) -> None:
         """Stand for election in the background until ``stop``."""
-        self._stopped.clear()
-        self._thread = threading.Thread(target=self._run, name="simkit-leader-election", daemon=True)
-        self._thread.start()
+        self._tries.start()
 
     def stop(self) -> None:
         """Stop the runner, and give the lease away, so that another server need not wait for its end."""
-        self._stopped.set()
-        if self._thread is not None:
-            self._thread.join(timeout=RENEW_SECONDS)
+        self._tries.stop()
         if self.leading:
             self._give_up()
             self._release()
-
-    def _run(self) -> None:
-        while True:
-            self.step()
-            if self._stopped.wait(RETRY_SECONDS):
-                return
 
     def step(self) -> None:
         """Try once to get or to renew the lease, and run or stop accordingly."""

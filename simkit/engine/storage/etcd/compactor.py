@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.engine.storage.etcd.periodic import Periodic
+from simkit.meta.periodic import Periodic
 from simkit.snapshot.etcd import rpc
 from simkit.snapshot.etcd.client import EtcdClient
 

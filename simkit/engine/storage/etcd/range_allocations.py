@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simkit.engine.storage.etcd.periodic import Periodic
 from simkit.meta.errors import unexplained
 from simkit.meta.names import GroupResource
+from simkit.meta.periodic import Periodic
 from simkit.schema.binary import decode, encode
 from simkit.snapshot.etcd import rpc
 from simkit.snapshot.etcd.client import EtcdClient
