@@ -71,7 +71,7 @@ def backed_resources(
 def controlling_pod(claim: Object) -> Mapping[str, Any]:
     """The reference to the pod that controls a claim; empty if none does."""
     owners = metadata(claim).get("ownerReferences") or ()
-    owner = next((each for each in owners if each.get("controller")), {})
+    owner: Mapping[str, Any] = next((each for each in owners if each.get("controller")), {})
     return owner if (owner.get("kind"), owner.get("apiVersion")) == ("Pod", "v1") else {}
 
 
