@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from simkit.meta.objects import Object
@@ -75,4 +75,8 @@ class PodConnections(Protocol):
 
     def port(self, pod: Object, port: int) -> PortHandler:
         """The listener on a port. Raises a StatusError if there is none."""
+        ...
+
+    def kubelet(self, node: Object, pods: Iterable[Object]) -> PortHandler:
+        """The kubelet of a node at its own port, to which all pods of the cluster are told."""
         ...

@@ -1,11 +1,11 @@
-"""Answers of simulated kubelets to log, exec, attach and portforward.
+"""Answers of simulated kubelets to log, exec, attach and portforward, and at their own port.
 
 Upstream: pkg/kubelet/{kubelet,kubelet_pods}.go and pkg/kubelet/server, release 1.30.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from simkit.meta.errors import StatusError, bad_request, unexplained
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.connections.container_log import LogStream, log_text
+from simkit.simulation.connections.kubelet_pages import KubeletPages
 from simkit.simulation.connections.remote_processes import AttachedProcess, ExecProcess, FailedProcess
 from simkit.simulation.connections.terminal import ControlledProcess, Terminal
 from simkit.simulation.kubelet.environment import TERMINAL, TERMINAL_VARIABLE
@@ -24,6 +25,7 @@ from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.ports import listener
 from simkit.simulation.kubelet.process import Process
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
+from simkit.simulation.metrics.usage import UsageModel
 from simkit.simulation.shell.signals import EXIT
 
 _FIELDS: Final = (
@@ -131,6 +133,12 @@ class KubeletConnections:
         if not 0 < port < 65536:
             raise StatusError(400, "BadRequest", f"port {port} is not a port")
         return listener(pod, port, self._kubelets.behaviours, self._kubelets.runtime.processes)
+
+    def kubelet(self, node: Object, pods: Iterable[Object]) -> PortHandler:
+        """The kubelet of a node at its own port, among all pods of the cluster."""
+        known = list(pods)
+        own = [pod for pod in known if at(pod, "spec", "nodeName") == name_of(node)]
+        return KubeletPages(node, own, UsageModel(self._kubelets.behaviours, self._clock, known), self._clock)
 
 
 def _container(pod: Object, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

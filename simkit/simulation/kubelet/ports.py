@@ -160,11 +160,23 @@ class WebServer:
         return made
 
 
+def request_line(data: bytes) -> tuple[str, str] | None:
+    """The method and the target of a request of HTTP/1; None for other bytes.
+
+    Examples
+    --------
+    >>> request_line(b"GET /a?b HTTP/1.1\\r\\n")
+    ('GET', '/a?b')
+    """
+    found = _REQUEST.match(data)
+    return None if found is None else (found[1].decode(), found[2].decode("latin-1"))
+
+
 def _page(files: Files, folder: str, server: str, head: bytes) -> bytes:
-    found = _REQUEST.match(head)
+    found = request_line(head)
     if found is None:
         return _response(server, "400 Bad Request", "text/html", b"<h1>400 Bad Request</h1>\n")
-    path = found[2].decode("latin-1").partition("?")[0]
+    path = found[1].partition("?")[0]
     path += "index.html" if path.endswith("/") else ""
     try:
         body, status = files.read(f"{folder}/{path.lstrip('/')}"), "200 OK"
@@ -172,7 +184,7 @@ def _page(files: Files, folder: str, server: str, head: bytes) -> bytes:
         body, status = b"<h1>404 Not Found</h1>\n", "404 Not Found"
     kind = "text/plain" if path.endswith(".txt") and status == "200 OK" else "text/html"
     made = _response(server, status, kind, body)
-    return made[: -len(body)] if found[1] == b"HEAD" and body else made
+    return made[: -len(body)] if found[0] == "HEAD" and body else made
 
 
 def _response(server: str, status: str, kind: str, body: bytes) -> bytes:

@@ -119,7 +119,7 @@ def _require_create(engine: Engine, context: RequestContext) -> None:
 
 
 def proxy(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """The answer of a pod on a simulated node, itself or behind a service.
+    """The answer of a simulated kubelet, or of a pod on its node, itself or behind a service.
 
     Raises what admission raises, 404 for an object that is not there, 400 and 503 for one that has no address, and
     503 where no node is reached, nothing listens, or no HTTP is spoken.
@@ -134,11 +134,14 @@ def proxy(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
 
 
 def _listener(engine: Engine, target: Target) -> PortHandler | None:
-    """The listener at the port of a running pod; None where there is none, or nobody reaches it."""
+    """The listener at the port of a kubelet or a running pod; None where there is none, or nobody reaches it."""
     connections, pod = engine.connections, target.pod
-    if connections is None or pod is None or not connections.reaches(target.node):
+    if connections is None or not connections.reaches(target.node):
         return None
-    if at(pod, "status", "phase") != "Running":
+    if target.is_kubelet:
+        node = stored(engine, NODES, "", target.node)
+        return connections.kubelet(node, (entry.object for entry in engine.store.scan(PODS)))
+    if pod is None or at(pod, "status", "phase") != "Running":
         return None
     try:
         return connections.port(pod, target.number)

@@ -42,6 +42,8 @@ class Target(NamedTuple):
     """The pod whose address the host is."""
     secure: bool = False
     """True where the scheme is https."""
+    is_kubelet: bool = False
+    """True for the port of a kubelet."""
 
     @property
     def number(self) -> int:
@@ -109,7 +111,7 @@ def proxied(engine: Engine, resource: GroupResource, namespace: str, text: str) 
     kubelet = kubelet_of(engine, name, requested=NODES)
     if address(kubelet.host) is not None and not _allowed(kubelet.host):
         raise bad_request(_NOT_ALLOWED)
-    return kubelet._replace(port=port or kubelet.port)
+    return kubelet._replace(port=port or kubelet.port, is_kubelet=port in ("", str(kubelet.port)))
 
 
 def _split(resource: GroupResource, text: str) -> tuple[str, str, str]:

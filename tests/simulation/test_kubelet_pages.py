@@ -1,0 +1,94 @@
+"""What simulated kubelets show at their own port, through the proxy of their node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from simkit.cluster.cluster import Cluster
+from simkit.meta.message import Request
+from simkit.meta.quantity import NANO, parse
+from tests.simulation.worlds import pod, simulated
+
+GI = 1024**3
+
+
+def asked(cluster: Cluster, path: str, method: str = "GET", node: str = "node-0") -> tuple[int, bytes]:
+    """The status and the body of an answer."""
+    response = cluster.perform(Request.of(method, f"/api/v1/nodes/{node}/proxy/{path}"))
+    return response.status, response.body
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    """Two nodes, of which the first has two pods that have run for a minute."""
+    made = simulated(2)
+    for name, node in (("a", "node-0"), ("b", "node-0"), ("c", "node-1")):
+        made.create(pod(name, nodeName=node, requests={"cpu": "1", "memory": "2Gi"}))
+    made.settle()
+    made.advance(seconds=60)
+    return made
+
+
+def summary(cluster: Cluster) -> dict[str, Any]:
+    status, body = asked(cluster, "stats/summary")
+    assert status == 200
+    return dict(orjson.loads(body))
+
+
+def test_health_and_pods(cluster: Cluster) -> None:
+    """A kubelet is well, and knows the pods of its node alone, which have no kind of their own in the list."""
+    assert asked(cluster, "healthz") == (200, b"ok")
+    for page in ("pods", "pods/"):
+        status, body = asked(cluster, page)
+        listed = orjson.loads(body)
+        names = {each["metadata"]["name"] for each in listed["items"]}
+        assert (status, listed["kind"]) == (200, "PodList")
+        assert {"a", "b"} <= names
+        assert "c" not in names
+        assert all("kind" not in each and each["spec"]["nodeName"] == "node-0" for each in listed["items"])
+    running = orjson.loads(asked(cluster, "runningpods/")[1])["items"]
+    found = next(each for each in running if each["metadata"]["name"] == "a")
+    assert found["spec"]["containers"] == [{"name": "main", "image": "app:1", "resources": {}}]
+
+
+def test_the_summary_adds_up(cluster: Cluster) -> None:
+    """Containers make pods, and pods with what the node needs itself make the node; it agrees with the metrics."""
+    told = summary(cluster)
+    pods = {each["podRef"]["name"]: each for each in told["pods"]}
+    assert pods["a"]["memory"]["workingSetBytes"] == GI
+    assert pods["a"]["cpu"]["usageNanoCores"] == 500_000_000
+    assert pods["a"]["cpu"]["usageCoreNanoSeconds"] == pytest.approx(500_000_000 * 60, rel=0.1)
+    assert pods["a"]["containers"][0]["name"] == "main"
+    usage = orjson.loads(cluster.perform(Request.of("GET", "/apis/metrics.k8s.io/v1beta1/nodes/node-0")).body)["usage"]
+    assert told["node"]["memory"]["workingSetBytes"] == parse(usage["memory"]).nano // NANO
+    beside = sum(each["memory"]["workingSetBytes"] for each in told["pods"])
+    assert 0 < told["node"]["memory"]["workingSetBytes"] - beside < GI
+
+
+def test_metrics_of_resources(cluster: Cluster) -> None:
+    """The families that metrics-server reads, with the amounts of the summary."""
+    status, body = asked(cluster, "metrics/resource")
+    families = {each.name: each.samples for each in text_string_to_metric_families(body.decode())}
+    assert status == 200
+    memory = {tuple(each.labels.values()): each.value for each in families["container_memory_working_set_bytes"]}
+    assert memory["main", "default", "a"] == GI
+    pods = {each["podRef"]["name"]: each for each in summary(cluster)["pods"]}
+    spent = {each.labels["pod"]: each.value for each in families["pod_cpu_usage_seconds"]}
+    assert spent["a"] == pytest.approx(pods["a"]["cpu"]["usageCoreNanoSeconds"] / 1e9)
+    assert families["node_cpu_usage_seconds"][0].value > sum(spent.values())
+    assert [each.value for each in families["resource_scrape_error"]] == [0]
+
+
+def test_other_pages_methods_and_ports(cluster: Cluster) -> None:
+    """What is not there is said by the kubelet, and what listens nowhere by the server."""
+    assert asked(cluster, "none") == (404, b"404 page not found\n")
+    assert asked(cluster, "pods", "POST")[0] == 405
+    assert asked(cluster, "healthz", node="node-0:10250") == (200, b"ok")
+    assert asked(cluster, "healthz", node="node-0:10255")[0] == 503
+    cluster = cluster.fork()
+    cluster.stop_node("node-0")
+    assert asked(cluster, "healthz")[0] == 503
