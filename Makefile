@@ -12,6 +12,9 @@ FILES := simkit tests tools
 # each process would compile all of them again, which costs more than most tests.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Tools run in the environment of the checkout, whatever other one the caller is in: IPython would warn of two.
+unexport VIRTUAL_ENV
+
 .PHONY: demo help test check compiled bench fuzz soak serve docs docs-serve format lock changelog setup clean
 
 demo: $(DEMO)  ## an audit of the bundled cluster, as a page: build/rbac-audit.html (the default)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -11,12 +11,13 @@ from typing import Any
 
 import orjson
 import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from jwt.utils import base64url_encode, to_base64url_uint
 
 from simkit.engine.authn.authentication_configuration import parse
 from simkit.engine.authn.claim_expressions import BadExpression, Expression
 from simkit.engine.authn.jwk import MOST_KEYS, MOST_TRIED, BadKeySet, PublishedKey, read_key_set
-from simkit.engine.authn.jws import Malformed
+from simkit.engine.authn.jws import Malformed, Parsed
 from simkit.engine.authn.jws import parse as parse_token
 from simkit.engine.authn.oidc import WAIT, Provider
 from simkit.engine.authn.oidc_options import tokens_by_flags
@@ -152,6 +153,32 @@ def test_a_slow_provider_is_asked_once_for_all_who_wait(issuer: Issuer) -> None:
         slow.go_on.set()
         assert all(each.result() for each in waiting)
     assert len(slow.asked) == 2, "the discovery document and the keys"
+
+
+class Late(Parsed):
+    """A token at whose signature one looks while another one has the provider's new keys fetched."""
+
+    def __init__(self, token: Parsed, meanwhile: Callable[[], object]) -> None:
+        super().__init__(token.header, token.claims, token.signature, token.signed)
+        self.__dict__["meanwhile"] = meanwhile
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "signature" and (step := self.__dict__.pop("meanwhile", None)) is not None:
+            step()
+        return super().__getattribute__(name)
+
+
+def test_keys_that_come_while_somebody_looks_count(issuer: Issuer) -> None:
+    """A request that found no key, just before others had the new ones fetched, was refused."""
+    slow, token = Slow(issuer), parse_token(issuer.token())
+    slow.go_on.set()
+    provider = Provider(issuer.url, slow, issuer.clock)
+    issuer.keys = [published(generate_private_key(65537, 2048), "r1")]
+    assert not provider.verifies(token, ["RS256"])
+    issuer.keys = [published(RSA_KEY, "r1")]
+    issuer.clock.advance(seconds=60)
+    assert provider.verifies(Late(token, partial(provider.verifies, token, ["RS256"])), ["RS256"])
+    assert len(slow.asked) == 3, "the keys were fetched twice"
 
 
 def test_whoever_does_not_wait_keeps_nobody_from_the_keys(issuer: Issuer) -> None:

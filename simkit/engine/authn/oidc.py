@@ -77,23 +77,20 @@ class Provider:
         algorithm, identifier = token.header.get("alg"), token.header.get("kid") or ""
         if not isinstance(algorithm, str) or algorithm not in algorithms or token.header.get("crit"):
             raise TokenRefused("oidc: verify token: the signing algorithm is not accepted")
-        if self._verified(token, algorithm, identifier):
+        known = self._keys
+        if _verified(known, token, algorithm, identifier):
             return True
-        return self._refreshed() and self._verified(token, algorithm, identifier)
+        return self._refreshed(known) and _verified(self._keys, token, algorithm, identifier)
 
-    def _verified(self, token: Parsed, algorithm: str, identifier: str) -> bool:
-        from simkit.engine.authn.jwk import fitting
-
-        tried = fitting(self._keys, algorithm, identifier)
-        return any(key.verifies(algorithm, token.signature, token.signed) for key in tried)
-
-    def _refreshed(self) -> bool:
-        """Have the keys fetched, unless that was tried a moment ago; True if they are new.
+    def _refreshed(self, known: Sequence[PublishedKey]) -> bool:
+        """Have the keys fetched, unless that was tried a moment ago; True if there are others than the known ones.
 
         Whoever comes meanwhile waits for the same fetch. It does not end with the request that began it, since a
         client could keep everybody from the keys by requests that end early.
         """
         with self._lock:
+            if self._keys is not known:  # fetched after the caller looked
+                return True
             fetching = self._fetching
             if fetching is None:
                 if self._tried is not None and self._clock.now() - self._tried < WAIT:
@@ -135,6 +132,12 @@ class Provider:
         if not isinstance(address, str) or not address.startswith("https://"):
             raise ValueError(f"the document at {self._discovery} names no https address of keys")
         return address
+
+
+def _verified(keys: Sequence[PublishedKey], token: Parsed, algorithm: str, identifier: str) -> bool:
+    from simkit.engine.authn.jwk import fitting
+
+    return any(key.verifies(algorithm, token.signature, token.signed) for key in fitting(keys, algorithm, identifier))
 
 
 class ProviderTokens:

@@ -298,8 +298,8 @@ def test_answers_are_readable() -> None:
     assert "RoleBinding ops/attack (ClusterRole rules, rule 0) to sa:dev/attacker" in str(paths[0])
     assert list(paths.to_frame().columns) == ["subject", "goal", "hops", "cost", "severity", "primitives", "path"]
     assert paths.to_frame()["severity"][0] == "critical"
-    assert "<ul>" in paths._repr_html_()
-    assert "<ul>" in paths[0]._repr_html_()
+    assert "<ul" in paths._repr_html_()
+    assert "<ul" in paths[0]._repr_html_()
     assert len(paths[:1]) == 1
     assert len(paths.to("cluster-admin")) == 1
 
