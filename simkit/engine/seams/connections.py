@@ -77,6 +77,6 @@ class PodConnections(Protocol):
         """The listener on a port. Raises a StatusError if there is none."""
         ...
 
-    def kubelet(self, node: Object, pods: Iterable[Object]) -> PortHandler:
-        """The kubelet of a node at its own port, to which all pods of the cluster are told."""
+    def kubelet(self, node: Object, pods: Callable[[], Iterable[Object]]) -> PortHandler:
+        """The kubelet of a node at its own port, which may look at all pods of the cluster."""
         ...

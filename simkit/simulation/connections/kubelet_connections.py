@@ -5,7 +5,7 @@ Upstream: pkg/kubelet/{kubelet,kubelet_pods}.go and pkg/kubelet/server, release 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -25,7 +25,6 @@ from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.ports import listener
 from simkit.simulation.kubelet.process import Process
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
-from simkit.simulation.metrics.usage import UsageModel
 from simkit.simulation.shell.signals import EXIT
 
 _FIELDS: Final = (
@@ -134,11 +133,9 @@ class KubeletConnections:
             raise StatusError(400, "BadRequest", f"port {port} is not a port")
         return listener(pod, port, self._kubelets.behaviours, self._kubelets.runtime.processes)
 
-    def kubelet(self, node: Object, pods: Iterable[Object]) -> PortHandler:
+    def kubelet(self, node: Object, pods: Callable[[], Iterable[Object]]) -> PortHandler:
         """The kubelet of a node at its own port, among all pods of the cluster."""
-        known = list(pods)
-        own = [pod for pod in known if at(pod, "spec", "nodeName") == name_of(node)]
-        return KubeletPages(node, own, UsageModel(self._kubelets.behaviours, self._clock, known), self._clock)
+        return KubeletPages(node, pods, self._kubelets.behaviours, self._clock)
 
 
 def _container(pod: Object, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

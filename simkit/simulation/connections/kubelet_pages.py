@@ -6,7 +6,7 @@ release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.engine.controllers.lister import uid_of
@@ -14,6 +14,7 @@ from simkit.meta import go_json
 from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.meta.quantity import NANO, parse
+from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.ports import request_line
 from simkit.simulation.metrics.usage import UsageModel, Used, node_overhead
 
@@ -27,12 +28,23 @@ _POD: Final = ("namespace", "pod")
 _CONTAINER: Final = ("container", *_POD)
 
 
+class _Spent(NamedTuple):
+    """What is used now, and the nanoseconds of processors that were used so far."""
+
+    used: Used = Used(0, 0)
+    cpu_time: int = 0
+
+    def plus(self, other: _Spent) -> _Spent:
+        """Both together."""
+        return _Spent(self.used.plus(other.used), self.cpu_time + other.cpu_time)
+
+
 class _Running(NamedTuple):
     """A running container: what it uses, and since when it runs."""
 
     pod: Object
     name: str
-    used: Used
+    spent: _Spent
     since: str
 
 
@@ -42,20 +54,22 @@ class KubeletPages:
     Parameters
     ----------
     pods
-        Those of the node.
-    usage
-        What containers use.
+        Gives all pods of the cluster.
+    behaviours
+        What a test says of them.
 
     Notes
     -----
     Usage over time is the present one since the start: what containers used before is not kept.
     """
 
-    def __init__(self, node: Object, pods: Sequence[Object], usage: UsageModel, clock: Clock) -> None:
-        self._node, self._pods, self._usage, self._clock = node, pods, usage, clock
+    def __init__(
+        self, node: Object, pods: Callable[[], Iterable[Object]], behaviours: Behaviours, clock: Clock
+    ) -> None:
+        self._node, self._pods, self._behaviours, self._clock = node, pods, behaviours, clock
         self._pages: Mapping[str, tuple[str, Callable[[], bytes]]] = {
             "/healthz": (_TEXT, lambda: b"ok"),
-            "/pods": (_JSON, lambda: _listed(self._pods)),
+            "/pods": (_JSON, lambda: _listed(self._own(self._pods()))),
             "/runningpods": (_JSON, self._running_pods),
             "/stats/summary": (_JSON, lambda: go_json.encode(self._summary()) + b"\n"),
             "/metrics/resource": (_METRICS, self._resource_metrics),
@@ -74,15 +88,33 @@ class KubeletPages:
             return _response("405 Method Not Allowed", _TEXT, b"405: Method Not Allowed")
         return _response("200 OK", kind, page(), shown=method == "GET")
 
+    def _own(self, pods: Iterable[Object]) -> list[Object]:
+        """The pods of the node."""
+        return [pod for pod in pods if at(pod, "spec", "nodeName") == name_of(self._node)]
+
     def _running(self) -> Iterator[_Running]:
-        for pod in self._pods:
+        known = list(self._pods())
+        usage = UsageModel(self._behaviours, self._clock, known)
+        for pod in self._own(known):
             states = {
                 each["name"]: at(each, "state", "running", "startedAt") or ""
                 for told in ("initContainerStatuses", "containerStatuses")
                 for each in at(pod, "status", told) or ()
             }
-            for name, used in self._usage.containers(pod):
-                yield _Running(pod, name, used, states[name])
+            for name, used in usage.containers(pod):
+                yield _Running(pod, name, self._spent(used, states[name]), states[name])
+
+    def _spent(self, used: Used, since: str) -> _Spent:
+        seconds = max(0.0, self._clock.now() - moment(since)) if since else 0.0
+        return _Spent(used, int(used.cpu * seconds))
+
+    def _own_spent(self) -> _Spent:
+        """What the node uses besides its pods."""
+        return self._spent(node_overhead(self._node), self._since)
+
+    @property
+    def _since(self) -> str:
+        return str(metadata(self._node).get("creationTimestamp") or "")
 
     def _running_pods(self) -> bytes:
         """The pods that have running containers, as the container runtime knows them."""
@@ -97,37 +129,26 @@ class KubeletPages:
 
     def _summary(self) -> dict[str, Any]:
         found: dict[str, dict[str, Any]] = {}
-        sums: dict[str, Used] = {}
+        sums: dict[str, _Spent] = {}
+        total = self._own_spent()
         for each in self._running():
             uid = uid_of(each.pod)
             reference = {"name": name_of(each.pod), "namespace": namespace_of(each.pod), "uid": uid}
             since = str(at(each.pod, "status", "startTime") or each.since)
             made = found.setdefault(uid, {"podRef": reference, "startTime": since, "containers": []})
-            made["containers"].append(
-                {"name": each.name, "startTime": each.since, **self._stats(each.used, each.since)}
-            )
-            sums[uid] = sums.get(uid, Used(0, 0)).plus(each.used)
-        pods = [{**made, **self._stats(sums[uid], made["startTime"])} for uid, made in found.items()]
-        used, start = self._total(sums.values()), str(metadata(self._node).get("creationTimestamp") or "")
-        stats = self._stats(used, start)
+            made["containers"].append({"name": each.name, "startTime": each.since, **self._stats(each.spent)})
+            sums[uid], total = sums.get(uid, _Spent()).plus(each.spent), total.plus(each.spent)
+        pods = [{**made, **self._stats(sums[uid])} for uid, made in found.items()]
+        stats = self._stats(total)
         capacity = at(self._node, "status", "capacity", "memory")
         if capacity is not None:
-            stats["memory"]["availableBytes"] = max(0, parse(str(capacity)).nano - used.memory) // NANO
-        return {"node": {"nodeName": name_of(self._node), "startTime": start, **stats}, "pods": pods}
+            stats["memory"]["availableBytes"] = max(0, parse(str(capacity)).nano - total.used.memory) // NANO
+        return {"node": {"nodeName": name_of(self._node), "startTime": self._since, **stats}, "pods": pods}
 
-    def _total(self, pods: Iterable[Used]) -> Used:
-        total = node_overhead(self._node)
-        for each in pods:
-            total = total.plus(each)
-        return total
-
-    def _stats(self, used: Used, since: str) -> dict[str, Any]:
-        now, held = timestamp(self._clock.now()), used.memory // NANO
-        cpu = {"time": now, "usageNanoCores": used.cpu, "usageCoreNanoSeconds": int(used.cpu * self._seconds(since))}
+    def _stats(self, spent: _Spent) -> dict[str, Any]:
+        now, held = timestamp(self._clock.now()), spent.used.memory // NANO
+        cpu = {"time": now, "usageNanoCores": spent.used.cpu, "usageCoreNanoSeconds": spent.cpu_time}
         return {"cpu": cpu, "memory": {"time": now, "usageBytes": held, "workingSetBytes": held, "rssBytes": held}}
-
-    def _seconds(self, since: str) -> float:
-        return max(0.0, self._clock.now() - moment(since)) if since else 0.0
 
     def _resource_metrics(self) -> bytes:
         from prometheus_client import CollectorRegistry, generate_latest
@@ -149,23 +170,21 @@ class KubeletPages:
         started = GaugeMetricFamily("container_start_time_seconds", "Start of a container.", labels=_CONTAINER)
         pod_cpu = CounterMetricFamily("pod_cpu_usage_seconds", "CPU time of a pod.", labels=_POD)
         pod_memory = GaugeMetricFamily("pod_memory_working_set_bytes", "Memory of a pod.", labels=_POD)
-        sums: dict[tuple[str, str], tuple[float, int]] = {}
-        used = node_overhead(self._node)
-        seconds = used.cpu / NANO * self._seconds(str(metadata(self._node).get("creationTimestamp") or ""))
+        sums: dict[tuple[str, str], _Spent] = {}
+        total = self._own_spent()
         for each in self._running():
-            pod, used = (namespace_of(each.pod), name_of(each.pod)), used.plus(each.used)
-            spent, held = each.used.cpu / NANO * self._seconds(each.since), each.used.memory // NANO
-            cpu.add_metric((each.name, *pod), spent)
-            memory.add_metric((each.name, *pod), held)
-            started.add_metric((each.name, *pod), moment(each.since))
-            before = sums.get(pod, (0.0, 0))
-            sums[pod], seconds = (before[0] + spent, before[1] + held), seconds + spent
-        for pod, (spent, held) in sums.items():
-            pod_cpu.add_metric(pod, spent)
-            pod_memory.add_metric(pod, held)
+            owner = (namespace_of(each.pod), name_of(each.pod))
+            cpu.add_metric((each.name, *owner), each.spent.cpu_time / NANO)
+            memory.add_metric((each.name, *owner), each.spent.used.memory // NANO)
+            started.add_metric((each.name, *owner), moment(each.since))
+            sums[owner], total = sums.get(owner, _Spent()).plus(each.spent), total.plus(each.spent)
+        for owner, spent in sums.items():
+            pod_cpu.add_metric(owner, spent.cpu_time / NANO)
+            pod_memory.add_metric(owner, spent.used.memory // NANO)
         yield from (cpu, memory, started, pod_cpu, pod_memory)
-        yield CounterMetricFamily("node_cpu_usage_seconds", "CPU time of the node.", value=seconds)
-        yield GaugeMetricFamily("node_memory_working_set_bytes", "Memory of the node.", value=used.memory // NANO)
+        yield CounterMetricFamily("node_cpu_usage_seconds", "CPU time of the node.", value=total.cpu_time / NANO)
+        held = total.used.memory // NANO
+        yield GaugeMetricFamily("node_memory_working_set_bytes", "Memory of the node.", value=held)
         yield GaugeMetricFamily("resource_scrape_error", "1 if something could not be measured, else 0.", value=0)
 
 

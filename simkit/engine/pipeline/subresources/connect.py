@@ -140,7 +140,7 @@ def _listener(engine: Engine, target: Target) -> PortHandler | None:
         return None
     if target.is_kubelet:
         node = stored(engine, NODES, "", target.node)
-        return connections.kubelet(node, (entry.object for entry in engine.store.scan(PODS)))
+        return connections.kubelet(node, lambda: (entry.object for entry in engine.store.scan(PODS)))
     if pod is None or at(pod, "status", "phase") != "Running":
         return None
     try:
