@@ -59,6 +59,12 @@ def annotations_of(obj: Object) -> Mapping[str, str]:
     return metadata(obj).get("annotations") or {}
 
 
+def controller_of(obj: Object) -> Mapping[str, Any] | None:
+    """The owner that controls an object; None where there is none."""
+    owners = metadata(obj).get("ownerReferences") or ()
+    return next((owner for owner in owners if owner.get("controller")), None)
+
+
 def group_version_of(obj: Object) -> GroupVersion:
     """The group and version of the object."""
     return GroupVersion.parse(obj.get("apiVersion") or "")

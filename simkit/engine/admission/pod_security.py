@@ -21,7 +21,7 @@ from simkit.meta.domain import label
 from simkit.meta.errors import internal, invalid
 from simkit.meta.fielderror import FieldError, aggregate_errors
 from simkit.meta.names import GroupKind, Key
-from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of
+from simkit.meta.objects import Object, annotations_of, at, controller_of, labels_of, metadata, name_of
 from simkit.meta.podspec import CONTAINER_LISTS
 
 _IGNORED: Final = frozenset({"exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"})
@@ -192,7 +192,7 @@ def _one_of_each_first(pods: Sequence[Object]) -> list[Object]:
     twins: list[Object] = []
     seen: set[Any] = set()
     for pod in pods:
-        owner = next((each["uid"] for each in metadata(pod).get("ownerReferences") or () if each.get("controller")), "")
+        owner = (controller_of(pod) or {}).get("uid", "")
         (twins if owner in seen else first).append(pod)
         if owner:
             seen.add(owner)

@@ -12,11 +12,11 @@ from typing import Any
 from simkit.engine.controllers.client_requests import expect, merge
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.dependency_graph import owners_of
-from simkit.engine.controllers.lister import Lister, controller_of, is_terminating, uid_of
+from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
 from simkit.engine.seams import Change
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
+from simkit.meta.objects import Object, at, controller_of, labels_of, metadata, name_of, namespace_of
 
 
 def _any(_: Object) -> bool:

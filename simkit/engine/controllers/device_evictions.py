@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from simkit.engine.controllers.device_taint_rules import TaintRules
-from simkit.engine.controllers.lister import Lister, controller_of, uid_of
+from simkit.engine.controllers.lister import Lister, uid_of
 from simkit.engine.controllers.resources import RESOURCE_CLAIMS, RESOURCE_SLICES
-from simkit.logic.workloads.device_id import DeviceId
+from simkit.logic.workloads.device_id import DeviceId, PoolId, generation_of, pool_of
 from simkit.logic.workloads.nodes import tolerated
 from simkit.logic.workloads.resource_claims import claim_name
 from simkit.meta.clock import moment
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, at, namespace_of
+from simkit.meta.objects import Object, at, controller_of, namespace_of
 
 _EVICTS: Final = "NoExecute"
 
@@ -51,21 +51,13 @@ def allocated_devices(claim: Object) -> Iterator[tuple[DeviceId, Mapping[str, An
 
 def _published(lister: Lister) -> Iterator[tuple[DeviceId, Mapping[str, Any]]]:
     slices = [each.get("spec") or {} for each in lister.scan(RESOURCE_SLICES)]
-    newest: dict[tuple[str, str], int] = {}
+    newest: dict[PoolId, int] = {}
     for spec in slices:
-        pool, generation = _pool(spec), _generation(spec)
+        pool, generation = pool_of(spec), generation_of(spec)
         newest[pool] = max(generation, newest.get(pool, generation))
     for spec in slices:
-        for device in spec.get("devices") or () if _generation(spec) == newest[_pool(spec)] else ():
-            yield DeviceId(*_pool(spec), device.get("name", "")), device
-
-
-def _pool(spec: Mapping[str, Any]) -> tuple[str, str]:
-    return spec.get("driver", ""), at(spec, "pool", "name") or ""
-
-
-def _generation(spec: Mapping[str, Any]) -> int:
-    return int(at(spec, "pool", "generation") or 0)
+        for device in spec.get("devices") or () if generation_of(spec) == newest[pool_of(spec)] else ():
+            yield DeviceId(*pool_of(spec), device.get("name", "")), device
 
 
 def _claims(pod: Object, lister: Lister) -> Iterator[Object]:

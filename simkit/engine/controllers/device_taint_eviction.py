@@ -25,6 +25,7 @@ from simkit.engine.controllers.resources import (
     RESOURCE_SLICES,
 )
 from simkit.engine.seams import Change
+from simkit.logic.workloads.device_id import PoolId, pool_of
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.behaviour import ServedBehaviour, applies, serving
 from simkit.meta.clock import Clock, moment, timestamp
@@ -86,7 +87,7 @@ class DeviceTaintEvictionController(ResourceWatcher):
         if key.resource == RESOURCE_CLAIMS:
             return _users([obj])
         if key.resource == RESOURCE_SLICES:
-            pools = {_pool(each) for each in (obj, before) if self._waiting or _evicts(each)}
+            pools = {pool_of(each.get("spec") or {}) for each in (obj, before) if self._waiting or _evicts(each)}
             return _users([each for each in lister.scan(RESOURCE_CLAIMS) if pools & _pools(each)]) if pools else []
         rules = [] if key.resource == DEVICE_CLASSES else [key]
         if not rules_count() or (rules and before.get("spec") == obj.get("spec") and change.type == "MODIFIED"):
@@ -201,11 +202,7 @@ def _users(claims: Iterable[Object]) -> list[Key]:
     ]
 
 
-def _pool(slice_: Object) -> tuple[str, str]:
-    return at(slice_, "spec", "driver") or "", at(slice_, "spec", "pool", "name") or ""
-
-
-def _pools(claim: Object) -> set[tuple[str, str]]:
+def _pools(claim: Object) -> set[PoolId]:
     return {(device.driver, device.pool) for device, _ in allocated_devices(claim)}
 
 

@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from simkit.engine.controllers.client_requests import create, expect, keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, controller_of, is_terminating, uid_of
+from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import CLAIMS, PODS
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import owner_reference
 from simkit.meta.clock import Clock
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, at, name_of
+from simkit.meta.objects import Object, at, controller_of, name_of
 
 
 class EphemeralVolumeController(ResourceWatcher):

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import scale_path
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.lister import Lister, controller_of, uid_of
+from simkit.engine.controllers.lister import Lister, uid_of
 from simkit.engine.controllers.resources import DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
-from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.meta.objects import Object, at, controller_of, name_of, namespace_of
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.resources import Resource
 

@@ -12,7 +12,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, merge, re
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.controller_refs import ClaimRules, claim, owners_concerned, selector_of
 from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, controller_of, is_terminating
+from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.pod_control import MOST_AT_ONCE, PodControl
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import JOBS, PODS
@@ -24,7 +24,7 @@ from simkit.logic.workloads.pods import has_ended, owner_reference, pod_of
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, at, metadata, name_of
+from simkit.meta.objects import Object, at, controller_of, metadata, name_of
 from simkit.meta.podspec import NON_EPHEMERAL
 
 _TOO_MANY: Final = "Too many succeeded pods running after completion count reached"

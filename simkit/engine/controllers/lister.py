@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from simkit.engine.controllers.indexer import Indexed, Indexer, IndexFunc, indexer_of
 from simkit.engine.controllers.resources import PODS
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, labels_of, metadata, namespace_of
+from simkit.meta.objects import Object, at, controller_of, labels_of, metadata, namespace_of
 from simkit.snapshot.protocol import Snapshot
 
 Made = TypeVar("Made")
@@ -92,12 +92,6 @@ def _by_label(obj: Object) -> Iterable[Hashable]:
 def _by_node(pod: Object) -> Iterable[Hashable]:
     node = at(pod, "spec", "nodeName") or ""
     return (node,) if isinstance(node, str) else ()
-
-
-def controller_of(obj: Object) -> Mapping[str, Any] | None:
-    """The owner that controls an object, None where there is none."""
-    owners = metadata(obj).get("ownerReferences") or ()
-    return next((owner for owner in owners if owner.get("controller")), None)
 
 
 def uid_of(obj: Object) -> str:

@@ -13,7 +13,7 @@ from simkit.engine.controllers.client_requests import keys_of, replace_status
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.controller_refs import ClaimRules, claim, owners_concerned, selector_of
 from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, controller_of, is_terminating, uid_of
+from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
 from simkit.engine.controllers.pod_control import MOST_AT_ONCE, PodControl
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
@@ -23,7 +23,7 @@ from simkit.logic.workloads.pods import available_from, is_active, is_ready, own
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
+from simkit.meta.objects import Object, at, controller_of, labels_of, metadata, name_of, namespace_of
 
 
 class ReplicaSetController(ResourceWatcher):

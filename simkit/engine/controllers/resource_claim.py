@@ -11,7 +11,7 @@ from typing import Any, Final
 from simkit.engine.controllers.client_requests import create, expect, key_of, keys_of, path_to, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, controller_of, is_terminating, uid_of
+from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import CLAIM_TEMPLATES, PODS, RESOURCE_CLAIMS
 from simkit.engine.controllers.work_queue import RequeueError
@@ -24,7 +24,7 @@ from simkit.meta.domain import label
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
+from simkit.meta.objects import Object, annotations_of, at, controller_of, labels_of, metadata, name_of, namespace_of
 
 _POD_CLAIM: Final = label("pod-claim-name", "resource")
 _MANAGER: Final = "ResourceClaimController"

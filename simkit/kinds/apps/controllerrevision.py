@@ -16,7 +16,7 @@ from simkit.kinds.strategy import Strategy
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.names import GroupVersion
-from simkit.meta.objects import Object, metadata, name_of
+from simkit.meta.objects import Object, controller_of, name_of
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -47,8 +47,7 @@ def _unread(data: Any) -> Any:
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
-    owner = next((one for one in metadata(obj).get("ownerReferences") or () if one.get("controller")), None)
-    return [name_of(obj), _named(owner), obj.get("revision") or 0, created(obj, now)]
+    return [name_of(obj), _named(controller_of(obj)), obj.get("revision") or 0, created(obj, now)]
 
 
 def _named(owner: Object | None) -> str:

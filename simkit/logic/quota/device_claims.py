@@ -12,7 +12,7 @@ from simkit.logic.workloads.extended_resources import IMPLICIT, backing_classes,
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, at, metadata, name_of
+from simkit.meta.objects import Object, at, controller_of, metadata, name_of
 from simkit.meta.quantity import Quantity
 from simkit.meta.resource_list import ResourceList, count, subtract
 
@@ -70,8 +70,7 @@ def backed_resources(
 
 def controlling_pod(claim: Object) -> Mapping[str, Any]:
     """The reference to the pod that controls a claim; empty if none does."""
-    owners = metadata(claim).get("ownerReferences") or ()
-    owner: Mapping[str, Any] = next((each for each in owners if each.get("controller")), {})
+    owner = controller_of(claim) or {}
     return owner if (owner.get("kind"), owner.get("apiVersion")) == ("Pod", "v1") else {}
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from simkit.meta.fielderror import aggregate_errors
-from simkit.meta.objects import at
+from simkit.meta.objects import at, controller_of
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.making import cordon
 from simkit.notebook.kubectl.selection import named
@@ -74,8 +74,7 @@ def _stays(pod: Mapping[str, Any]) -> bool:
 
 
 def _controller(pod: Mapping[str, Any]) -> str:
-    owners = pod["metadata"].get("ownerReferences") or ()
-    return next((str(each["kind"]) for each in owners if each.get("controller")), "")
+    return str((controller_of(pod) or {}).get("kind", ""))
 
 
 def _in_the_way(pods: Pods, args: Namespace) -> tuple[list[str], list[str]]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from simkit.engine.controllers.lister import controller_of
 from simkit.logic.workloads.pods import is_ready
 from simkit.meta.clock import Clock
-from simkit.meta.objects import Object, annotations_of, at
+from simkit.meta.objects import Object, annotations_of, at, controller_of
 from simkit.meta.quantity import NANO, Quantity, QuantityError, parse
 from simkit.simulation.kubelet.behaviour import PREFIX, Behaviours
 from simkit.simulation.kubelet.eviction_settings import percentage

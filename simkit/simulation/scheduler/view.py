@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from simkit.engine.controllers.lister import Lister, controller_of
+from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resources import DEVICE_CLASSES, DEVICE_TAINT_RULES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from simkit.meta.domain import api_group
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
+from simkit.meta.objects import Object, at, controller_of, labels_of, name_of, namespace_of
 from simkit.simulation.scheduler.devices.allocated import AllocatedDevices
 from simkit.simulation.scheduler.node_info import PodInfo
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache

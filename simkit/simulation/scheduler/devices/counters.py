@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from simkit.logic.workloads.device_id import DeviceId
+from simkit.logic.workloads.device_id import DeviceId, PoolId
 from simkit.meta.objects import at
 from simkit.meta.quantity import parse
 from simkit.simulation.scheduler.devices.allocated import AllocatedDevices
-from simkit.simulation.scheduler.devices.pools import Device, Pool, PoolId
+from simkit.simulation.scheduler.devices.pools import Device, Pool
 
 _Counter = tuple[str, str]
 """Counter set and counter."""

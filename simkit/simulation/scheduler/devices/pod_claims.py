@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simkit.engine.controllers.lister import controller_of, is_terminating, uid_of
+from simkit.engine.controllers.lister import is_terminating, uid_of
 from simkit.logic.workloads.resource_claims import claim_name
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import quoted
-from simkit.meta.objects import Object, at
+from simkit.meta.objects import Object, at, controller_of
 from simkit.simulation.scheduler.node_info import PodInfo
 from simkit.simulation.scheduler.view import View
 

@@ -12,13 +12,10 @@ from typing import Any, NamedTuple
 from simkit.engine.controllers.device_taint_rules import TaintRules, taint_rules
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resources import RESOURCE_SLICES
-from simkit.logic.workloads.device_id import DeviceId
+from simkit.logic.workloads.device_id import DeviceId, PoolId, generation_of, pool_of
 from simkit.logic.workloads.nodes import term_fits
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at, name_of
-
-PoolId = tuple[str, str]
-"""Driver and name of a pool."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,14 +101,10 @@ def _by_pool(slices: Iterable[Object]) -> _Index:
     nodes: dict[str, set[PoolId]] = {}
     for each in sorted(slices, key=name_of):
         spec = each.get("spec") or {}
-        pool = (str(spec.get("driver") or ""), str(at(spec, "pool", "name") or ""))
+        pool = pool_of(spec)
         found.setdefault(pool, []).append(spec)
         nodes.setdefault(spec.get("nodeName") or "", set()).add(pool)
     return _Index(found, nodes)
-
-
-def _generation(spec: Mapping[str, Any]) -> int:
-    return int(at(spec, "pool", "generation") or 0)
 
 
 def _pool(
@@ -122,11 +115,11 @@ def _pool(
     rules: TaintRules,
 ) -> Pool | None:
     """A pool; None if a newer generation that the node does not reach is replacing it."""
-    newest = max(map(_generation, reached))
-    current = [each for each in reached if _generation(each) == newest]
+    newest = max(map(generation_of, reached))
+    current = [each for each in reached if generation_of(each) == newest]
     count = int(at(current[0], "pool", "resourceSliceCount") or 0)
-    same = [each for each in every if _generation(each) == newest]
-    if len(current) != count and any(_generation(each) > newest for each in every):
+    same = [each for each in every if generation_of(each) == newest]
+    if len(current) != count and any(generation_of(each) > newest for each in every):
         return None
     devices = [device for each in current for device in _devices(pool, each, rules)]
     names = {device.id.device for device in devices}
