@@ -15,10 +15,12 @@ from simkit.simulation.shell.braces import spread
 from simkit.simulation.shell.commands import COMMANDS
 from simkit.simulation.shell.files import FileError, Files
 from simkit.simulation.shell.machine import LOOK_UP, Machine, Run, Write
+from simkit.simulation.shell.marks import Mark
 from simkit.simulation.shell.paths import ROOT
 from simkit.simulation.shell.reading import shared_out
 from simkit.simulation.shell.shells import run_script, session
 from simkit.simulation.shell.tree import Text
+from simkit.simulation.shell.user_files import User, UserFiles
 from tests.security.prices import LINEAR, growth
 
 
@@ -369,3 +371,20 @@ def test_programs_that_read_nothing_hold_no_more_together_than_some_hundred_mega
     made[2].feed(b"x" * 300, 0.0)
     made[1].feed(b"x" * 10_000, 0.0)
     assert made[2].ended is None
+
+
+def test_many_closed_folders_cost_their_number() -> None:
+    """What lies in folders that a user may not enter is left out in one pass, and its neighbours are not."""
+
+    def made(count: int) -> UserFiles:
+        tree = Files({f"/d{number}/f": "x" for number in range(count)} | {"/d0-b": "y"})
+        for number in range(count):
+            tree.set_mark(f"/d{number}", Mark(0o700))
+        return UserFiles(tree, User(5))
+
+    def look(files: UserFiles) -> None:
+        found = files.tree("/")
+        assert "/d0-b" in found
+        assert not any(each.endswith("/f") for each in found)
+
+    assert growth(look, made, 3000) < LINEAR

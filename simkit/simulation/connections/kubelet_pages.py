@@ -29,7 +29,7 @@ _CONTAINER: Final = ("container", *_POD)
 
 
 class _Spent(NamedTuple):
-    """What is used now, and the nanoseconds of processors that were used so far."""
+    """The present usage, and the nanoseconds of processors that were used so far."""
 
     used: Used = Used(0, 0)
     cpu_time: int = 0
@@ -109,7 +109,7 @@ class KubeletPages:
         return _Spent(used, int(used.cpu * seconds))
 
     def _own_spent(self) -> _Spent:
-        """What the node uses besides its pods."""
+        """The usage of the node besides its pods."""
         return self._spent(node_overhead(self._node), self._since)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from simkit.simulation.shell.effects import error, line
@@ -14,6 +15,8 @@ _KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     _USERS: {0: "root", 65534: "nobody"}, _GROUPS: {0: "root", 65534: "nogroup"},
 }  # fmt: skip
 """The users and groups of images whose files are not known."""
+_MOST: Final = 1 << 16
+"""Bytes of such a file that are looked at: each line of ``ls -l`` asks for names."""
 
 
 def _names(machine: Machine, path: str) -> Mapping[int, str]:
@@ -21,7 +24,12 @@ def _names(machine: Machine, path: str) -> Mapping[int, str]:
     files = machine.files.base
     if not files.is_file(path):
         return _KNOWN[path]
-    rows = (row.split(":") for row in files.read(path).decode("utf-8", "replace").splitlines())
+    return _parsed(files.read(path)[:_MOST])
+
+
+@lru_cache(maxsize=8)
+def _parsed(data: bytes) -> Mapping[int, str]:
+    rows = (row.split(":") for row in data.decode("utf-8", "replace").splitlines())
     return {int(row[2]): row[0] for row in rows if len(row) > 2 and row[2].isdecimal() and len(row[2]) < 11}
 
 

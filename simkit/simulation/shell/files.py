@@ -24,6 +24,7 @@ class FileError(Exception):
 Source = Callable[[], Mapping[str, bytes]]
 """A function for the content of a folder, by relative path, when it is asked; the empty path is a file itself."""
 _READ_ONLY: Final = "Read-only file system"
+_BLOCK: Final = 4096
 _OWN_MODES: Final[Mapping[str, int]] = {"/tmp": 0o1777, "/var/tmp": 0o1777, "/dev/shm": 0o1777, "/root": 0o700}  # noqa: S108
 """The modes of folders that are others than usual."""
 
@@ -192,6 +193,11 @@ class Files:
         if isinstance(tree, Files):
             return tree._file(rest)
         return next((content for path, content in tree().items() if resolved(path) == rest), None)
+
+    def size(self, path: str) -> int:
+        """The bytes of a file; of a folder those of a block of a disk."""
+        found = self._file(self.real(path))
+        return _BLOCK if found is None else len(found)
 
     def read(self, path: str) -> bytes:
         """The content of a file. Raises FileError."""

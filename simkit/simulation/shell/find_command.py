@@ -111,8 +111,7 @@ def _marked(machine: Machine, kind: str, value: str, path: str) -> bool:
     found = re.fullmatch(r"([-+]?)(\d{1,15})([bcwkMG]?)", value)
     if found is None:
         raise _Unknown(f"invalid number '{value}'")
-    size = len(files.base.read(path)) if files.is_file(path) else 4096
-    return _compares(-(-size // _UNITS[found[3]]), found[1] + found[2])
+    return _compares(-(-files.size(path) // _UNITS[found[3]]), found[1] + found[2])
 
 
 def _has_mode(mode: int, value: str) -> bool:

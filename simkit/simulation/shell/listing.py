@@ -60,7 +60,7 @@ def _size(machine: Machine, path: str) -> int:
     known, target = machine.path(path), machine.files.target(path)
     if target is not None:
         return len(target)
-    return len(machine.files.base.read(known)) if machine.files.is_file(known) else 4096
+    return machine.files.size(known)
 
 
 def _row(machine: Machine, path: str, name: str, *, numbers: bool) -> str:

@@ -8,7 +8,7 @@ POSIX.1-2017, ``chmod``, ``chown``, ``touch`` and ``umask``; ``stat`` and ``inst
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
@@ -41,26 +41,42 @@ def _each_below(machine: Machine, name: str, *, recursive: bool) -> Iterator[str
         yield path
 
 
+class _BadMode(Exception):
+    """A text that is no mode."""
+
+
+def _on_each(command: str, names: Iterable[str], change: Callable[[str], None]) -> Run:
+    """Change what several names mean; those where that fails are told."""
+    code = 0
+    for name in names:
+        try:
+            change(name)
+        except FileError as problem:
+            yield error(command, f"{name}: {problem}")
+            code = 1
+    return code
+
+
 def _chmod(machine: Machine, words: list[str]) -> Run:
     flags = [word for word in words[1:] if re.fullmatch("-[Rcfv]+|--recursive", word)]
     rest = [word for word in words[1:] if word not in flags and word != "--"]
     if len(rest) < 2:
         yield error("chmod", "missing operand")
         return 1
-    code, recursive = 0, any("R" in flag or flag == "--recursive" for flag in flags)
-    for name in rest[1:]:
-        try:
-            for path in _each_below(machine, name, recursive=recursive):
-                mark, is_folder = machine.files.mark(path), machine.files.is_folder(path)
-                mode = mode_of(rest[0], mark.mode, is_folder=is_folder, umask=machine.files.umask)
-                if mode is None:
-                    yield error("chmod", f"invalid mode '{rest[0]}'")
-                    return 1
-                machine.files.set_mode(path, mode)
-        except FileError as problem:
-            yield error("chmod", f"{name}: {problem}")
-            code = 1
-    return code
+    files, recursive = machine.files, any("R" in flag or flag == "--recursive" for flag in flags)
+
+    def change(name: str) -> None:
+        for path in _each_below(machine, name, recursive=recursive):
+            mode = mode_of(rest[0], files.mark(path).mode, is_folder=files.is_folder(path), umask=files.umask)
+            if mode is None:
+                raise _BadMode
+            files.set_mode(path, mode)
+
+    try:
+        return (yield from _on_each("chmod", rest[1:], change))
+    except _BadMode:
+        yield error("chmod", f"invalid mode '{rest[0]}'")
+        return 1
 
 
 def _chown(machine: Machine, words: list[str]) -> Run:
@@ -74,15 +90,12 @@ def _chown(machine: Machine, words: list[str]) -> Run:
     if (user and uid is None) or (group and gid is None):
         yield error(words[0], f"unknown {'user' if user and uid is None else 'group'} {rest[0]}")
         return 1
-    code = 0
-    for name in rest[1:]:
-        try:
-            for path in _each_below(machine, name, recursive="R" in given):
-                machine.files.set_owner(path, uid, gid)
-        except FileError as problem:
-            yield error(words[0], f"{name}: {problem}")
-            code = 1
-    return code
+
+    def change(name: str) -> None:
+        for path in _each_below(machine, name, recursive="R" in given):
+            machine.files.set_owner(path, uid, gid)
+
+    return (yield from _on_each(words[0], rest[1:], change))
 
 
 def _umask(machine: Machine, words: list[str]) -> Run:
@@ -148,19 +161,17 @@ def _touch(machine: Machine, words: list[str]) -> Run:
     if moment is None:
         yield error("touch", f"invalid date '{given.get('t', given.get('d', ''))}'")
         return 1
-    code = 0
-    for name in names:
+    changed = moment
+
+    def change(name: str) -> None:
         path = machine.path(name)
-        try:
-            if not machine.files.exists(path):
-                if "c" in given:
-                    continue
-                machine.files.write(path, b"", append=True)
-            machine.files.set_time(path, moment)
-        except FileError as problem:
-            yield error("touch", f"{name}: {problem}")
-            code = 1
-    return code
+        if not machine.files.exists(path):
+            if "c" in given:
+                return
+            machine.files.write(path, b"", append=True)
+        machine.files.set_time(path, changed)
+
+    return (yield from _on_each("touch", names, change))
 
 
 def _mkdir(machine: Machine, words: list[str]) -> Run:
@@ -238,7 +249,7 @@ def _facts(machine: Machine, path: str, name: str, *, follows: bool) -> Mapping[
     target = machine.files.target(path) if not follows else None
     is_file = machine.files.is_file(path)
     mark = machine.files.mark(path)
-    kind, size = ("-", len(machine.files.base.read(path))) if is_file else ("d", 4096)
+    kind, size = "-" if is_file else "d", machine.files.size(path)
     mode, shown = (
         mark.mode,
         "regular empty file" if is_file and not size else "regular file" if is_file else "directory",

@@ -159,6 +159,10 @@ class UserFiles:
             raise FileError(_DENIED)
         return self.base.read(path)
 
+    def size(self, path: str) -> int:
+        """The bytes of a file, which needs no right to read it; of a folder those of a block of a disk."""
+        return self.base.size(path)
+
     def listed(self, path: str) -> list[str]:
         """The names in a folder, or the path itself for a file. Raises FileError."""
         self._check_entered(path)
@@ -171,12 +175,14 @@ class UserFiles:
         found = self.base.tree(path)
         if self.user.uid == 0:
             return found
-        closed = [
-            f"{each.rstrip('/')}/"
-            for each in found
-            if self.base.target(each) is None and self.base.is_folder(each) and not self.may(each, "rx")
-        ]
-        return [each for each in found if not any(each.startswith(folder) for folder in closed)]
+        seen, closed = [], set[str]()
+        for each in found:  # a folder comes before what is in it
+            hidden = (each.rpartition("/")[0] or "/") in closed and each != "/"
+            if not hidden:
+                seen.append(each)
+            if hidden or (self.base.target(each) is None and self.base.is_folder(each) and not self.may(each, "rx")):
+                closed.add(each)
+        return seen
 
     def mark(self, path: str) -> Mark:
         """The mode, the owner and the time of what is at a path."""
