@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import http.client
-import socket
 import ssl
 import subprocess
 import sys
@@ -56,7 +55,7 @@ BUNDLES: Final = (
     "1.36-explored",
     "1.36-enabled",
 )
-START_SECONDS: Final = 20
+TRIES: Final = 3
 AT_A_TIME: Final = 4
 _REQUEST_SECONDS: Final = 90
 
@@ -112,10 +111,9 @@ class OverHttp:
 @contextmanager
 def serving(folder: Path, bundle: str, area: str) -> Iterator[OverHttp]:
     """A server of its own process, set up as the recorded one was."""
-    port = free_port()
-    tokens = folder / "tokens.csv"
+    tokens, log = folder / "tokens.csv", folder / "log"
     tokens.write_text(inprocess.TOKENS)
-    command = [sys.executable, "-m", "simkit.cli", "serve", "--secure-port", "0", "--insecure-port", str(port)]
+    command = [sys.executable, "-m", "simkit.cli", "serve", "--secure-port", "0"]
     command += ["--release", inprocess.release_of(bundle), "--token-auth-file", str(tokens)]
     command += ["--cert-dir", str(folder / "certificates"), "--controllers", ",".join(inprocess.controllers_of(area))]
     if inprocess.plugins_off(bundle):
@@ -124,27 +122,34 @@ def serving(folder: Path, bundle: str, area: str) -> Iterator[OverHttp]:
         command.append("--enable-bootstrap-token-auth")
     if bundle != "1.30":
         command += ["--service-account-issuer", inprocess.ISSUER]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process, port = _started(command, log)
     try:
-        wait_for(port)
         yield OverHttp(f"http://127.0.0.1:{port}")
     finally:
         process.terminate()
         process.wait(timeout=20)
+        assert process.stdout is not None
+        process.stdout.close()
 
 
-def wait_for(port: int) -> None:
-    """Return once somebody listens on a port; TimeoutError when nobody does in time."""
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            with socket.create_connection(("127.0.0.1", port), timeout=1) as reached:
-                if reached.getsockname() != reached.getpeername():
-                    return  # else it got the port for its own end, and has reached itself
-        except OSError:
-            pass
-        time.sleep(0.05)
-    raise TimeoutError(f"nothing listens on port {port} after {START_SECONDS} seconds")
+def _started(command: Sequence[str], log: Path) -> tuple[subprocess.Popen[str], int]:
+    """The process of a server that says itself that it is ready, and its port.
+
+    Whoever tries a port meanwhile may reach somebody else, or take it from the server: a server that ends is started
+    again at another port.
+    """
+    for _ in range(TRIES):
+        port = free_port()
+        with log.open("w") as told:
+            process = subprocess.Popen(
+                [*command, "--insecure-port", str(port)], stdout=subprocess.PIPE, stderr=told, text=True
+            )
+        assert process.stdout is not None
+        if "is ready" in process.stdout.readline():
+            return process, port
+        process.wait(timeout=20)
+        process.stdout.close()
+    raise RuntimeError(f"the server did not start: {log.read_text()[-2000:]}")
 
 
 def held(server: Server, case: Case) -> Sequence[Outcome]:

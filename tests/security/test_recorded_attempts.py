@@ -30,7 +30,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from simkit.engine.http.keypair import KeyPair, make_authority
 from simkit.meta.free_port import free_port
 from tests.analysis.escalation.test_recorded import EXTRA, attempts
-from tests.conformance.replay import wait_for
 from tests.shared import SHARED, needs_shared
 
 pytestmark = needs_shared
@@ -131,8 +130,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
-        process.stdout.readline()
-        wait_for(port)
+        assert "is ready" in process.stdout.readline()
         context = ssl.create_default_context(cafile=str(folder / "certificates" / "ca.crt"))
         context.load_cert_chain(folder / "own.pem")
         proxy = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=60)
