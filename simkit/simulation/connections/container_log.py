@@ -24,15 +24,32 @@ def lines(printed: Iterable[Printed]) -> Iterator[Line]:
     >>> list(lines([Printed(1.0, "stdout", b"a"), Printed(2.0, "stdout", b"b\\nc\\n")]))
     [(1.0, b'ab\\n'), (2.0, b'c\\n')]
     """
+    return ((time, text) for time, _, text in _of_streams(printed))
+
+
+def _of_streams(printed: Iterable[Printed]) -> Iterator[tuple[float, str, bytes]]:
     begun: dict[str, Line] = {}
     for each in printed:
         for part in each.data.splitlines(keepends=True):
             since, before = begun.pop(each.stream, (each.time, b""))
             if part.endswith(b"\n"):
-                yield since, before + part
+                yield since, each.stream, before + part
             else:
                 begun[each.stream] = since, before + part
-    yield from begun.values()
+    yield from ((since, stream, before) for stream, (since, before) in begun.items())
+
+
+def log_file(process: Process) -> bytes:
+    """The log as it is in a file of its node: each line has its time, its stream, and whether it is whole.
+
+    References
+    ----------
+    CRI logging format: kubernetes design proposal "kubelet-cri-logging"; pkg/kubelet/kuberuntime/logs/logs.go
+    """
+    return b"".join(
+        b"%s %s %s %s\n" % (_stamp(time), stream.encode(), b"F" if text[-1:] == b"\n" else b"P", text.rstrip(b"\n"))
+        for time, stream, text in _of_streams(process.printed)
+    )
 
 
 def log_text(process: Process, options: Mapping[str, Any], now: float) -> bytes:
@@ -59,8 +76,11 @@ def _shown(line: Line, options: Mapping[str, Any]) -> bytes:
     time, text = line
     if not options.get("timestamps"):
         return text
-    stamp = datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
-    return f"{stamp}000Z ".encode() + text
+    return _stamp(time) + b" " + text
+
+
+def _stamp(time: float) -> bytes:
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z").encode()
 
 
 class LogStream:

@@ -16,10 +16,11 @@ from simkit.meta.clock import Clock, moment
 from simkit.meta.errors import StatusError, bad_request, unexplained
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
-from simkit.simulation.connections.container_log import LogStream, log_text
+from simkit.simulation.connections.container_log import LogStream, log_file, log_text
 from simkit.simulation.connections.kubelet_pages import KubeletPages
+from simkit.simulation.connections.kubelet_server import Finished, KubeletServer
 from simkit.simulation.connections.remote_processes import AttachedProcess, ExecProcess, FailedProcess
-from simkit.simulation.connections.terminal import ControlledProcess, Terminal
+from simkit.simulation.connections.terminal import Terminal
 from simkit.simulation.kubelet.environment import TERMINAL, TERMINAL_VARIABLE
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.ports import listener
@@ -33,6 +34,11 @@ _FIELDS: Final = (
     ("ephemeralContainers", "ephemeralContainerStatuses"),
 )
 _FIRST_PID: Final = 6
+_LONGEST_RUN: Final = 60.0
+"""Seconds of its own time that a command has which a kubelet runs to its end, the usual limit of a request."""
+_MOST_WORK: Final = 1.0
+"""Seconds that such a command may compute."""
+_TOO_LONG: Final = "context deadline exceeded"
 
 
 class KubeletConnections:
@@ -81,28 +87,60 @@ class KubeletConnections:
         self, pod: Object, container: str, command: Sequence[str] | None, *, stdin: bool, tty: bool
     ) -> RemoteProcess:
         """The process of an exec, or of an attach. Raises 500 for a container that does not run."""
+        spec, process = self._running(pod, container)
+        if command is None:
+            key = Key(PODS, namespace_of(pod), name_of(pod))
+            process.listen(lambda: self._kubelets.look_at(key) if process.ended is not None else None)
+            attached = AttachedProcess(process, self._clock, once=bool(spec.get("stdinOnce")))
+            return Terminal(attached) if tty else attached
+        started = self._exec(pod, spec, command, process, stdin=stdin, tty=tty)
+        made = FailedProcess(started) if isinstance(started, str) else ExecProcess(started, self._clock)
+        return Terminal(made) if tty and stdin else made
+
+    def _running(self, pod: Object, container: str) -> tuple[Mapping[str, Any], Process]:
+        """A container that runs, and its process. Raises 500 for one that does not run."""
         spec, status = _container(pod, container)
         started = at(status, "state", "running", "startedAt")
         if not started:
             raise unexplained(f'container not found ("{container}")')
-        process = self._kubelets.runtime.processes.of(
+        return spec, self._kubelets.runtime.processes.of(
             pod,
             spec,
             status.get("restartCount", 0),
             moment(started),
             lambda: self._kubelets.runtime.environment(pod, spec),
         )
-        if command is None:
-            key = Key(PODS, namespace_of(pod), name_of(pod))
-            process.listen(lambda: self._kubelets.look_at(key) if process.ended is not None else None)
-            attached = AttachedProcess(process, self._clock, once=bool(spec.get("stdinOnce")))
-            return Terminal(attached) if tty else attached
-        made = self._exec(pod, spec, command, process, stdin=stdin, tty=tty)
-        return Terminal(made) if tty and stdin else made
+
+    def run(self, pod: Object, container: str, command: Sequence[str]) -> Finished:
+        """Run a command to its end, for at most some of its own time. Raises 500 for a container that does not run."""
+        spec, first = self._running(pod, container)
+        made = self._exec(pod, spec, command, first, stdin=False, tty=False)
+        if isinstance(made, str):
+            return Finished(b"", f"rpc error: code = Unknown desc = {made}")
+        made.advance(self._clock.now() + _LONGEST_RUN, within=_MOST_WORK)
+        outputs = {
+            stream: b"".join(each.data for each in made.printed if each.stream == stream)
+            for stream in ("stdout", "stderr")
+        }
+        if made.ended is None:
+            return Finished(b"", f"rpc error: code = DeadlineExceeded desc = {_TOO_LONG}")
+        code, told = made.ended[1], outputs["stderr"].decode("utf-8", "replace")
+        failure = f"command '{' '.join(command)}' exited with {code}: {told}" if code else ""
+        return Finished(outputs["stdout"] + outputs["stderr"], failure)
+
+    def log_file(self, pod: Object, container: str) -> bytes | None:
+        """The log of a container as it is in a file of its node; None where there is none."""
+        try:
+            process = self._logged(pod, container, previous=False)
+        except StatusError:
+            return None
+        process.advance(self._clock.now())
+        return log_file(process)
 
     def _exec(
         self, pod: Object, spec: Mapping[str, Any], command: Sequence[str], first: Process, *, stdin: bool, tty: bool
-    ) -> ControlledProcess:
+    ) -> Process | str:
+        """The process of a command beside the first one of its container; a text where it is not there."""
         now, key = self._clock.now(), Key(PODS, namespace_of(pod), name_of(pod))
 
         def signal(name: str) -> bool:
@@ -121,11 +159,11 @@ class KubeletConnections:
         try:
             steps = told(given, command) if told is not None else script_program(command, alone=True)(given)
         except UnknownCommand:
-            return FailedProcess(
+            return (
                 "failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: unable to "
                 f'start container process: exec: "{command[0]}": executable file not found in $PATH: unknown'
             )
-        return ExecProcess(Process(steps, now, takes_input=stdin), self._clock)
+        return Process(steps, now, takes_input=stdin)
 
     def port(self, pod: Object, port: int) -> PortHandler:
         """The listener on a port. Raises 400 for an invalid number, and 500 where nothing listens."""
@@ -135,7 +173,10 @@ class KubeletConnections:
 
     def kubelet(self, node: Object, pods: Callable[[], Iterable[Object]]) -> PortHandler:
         """The kubelet of a node at its own port, among all pods of the cluster."""
-        return KubeletPages(node, pods, self._kubelets.behaviours, self._clock)
+        pages = KubeletPages(node, pods, self._kubelets.behaviours, self._clock)
+        return KubeletServer(
+            pages, lambda: [pod for pod in pods() if at(pod, "spec", "nodeName") == name_of(node)], self
+        )
 
 
 def _container(pod: Object, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

@@ -14,6 +14,7 @@ from simkit.meta import go_json
 from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.meta.quantity import NANO, parse
+from simkit.simulation.connections.http_answer import JSON, TEXT, answered, not_allowed
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.ports import request_line
 from simkit.simulation.metrics.usage import UsageModel, Used, node_overhead
@@ -21,8 +22,6 @@ from simkit.simulation.metrics.usage import UsageModel, Used, node_overhead
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-_JSON: Final = "application/json"
-_TEXT: Final = "text/plain; charset=utf-8"
 _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
 _POD: Final = ("namespace", "pod")
 _CONTAINER: Final = ("container", *_POD)
@@ -68,10 +67,10 @@ class KubeletPages:
     ) -> None:
         self._node, self._pods, self._behaviours, self._clock = node, pods, behaviours, clock
         self._pages: Mapping[str, tuple[str, Callable[[], bytes]]] = {
-            "/healthz": (_TEXT, lambda: b"ok"),
-            "/pods": (_JSON, lambda: _listed(self._own(self._pods()))),
-            "/runningpods": (_JSON, self._running_pods),
-            "/stats/summary": (_JSON, lambda: go_json.encode(self._summary()) + b"\n"),
+            "/healthz": (TEXT, lambda: b"ok"),
+            "/pods": (JSON, lambda: _listed(self.own())),
+            "/runningpods": (JSON, self._running_pods),
+            "/stats/summary": (JSON, lambda: go_json.encode(self._summary()) + b"\n"),
             "/metrics/resource": (_METRICS, self._resource_metrics),
         }
 
@@ -79,17 +78,20 @@ class KubeletPages:
         """The answer to one whole request."""
         asked = request_line(data)
         if asked is None:
-            return _response("400 Bad Request", _TEXT, b"400 Bad Request")
+            return answered("400 Bad Request", TEXT, b"400 Bad Request")
         method, target = asked
-        kind, page = self._pages.get(target.partition("?")[0].rstrip("/"), (_TEXT, None))
+        kind, page = self._pages.get(target.partition("?")[0].rstrip("/"), (TEXT, None))
         if page is None:
-            return _response("404 Not Found", kind, b"404 page not found\n")
+            return answered("404 Not Found", kind, b"404 page not found\n")
         if method not in ("GET", "HEAD"):
-            return _response("405 Method Not Allowed", _TEXT, b"405: Method Not Allowed")
-        return _response("200 OK", kind, page(), shown=method == "GET")
+            return not_allowed()
+        return answered("200 OK", kind, page(), shown=method == "GET")
+
+    def own(self) -> list[Object]:
+        """The pods of the node."""
+        return self._own(self._pods())
 
     def _own(self, pods: Iterable[Object]) -> list[Object]:
-        """The pods of the node."""
         return [pod for pod in pods if at(pod, "spec", "nodeName") == name_of(self._node)]
 
     def _running(self) -> Iterator[_Running]:
@@ -191,8 +193,3 @@ class KubeletPages:
 def _listed(pods: Iterable[Object]) -> bytes:
     items = [{name: part for name, part in pod.items() if name not in ("kind", "apiVersion")} for pod in pods]
     return go_json.encode({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}) + b"\n"
-
-
-def _response(status: str, kind: str, body: bytes, *, shown: bool = True) -> bytes:
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + (body if shown else b"")

@@ -10,6 +10,7 @@ from simkit.analysis.escalation.find.goal import AccessQuestion
 from simkit.analysis.escalation.find.path import Path, Step
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.escalation.prove.certificates import signed
+from simkit.analysis.escalation.prove.command_output import output_of
 from simkit.analysis.escalation.prove.credentials import (
     BOOTSTRAP_USER,
     SOMEBODY,
@@ -59,6 +60,13 @@ BEHIND: Final = {
     "nodes/proxy": ("inside pod {pod}", COMMAND),
 }
 """The attacker's position after a connection to each subresource, and the assumed action of the other side."""
+UPGRADE: Final = {
+    "connection": "Upgrade",
+    "upgrade": "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "c2lta2l0LXByb29mLWtleQ==",
+}
+"""Headers of a request that opens a WebSocket."""
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
@@ -151,6 +159,13 @@ class Attacker:
             self._do(operation)
 
     def _do(self, operation: Operation) -> None:
+        printed = self.session.printed.get((self.values["namespace"], self.values["pod"]))
+        becomes = self.step.becomes if self.step else None
+        if operation.take == "token" and operation.by == "kubelet" and printed and becomes is not None:
+            self.session.note(f"has the token of pod {self.values['pod']}", "")
+            token = token_credential(self.session.sandbox, printed, becomes, "a token that a command has printed")
+            self.session.obtain(token)
+            return
         method, path = fill(operation.do, self.values).split(" ", 1)
         body = body_of(operation.body, self.values) if operation.body else None
         self.take(operation, self.ask(operation, method, path, body))
@@ -221,17 +236,23 @@ class Attacker:
         permission = self.step.edge.permissions[0] if self.step else EXEC
         if not self.values["pod"]:
             raise NotExecutable("there is no running pod")
-        path = fill(operation.connect, self.values)
+        reads = permission.verb == "get"
+        path = fill((reads and operation.upgrade) or operation.connect, self.values)
         plural, _, subresource = permission.resource.partition("/")
         name = path.partition(f"/{plural}/")[2].partition("/")[0]
         where = "" if plural == "nodes" else path.partition("/namespaces/")[2].partition("/")[0]
         self.review(AccessQuestion(permission.verb, plural, permission.group, where, name, subresource))
-        answer = self.session.attempt("GET" if permission.verb == "get" else "POST", path, None)
-        self.session.keep(answer, f"{'GET' if permission.verb == 'get' else 'POST'} {path}", message_of(answer))
+        opens = UPGRADE if reads and operation.upgrade else {}
+        method = "GET" if reads else "POST"
+        answer = self.session.attempt(method, path, None, headers=opens)
+        printed = output_of(answer) if operation.take == "token" else None
+        self.session.keep(answer, f"{method} {path}", message_of(answer) if printed is None else "")
         if answer.status in REFUSALS:
             raise Refused(message_of(answer))
         at, why = BEHIND[permission.resource]
-        self.session.note(at.format(name=name, pod=self.values["pod"]), why)
+        if printed:
+            self.session.printed[self.values["namespace"], self.values["pod"]] = printed
+        self.session.note(at.format(name=name, pod=self.values["pod"]), "" if printed else why)
 
     def review(self, access: AccessQuestion) -> None:
         """Send a SelfSubjectAccessReview. Raises Refused if it is denied."""

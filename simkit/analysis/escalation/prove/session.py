@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from simkit.analysis.escalation.prove.credentials import Credential, node_identity
@@ -16,6 +17,7 @@ from simkit.snapshot.protocol import Sandbox
 
 REFUSALS: Final = (401, 403, 404)
 NOT_CARRIED_OUT: Final = 501
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 UNKNOWN_PATH: Final = b"404 page not found"
 CONTROLLERS: Final = {
     "deployments": "replicaset-controller",
@@ -70,6 +72,8 @@ class Session:
         self.wallet: list[Credential] = [start]
         self.pending: Credential | None = None
         """The credential obtained in the present step; it is used from the next step on."""
+        self.printed: dict[tuple[str, str], str] = {}
+        """The output of commands that read a token, by the namespace and name of their pod."""
         self.performed: list[Performed] = []
         self.number, self.primitive = 0, ""
         """The number and the primitive of the present step."""
@@ -125,26 +129,34 @@ class Session:
         body: Any,
         *,
         content_type: str = "application/json",
+        headers: Mapping[str, str] = NO_HEADERS,
         accept: Callable[[Response], bool] = lambda answer: answer.status not in (401, 403),
     ) -> Response:
         """The answer to the attacker: under its present identity, or else under an earlier one."""
-        first = self.send(method, path, body, by=self.credential, content_type=content_type)
+        first = self.send(method, path, body, by=self.credential, content_type=content_type, headers=headers)
         if accept(first):
             return first
         for credential in reversed(self.wallet):
             if credential is not self.credential:
-                answer = self.send(method, path, body, by=credential, content_type=content_type)
+                answer = self.send(method, path, body, by=credential, content_type=content_type, headers=headers)
                 if accept(answer):
                     self.credential = credential
                     return answer
         return first
 
     def send(
-        self, method: str, path: str, body: Any, *, by: Credential | None, content_type: str = "application/json"
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        *,
+        by: Credential | None,
+        content_type: str = "application/json",
+        headers: Mapping[str, str] = NO_HEADERS,
     ) -> Response:
         credential = by or Credential(administrator(), "an administrator asks")
-        headers = dict(credential.headers)
-        request = Request.of(method, path, body, content_type=content_type, headers=headers)
+        told = {**headers, **credential.headers}
+        request = Request.of(method, path, body, content_type=content_type, headers=told)
         return self.sandbox.perform(request, identity=credential.identity)
 
     def played(self, operation: Operation, request: Request, values: Mapping[str, Any]) -> tuple[Response, str]:

@@ -19,7 +19,7 @@ from simkit.analysis.rbac.objects import PODS
 from simkit.analysis.rbac.subject import identity_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER
 from simkit.meta.domain import RBAC_GROUP
-from simkit.meta.objects import at, name_of
+from simkit.meta.objects import Object, at, name_of
 from simkit.schema.catalogue import Resource
 from simkit.snapshot.protocol import Sandbox
 
@@ -51,7 +51,9 @@ class StepVariables:
         if not values["secret"] and step.primitive.needs_secret:
             raise NotExecutable(f"there is no secret in {namespace}")
         values.setdefault("pod", next((name_of(pod) for pod in self.facts.pods.get(namespace, ())), ""))
-        values["pod_uid"] = self._uid(namespace, values["pod"])
+        pod = self._pod(namespace, values["pod"])
+        values["pod_uid"] = at(pod, "metadata", "uid") or ""
+        values["container"] = at(pod, "spec", "containers", 0, "name") or "main"
         values["me_subject"] = _entry(credential)
         values["by_name"] = values["and_by_name"] = ""
         if "secret" in step.variables:
@@ -74,11 +76,9 @@ class StepVariables:
         names = [one.name for one in self.facts.accounts.get(namespace, ())]
         return "default" if "default" in names or not names else names[0]
 
-    def _uid(self, namespace: str, pod: str) -> str:
-        found = (
-            self._sandbox.snapshot().get(PODS, pod, namespace) if PODS in self._sandbox.snapshot().captured() else None
-        )
-        return at(found, "metadata", "uid") or ""
+    def _pod(self, namespace: str, name: str) -> Object | None:
+        snapshot = self._sandbox.snapshot()
+        return snapshot.get(PODS, name, namespace) if PODS in snapshot.captured() else None
 
     def _add_requests(self, step: Step, values: dict[str, Any]) -> None:
         if "user-certificate" in step.primitive.certificates:

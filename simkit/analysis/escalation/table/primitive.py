@@ -63,6 +63,8 @@ class Operation(_Strict):
     ephemeral: str = ""
     connect: str = ""
     """The path of a request that is upgraded to a stream."""
+    upgrade: str = ""
+    """The path of the same over a WebSocket, for those who may only ``get`` it."""
     approve: str = ""
     read: str = ""
     sign: bool = False

@@ -26,6 +26,7 @@ from simkit.engine.pipeline.subresources.connection_target import (
     proxied,
     stored,
 )
+from simkit.engine.pipeline.subresources.kubelet_streams import upgraded
 from simkit.engine.pipeline.subresources.proxied_exchange import exchange, unreachable
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
 from simkit.engine.seams import PortHandler
@@ -127,8 +128,11 @@ def proxy(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     info = context.info
     _admit(engine, context, scope)
     target = proxied(engine, scope.resource.group_resource, info.namespace, info.name)
-    handler = _listener(engine, target)
-    if handler is None or context.request.header("upgrade"):
+    handler, opens = _listener(engine, target), bool(context.request.header("upgrade"))
+    changed = upgraded(engine, context, target) if opens and handler is not None and target.is_kubelet else None
+    if changed is not None:
+        return changed
+    if handler is None or opens:
         raise unreachable(_no_way_to(engine, target))
     return exchange(handler, context, _joined(target), secure=target.secure)
 
