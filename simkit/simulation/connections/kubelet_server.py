@@ -33,7 +33,7 @@ class Finished(NamedTuple):
 
 
 class Containers(Protocol):
-    """What the server of a kubelet asks of containers."""
+    """The containers of a node, for the server of its kubelet."""
 
     def run(self, pod: Object, container: str, command: Sequence[str]) -> Finished:
         """Run a command to its end. Raises a StatusError for a container that does not run."""
