@@ -67,3 +67,5 @@ class AllocatedDevices:
         consumed = self._consumed.setdefault(device, Counter())
         for name, amount in amounts.items():
             consumed[name] += sign * parse(str(amount)).nano
+        if not any(consumed.values()):
+            del self._consumed[device]

@@ -1,6 +1,6 @@
 """The search for devices for the claims of a pod on one node: the first solution in the order of the devices.
 
-Upstream: k8s.io/dynamic-resource-allocation/structured (``Allocate``), release 1.34.
+Upstream: k8s.io/dynamic-resource-allocation/structured (``Allocate``), releases 1.34 and 1.36.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Allocator:
                 raise AllocationError(f"claim {shown(claim)}: {text}")
         self._constraints = [_constraints(each) for each in claims]
         self._candidates = [each for pool in pools if not pool.incomplete and not pool.invalid for each in pool.devices]
-        self._counters = SharedCounters(list(pools), allocated)
+        self._counters = SharedCounters(pools, allocated)
         self._counts, self._heeds_taints = (
             applies("scheduler-counts-shared-counters"),
             applies("scheduler-heeds-device-taints"),
@@ -141,13 +141,7 @@ class Allocator:
             yield from self._one(step, step.chosen)
 
     def _everything(self, step: _Step, request: Request, device: Device) -> Iterator[_Step]:
-        if self._usable(step.claim, request, device):
-            refused = self._refusing(step.claim, request, device)
-            if refused:
-                text = f"cannot add device {device.id} because a claim constraint would not be satisfied"
-                told = request.name.rpartition("/")[2]
-                raise AllocationError(f"claim {shown(request.claim)}, request {told}: {text}")
-            yield from self._with(step, request, device, 0)
+        yield from self._with(step, request, device, 0)
 
     def _one(self, step: _Step, request: Request) -> Iterator[_Step]:
         for position in range(step.first, len(self._candidates)):
@@ -155,13 +149,8 @@ class Allocator:
             self._tries += 1
             if self._tries > _MOST_TRIES:
                 raise TimedOut
-            if self._free(step.claim, request, device) and self._selects(request, device):
-                if (
-                    not self._capacity.has_room(request.spec, device)
-                    or not self._usable(step.claim, request, device)
-                    or self._refusing(step.claim, request, device)
-                ):
-                    continue
+            usable = self._free(step.claim, request, device) and self._selects(request, device)
+            if usable and self._capacity.has_room(request.spec, device):
                 yield from self._with(step, request, device, position + 1)
 
     def _free(self, claim: int, request: Request, device: Device) -> bool:
@@ -177,48 +166,59 @@ class Allocator:
             self._selected[request, device] = found
         return found
 
-    def _usable(self, claim: int, request: Request, device: Device) -> bool:
-        """True if a device is free and tolerated."""
-        if not self._free(claim, request, device) or (device.object.get("consumesCounters") and not self._counts):
-            return False
-        return not self._heeds_taints or request.tolerates(device)
-
-    def _refusing(self, claim: int, request: Request, device: Device) -> bool:
-        """True if a constraint of the claim does not allow a device; nothing is kept of it."""
-        added = []
-        for each in self._constraints[claim]:
-            if not each.add(request.name, device):
-                break
-            added.append(each)
-        for each in added:
-            each.remove(request.name)
-        return len(added) < len(self._constraints[claim])
-
     def _with(self, step: _Step, request: Request, device: Device, first: int) -> Iterator[_Step]:
         """The step after a device was taken, as long as it stays taken."""
-        if not self._capacity.has_room(request.spec, device):
-            return
         shared = self._capacity.is_shared(device)
-        consumed = (self._capacity.amounts(request.spec, device) or {}) if shared else None
-        counted = not (shared and self._capacity.is_consumed(device.id))
-        if counted and not self._counters.take(device):
+        if not self._free(step.claim, request, device) or not self._take_counters(device, shared=shared):
             return
-        for each in self._constraints[step.claim]:
-            each.add(request.name, device)
-        if consumed is None:
-            self._taken.setdefault(device.id, []).append(step.claim)
-        else:
-            self._capacity.take(device.id, consumed)
+        if self._heeds_taints and not request.tolerates(device):
+            return  # as in kube-scheduler, what the device consumes of counters is not given back
+        if not self._take_in(step.claim, request, device) or not self._capacity.has_room(request.spec, device):
+            return
+        consumed = (self._capacity.amounts(request.spec, device) or {}) if shared else None
+        self._mark(step.claim, device, consumed)
         self.results[step.claim].append(Chosen(request, device, consumed))
         yield step._replace(taken=step.taken + 1, first=first)
         self.results[step.claim].pop()
-        if consumed is None:
-            self._taken[device.id].pop()
-        else:
-            self._capacity.give_back(device.id, consumed)
         for each in self._constraints[step.claim]:
             each.remove(request.name)
-        if counted:
+        self._unmark(device, consumed)
+
+    def _take_counters(self, device: Device, *, shared: bool) -> bool:
+        """True if the counters of a device last for it; a share of a device of which others have some costs nothing."""
+        if not device.object.get("consumesCounters"):
+            return True
+        if not self._counts:
+            return False
+        return (shared and self._capacity.is_consumed(device.id)) or self._counters.take(device)
+
+    def _take_in(self, claim: int, request: Request, device: Device) -> bool:
+        """True if no constraint of a claim refuses a device. Raises AllocationError where all devices are needed."""
+        for index, each in enumerate(self._constraints[claim]):
+            if each.add(request.name, device):
+                continue
+            if request.everything is not None:
+                text = f"cannot add device {device.id} because a claim constraint would not be satisfied"
+                told = request.name.rpartition("/")[2]
+                raise AllocationError(f"claim {shown(request.claim)}, request {told}: {text}")
+            for earlier in self._constraints[claim][:index]:
+                earlier.remove(request.name)
+            return False
+        return True
+
+    def _mark(self, claim: int, device: Device, consumed: Mapping[str, Quantity] | None) -> None:
+        if consumed is None:
+            self._taken.setdefault(device.id, []).append(claim)
+        else:
+            self._capacity.take(device.id, consumed)
+
+    def _unmark(self, device: Device, consumed: Mapping[str, Quantity] | None) -> None:
+        """Give back a device; as in kube-scheduler, what a share of it consumes of counters stays taken."""
+        if consumed is not None:
+            self._capacity.give_back(device.id, consumed)
+            return
+        self._taken[device.id].pop()
+        if device.object.get("consumesCounters"):
             self._counters.give_back(device)
 
 

@@ -52,8 +52,8 @@ class SharedCapacity:
         return self._amounts[known]
 
     def is_consumed(self, device: DeviceId) -> bool:
-        """True if something of a device is taken."""
-        return any(any(amounts.values()) for amounts in self._used(device))
+        """True if something of a device is taken, or, in this search, it was given to somebody without any capacity."""
+        return bool(self._allocated.consumed(device)) or device in self._taken
 
     def take(self, device: DeviceId, amounts: Mapping[str, Quantity]) -> None:
         """Take amounts of a device."""
@@ -62,6 +62,8 @@ class SharedCapacity:
     def give_back(self, device: DeviceId, amounts: Mapping[str, Quantity]) -> None:
         """Give back what was taken."""
         self._count(device, amounts, -1)
+        if amounts and not any(self._taken[device].values()):
+            del self._taken[device]
 
     def _used(self, device: DeviceId) -> tuple[Mapping[str, int], Mapping[str, int]]:
         return self._allocated.consumed(device), self._taken.get(device, {})

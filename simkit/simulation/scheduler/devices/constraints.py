@@ -1,7 +1,7 @@
 """Constraints of a claim: devices whose attribute has to be the same, or has to differ.
 
 Upstream: k8s.io/dynamic-resource-allocation/structured (``matchAttributeConstraint``), release 1.34, and
-``distinctAttributeConstraint``, release 1.36.
+``distinctAttributeConstraint``, releases 1.36 and 1.37.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ class AttributeConstraint:
         self._same = constraint.get("matchAttribute") is not None
         self._name = str(constraint.get("matchAttribute") or constraint.get("distinctAttribute") or "")
         self._values: list[tuple[str, Any]] = []
+        self._compared: dict[str, tuple[str, Any]] = {}
+        """By request what up to 1.36 new devices have to differ from: the device that was taken in last."""
+        self._forgets = applies("scheduler-compares-with-last-device")
 
     def concerns(self, request: str) -> bool:
         """True if it is about a request, which ``parent/alternative`` names too."""
@@ -39,15 +42,19 @@ class AttributeConstraint:
         if value is None or not self._fits(value):
             return False
         self._values.append(value)
+        self._compared[request.partition("/")[0]] = value
         return True
 
     def _fits(self, value: tuple[str, Any]) -> bool:
-        return not self._values or (value in self._values) == self._same
+        if self._same or not self._forgets:
+            return not self._values or (value in self._values) == self._same
+        return not self._values or value not in self._compared.values()
 
     def remove(self, request: str) -> None:
         """Forget the device that was taken in last for a request."""
         if self.concerns(request):
             self._values.pop()
+            self._compared.pop(request.partition("/")[0], None)
 
 
 def _value(attribute: Mapping[str, Any] | None) -> tuple[str, Any] | None:

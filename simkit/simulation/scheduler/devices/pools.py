@@ -1,6 +1,6 @@
 """The pools of devices that a node reaches, from the resource slices of drivers.
 
-Upstream: k8s.io/dynamic-resource-allocation/structured (``GatherPools``), release 1.34.
+Upstream: k8s.io/dynamic-resource-allocation/structured (``GatherPools``), releases 1.34 to 1.36.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from simkit.logic.workloads.device_id import DeviceId, PoolId, generation_of, po
 from simkit.logic.workloads.nodes import term_fits
 from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at, name_of
+from simkit.simulation.scheduler.devices.binding_conditions import awaits_devices
+
+Spec = Mapping[str, Any]
+"""The specification of a slice."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,10 +28,11 @@ class Device:
 
     id: DeviceId
     object: Mapping[str, Any]
-    slice: Mapping[str, Any]
-    """The specification of the slice."""
+    slice: Spec
     taints: Sequence[Mapping[str, Any]] = ()
     """The taints of the device, and those that rules add."""
+    here: bool = True
+    """True if the node reaches it; a slice of which it reaches one has others too."""
 
     @property
     def placed(self) -> Mapping[str, Any]:
@@ -49,11 +54,11 @@ class Pool:
     Attributes
     ----------
     devices
-        The devices that the node reaches.
+        The devices of the slices that the node reaches.
     incomplete
-        True if slices of the pool are missing.
+        True if slices of the pool are missing; nothing else is known of it then.
     invalid
-        True if two of its devices have the same name.
+        True if two of its devices or counter sets have the same name, or a device consumes a counter that is not there.
     everything
         The specifications of all slices of the pool, those for other nodes too.
     """
@@ -62,16 +67,16 @@ class Pool:
     devices: Sequence[Device]
     incomplete: bool
     invalid: bool
-    everything: Sequence[Mapping[str, Any]]
+    everything: Sequence[Spec]
 
     def __str__(self) -> str:
         return "/".join(self.id)
 
 
 def pools_of(node: Object, lister: Lister) -> list[Pool]:
-    """The pools with devices for a node, by driver and name; slices that a newer generation has replaced do not count.
+    """The pools with devices for a node, by driver and name; those of which a device has to get ready first come last.
 
-    O(slices for the node or for several nodes). kube-scheduler takes pools in no certain order.
+    Slices that a newer generation has replaced do not count. O(slices for the node or for several nodes).
     """
     index = lister.once("slices by pool", lambda: _by_pool(lister.scan(RESOURCE_SLICES)))
     partitions, rules = applies("scheduler-counts-shared-counters"), taint_rules(lister)
@@ -83,13 +88,17 @@ def pools_of(node: Object, lister: Lister) -> list[Pool]:
             made = _pool(pool, reached, every, node, rules)
             if made is not None:
                 found.append(made)
-    return found
+    return sorted(found, key=_has_to_get_ready) if awaits_devices() else found
+
+
+def _has_to_get_ready(pool: Pool) -> bool:
+    return any(each.object.get("bindingConditions") for each in pool.devices)
 
 
 class _Index(NamedTuple):
     """The specifications of slices by pool, and the pools for each node; the empty name is for several nodes."""
 
-    slices: Mapping[PoolId, Sequence[Mapping[str, Any]]]
+    slices: Mapping[PoolId, Sequence[Spec]]
     pools: Mapping[str, set[PoolId]]
 
     def pools_of(self, node: str) -> set[PoolId]:
@@ -97,50 +106,67 @@ class _Index(NamedTuple):
 
 
 def _by_pool(slices: Iterable[Object]) -> _Index:
-    found: dict[PoolId, list[Mapping[str, Any]]] = {}
+    """Slices with counters concern every node, whatever they say."""
+    found: dict[PoolId, list[Spec]] = {}
     nodes: dict[str, set[PoolId]] = {}
     for each in sorted(slices, key=name_of):
         spec = each.get("spec") or {}
         pool = pool_of(spec)
         found.setdefault(pool, []).append(spec)
-        nodes.setdefault(spec.get("nodeName") or "", set()).add(pool)
+        node = "" if spec.get("sharedCounters") else spec.get("nodeName") or ""
+        nodes.setdefault(node, set()).add(pool)
     return _Index(found, nodes)
 
 
-def _pool(
-    pool: PoolId,
-    reached: Sequence[Mapping[str, Any]],
-    every: Sequence[Mapping[str, Any]],
-    node: Object,
-    rules: TaintRules,
-) -> Pool | None:
+def _pool(pool: PoolId, reached: Sequence[Spec], every: Sequence[Spec], node: Object, rules: TaintRules) -> Pool | None:
     """A pool; None if a newer generation that the node does not reach is replacing it."""
     newest = max(map(generation_of, reached))
     current = [each for each in reached if generation_of(each) == newest]
-    count = int(at(current[0], "pool", "resourceSliceCount") or 0)
-    same = [each for each in every if generation_of(each) == newest]
-    if len(current) != count and any(generation_of(each) > newest for each in every):
-        return None
-    devices = [device for each in current for device in _devices(pool, each, rules)]
+    count, everything = int(at(current[0], "pool", "resourceSliceCount") or 0), current
+    if len(current) != count:
+        if any(generation_of(each) > newest for each in every):
+            return None
+        everything = [each for each in every if generation_of(each) == newest]
+        if len(everything) != count:
+            return Pool(pool, (), True, False, ())
+    devices = [device for each in current for device in _devices(pool, each, node, rules)]
     names = {device.id.device for device in devices}
-    return Pool(
-        pool,
-        [each for each in devices if not each.slice.get("perDeviceNodeSelection") or selects(each.object, node)],
-        count not in (len(current), len(same)),
-        len(names) < len(devices),
-        same,
+    invalid = len(names) < len(devices) or (
+        applies("scheduler-counts-shared-counters") and not _counters_fit(current, everything)
+    )
+    return Pool(pool, () if invalid else devices, False, invalid, everything)
+
+
+def _counters_fit(current: Sequence[Spec], everything: Sequence[Spec]) -> bool:
+    """True if the counter sets of a pool have different names, and hold all counters that its devices consume."""
+    sets = [each for spec in current for each in spec.get("sharedCounters") or ()]
+    counters = {each.get("name", ""): set(each.get("counters") or {}) for each in sets}
+    consumed = (
+        each
+        for spec in everything
+        for device in spec.get("devices") or ()
+        for each in device.get("consumesCounters") or ()
+    )
+    return len(counters) == len(sets) and all(
+        set(each.get("counters") or {}) <= counters.get(each.get("counterSet", ""), set())
+        and each.get("counterSet", "") in counters
+        for each in consumed
     )
 
 
-def _devices(pool: PoolId, spec: Mapping[str, Any], rules: TaintRules) -> Iterator[Device]:
+def _devices(pool: PoolId, spec: Spec, node: Object, rules: TaintRules) -> Iterator[Device]:
     for each in spec.get("devices") or ():
         device = DeviceId(*pool, str(each.get("name") or ""))
-        yield Device(device, each, spec, [*(each.get("taints") or ()), *rules.taints(device, each)])
+        here = not spec.get("perDeviceNodeSelection") or selects(each, node)
+        yield Device(device, each, spec, [*(each.get("taints") or ()), *rules.taints(device, each)], here)
 
 
-def _reaches(spec: Mapping[str, Any], node: Object, *, partitions: bool) -> bool:
-    if spec.get("perDeviceNodeSelection"):
-        return partitions and any(selects(each, node) for each in spec.get("devices") or ())
+def _reaches(spec: Spec, node: Object, *, partitions: bool) -> bool:
+    """True if a slice concerns a node: all with counters do, if the release knows those."""
+    if spec.get("sharedCounters") or spec.get("perDeviceNodeSelection"):
+        if not partitions or spec.get("sharedCounters"):
+            return partitions
+        return any(selects(each, node) for each in spec.get("devices") or ())
     return selects(spec, node)
 
 

@@ -128,8 +128,10 @@ def selected(claim: Object, spec: Mapping[str, Any], device_class: Object, devic
     if device.object.get("bindingConditions") and not awaits_devices():
         return False
     of_class = at(device_class, "spec", "selectors") or ()
-    return _all_select(f"class {name_of(device_class)}", of_class, device) and _all_select(
-        f"claim {shown(claim)}", spec.get("selectors") or (), device
+    return (
+        _all_select(f"class {name_of(device_class)}", of_class, device)
+        and _all_select(f"claim {shown(claim)}", spec.get("selectors") or (), device)
+        and device.here
     )
 
 
@@ -142,6 +144,6 @@ def _all_select(whose: str, selectors: Sequence[Mapping[str, Any]], device: Devi
             text = f"CEL compile error: compilation failed: {error}"
             raise AllocationError(f"{whose}: selector #{index}: {text}") from error
         except (EvaluationError, BudgetExceeded) as error:
-            text = f"CEL runtime error: {error}"
-            raise AllocationError(f"{whose}: selector #{index} on device {device.id}: {text}") from error
+            where = f" on device {device.id}" if applies("scheduler-names-device-of-errors") else ""
+            raise AllocationError(f"{whose}: selector #{index}{where}: CEL runtime error: {error}") from error
     return True
