@@ -9,6 +9,7 @@ from simkit.engine.seams import ABSENT, Change, Compacted, Entry, Future, Meter,
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
+from simkit.meta.unreadable import Unreadable
 
 STEP: Final = 3
 """How far apart two revisions are."""
@@ -123,6 +124,12 @@ class SparseStore:
             raise Future(through, self.revision)
         self._floor = max(self._floor, through)
         self._inner.compact(through=self._in(through))
+
+    def unreadable(self, resource: GroupResource, namespace: str | None = None) -> Sequence[Unreadable]:
+        return self._inner.unreadable(resource, namespace)
+
+    def discard(self, key: Key) -> bool:
+        return self._inner.discard(key)
 
     def close(self) -> None:
         self._inner.close()

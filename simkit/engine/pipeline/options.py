@@ -7,7 +7,7 @@ k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go, release 1.30.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -25,6 +25,8 @@ from simkit.meta.go_number import parse_uint
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind
 
+UNREADABLE: Final = "ignoreStoreReadErrorWithClusterBreakingPotential"
+"""The option of a delete for objects that cannot be read."""
 _IGNORE: Final = "Ignore"
 _WARN: Final = "Warn"
 _FIELD_VALIDATION: Final = ("", _IGNORE, "Strict", _WARN)
@@ -59,7 +61,8 @@ class WriteOptions:
 class DeleteOptions:
     """The options of a DELETE. ``propagation`` is empty for the kind's default.
 
-    The object must have the uid and the resourceVersion, unless they are None.
+    The object must have the uid and the resourceVersion, unless they are None. ``unreadable`` asks for one that cannot
+    be read.
     """
 
     dry_run: bool = False
@@ -67,6 +70,7 @@ class DeleteOptions:
     propagation: str = ""
     uid: str | None = None
     resource_version: str | None = None
+    unreadable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,21 +173,30 @@ def delete_options(request: Request, body: Any) -> DeleteOptions:
         options.get("propagationPolicy") or "",
         preconditions.get("uid"),
         preconditions.get("resourceVersion"),
+        bool(options.get(UNREADABLE)) and applies("unreadable-objects-deleted"),
     )
     errors = _propagation_errors(options.get("propagationPolicy"), options.get("orphanDependents"))
     errors += _dry_run_errors(options.get("dryRun") or ())
+    if found.unreadable:
+        errors += _not_beside(options)
     if errors:
-        raise invalid(GroupKind(META_GROUP, "DeleteOptions"), "", errors)
+        raise delete_options_invalid(errors)
     orphan = options.get("orphanDependents")
-    if orphan is not None:
-        found = DeleteOptions(
-            found.dry_run,
-            found.grace_seconds,
-            "Orphan" if orphan else "Background",
-            found.uid,
-            found.resource_version,
-        )
-    return found
+    return found if orphan is None else replace(found, propagation="Orphan" if orphan else "Background")
+
+
+def delete_options_invalid(errors: Sequence[FieldError]) -> StatusError:
+    """422 for the options of a delete."""
+    return invalid(GroupKind(META_GROUP, "DeleteOptions"), "", errors)
+
+
+def _not_beside(options: Mapping[str, Any]) -> list[FieldError]:
+    """The errors of options that the deletion of an object which cannot be read does not go with."""
+    return [
+        invalid_value(UNREADABLE, True, f"cannot be set together with .{name}")
+        for name in ("dryRun", "propagationPolicy", "orphanDependents", "gracePeriodSeconds", "preconditions")
+        if options.get(name) not in (None, [])
+    ]
 
 
 def _query_delete_options(request: Request) -> dict[str, Any]:
@@ -194,6 +207,8 @@ def _query_delete_options(request: Request) -> dict[str, Any]:
         "dryRun": list(query.get("dryRun", ())),
         "gracePeriodSeconds": integer(request, "gracePeriodSeconds"),
     }
+    if UNREADABLE in query:
+        options[UNREADABLE] = is_true(query, UNREADABLE)
     if "propagationPolicy" in query:
         options["propagationPolicy"] = request.option("propagationPolicy")
     if "orphanDependents" in query:

@@ -5,11 +5,10 @@ Upstream: k8s.io/apiserver/pkg/storage/errors.go and k8s.io/apiserver/pkg/regist
 
 from __future__ import annotations
 
-from typing import Final
-
 from simkit.engine.registry.write import Write
 from simkit.meta.errors import StatusError, conflict
 from simkit.meta.names import Key
+from simkit.meta.unreadable import path_of
 
 
 def uid_conflict(write: Write, given: str, actual: str) -> StatusError:
@@ -20,22 +19,8 @@ def uid_conflict(write: Write, given: str, actual: str) -> StatusError:
 
 def precondition_failed(key: Key, given: str, actual: str, *, dry_run: bool = False) -> str:
     """The text of a wrong uid, with the key in kube-apiserver's storage, or below its prefix for a dry run."""
-    where = "/".join(filter(None, ("" if dry_run else "registry", storage_path(key), key.namespace, key.name)))
+    where = "/".join(filter(None, ("" if dry_run else "registry", path_of(key))))
     return (
         f"StorageError: invalid object, Code: 4, Key: /{where}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: Precondition failed: UID in precondition: {given}, UID in object meta: {actual}"
     )
-
-
-_STORAGE_PATHS: Final = {
-    "services": "services/specs",
-    "endpoints": "services/endpoints",
-    "nodes": "minions",
-    "replicationcontrollers": "controllers",
-    "ingresses": "ingress",
-}
-
-
-def storage_path(key: Key) -> str:
-    """The path of a resource in kube-apiserver's storage, which a few error texts contain."""
-    return _STORAGE_PATHS.get(key.resource.resource, key.resource.resource)

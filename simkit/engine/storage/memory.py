@@ -16,10 +16,11 @@ from simkit.engine.storage.revision_log import RevisionLog
 from simkit.engine.storage.size_limit import check_size
 from simkit.engine.storage.state import State
 from simkit.meta.clock import Clock
-from simkit.meta.errors import SimkitError, unexplained
+from simkit.meta.errors import SimkitError
 from simkit.meta.go_json import ROOM_OF_STORED, nested
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
+from simkit.meta.unreadable import Unreadable, UnreadableObject
 
 HISTORY_SECONDS: Final = 300.0
 FIRST: Final = Revision(1)
@@ -33,6 +34,10 @@ class Journal(Protocol):
 
     def __call__(self, changes: Sequence[Change]) -> None:
         """Persist the changes, all or none; raise if that fails."""
+        ...
+
+    def discard(self, key: Key, revision: Revision) -> None:
+        """Remove for good what cannot be read; that has a revision of its own."""
         ...
 
     def close(self) -> None:
@@ -87,12 +92,12 @@ class MemoryStore:
         state: State | None = None,
         log: RevisionLog | None = None,
         journal: Journal | None = None,
-        unreadable: Mapping[Key, str] | None = None,
+        unreadable: Mapping[Key, Unreadable] | None = None,
     ) -> None:
         self._clock, self._history, self._journal = clock, history_seconds, journal
         self._state: State = state if state is not None else State(FIRST, {})
         self._log = log if log is not None else RevisionLog(self._state)
-        self._unreadable = unreadable or {}
+        self._unreadable = dict(unreadable or {})
         self._lock = threading.RLock()  # held by a writer until its listeners have heard; readers never take it
         self._listeners = Listeners()
         self._announcing = False
@@ -118,9 +123,29 @@ class MemoryStore:
         return entry
 
     def _check_readable(self, key: Key) -> None:
-        why = self._unreadable.get(key)
-        if why is not None:
-            raise unexplained(f"unable to decode {key.name!r} in the store: {why}")
+        found = self._unreadable.get(key)
+        if found is not None:
+            raise UnreadableObject(found)
+
+    def unreadable(self, resource: GroupResource, namespace: str | None = None) -> Sequence[Unreadable]:
+        return [
+            each
+            for key, each in self._unreadable.items()
+            if key.resource == resource and namespace in (None, key.namespace)
+        ]
+
+    def discard(self, key: Key) -> bool:
+        """Remove an object that cannot be read; nobody hears of it, since nobody has known it."""
+        with self._lock:
+            state = self._writable()
+            if key not in self._unreadable:
+                return False
+            revision = Revision(state.revision + 1)
+            if self._journal is not None:
+                self._journal.discard(key, revision)
+            del self._unreadable[key]
+            self._log, self._state = RevisionLog(state.labelled(revision)), state.labelled(revision)
+        return True
 
     def scan(
         self,

@@ -30,6 +30,7 @@ from simkit.meta.errors import SimkitError, unexplained
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 from simkit.meta.python_gc import collection_paused
+from simkit.meta.unreadable import Unreadable, path_of
 
 _LOG: Final = logging.getLogger("simkit.storage")
 FORMAT: Final = 1
@@ -91,6 +92,17 @@ class _Journal:
         except sqlite3.Error as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
                 raise unexplained(f"the disk of {self._path.name} is full; nothing was changed") from error
+            raise SimkitError(f"cannot write to {self._path}: {error}; nothing was changed") from error
+
+    def discard(self, key: Key, revision: Revision) -> None:
+        """Remove a row. What came before it cannot be watched any more: no change tells of it."""
+        try:
+            with self._connection:
+                self._connection.execute("BEGIN")
+                self._connection.execute(_DELETE, _place(key))
+                self._connection.execute(_REVISION, (revision,))
+                self._connection.execute(_FORGET_ALL)
+        except sqlite3.Error as error:
             raise SimkitError(f"cannot write to {self._path}: {error}; nothing was changed") from error
 
     def close(self) -> None:
@@ -179,17 +191,17 @@ def _prepare(connection: sqlite3.Connection, file: Path, durable: bool) -> None:
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def _read(connection: sqlite3.Connection) -> tuple[State, dict[Key, str]]:
+def _read(connection: sqlite3.Connection) -> tuple[State, dict[Key, Unreadable]]:
     """The state of the file without what cannot be read, and why that cannot."""
     tables: dict[GroupResource, Table[Entry]] = {}
-    unreadable: dict[Key, str] = {}
+    unreadable: dict[Key, Unreadable] = {}
     for group, resource in connection.execute(_RESOURCES).fetchall():
         shared = GroupResource(group, resource)
         rows: list[tuple[str, Entry]] = []
         for namespace, name, revision, raw in connection.execute(_OBJECTS, (group, resource)):
             key, why = Key(shared, namespace, name), _error(raw)
             if why:
-                unreadable[key] = why
+                unreadable[key] = Unreadable(key, path_of(key), Revision(revision), why)
                 _LOG.error("%s cannot be read, and is left out: %s", key, why)
             else:
                 rows.append((f"{namespace}/{name}", LazyEntry(key, revision, raw, _decoded)))

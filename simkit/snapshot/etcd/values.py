@@ -14,8 +14,9 @@ from simkit.kinds.conversions import ConversionError, convert
 from simkit.kinds.strategies import strategy_of
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError, StatusError, unexplained
-from simkit.meta.names import GroupResource, GroupVersionKind, Key
+from simkit.meta.names import GroupResource, GroupVersionKind, Key, Revision
 from simkit.meta.objects import Object, copied, group_version_of, metadata
+from simkit.meta.unreadable import Unreadable, UnreadableObject, path_of
 from simkit.schema.binary import decode, encode, has_binary_form
 from simkit.schema.binary.codec import Unfit
 from simkit.schema.catalogue import Catalogue
@@ -66,11 +67,15 @@ class Values:
 
     def decode(self, key: Key, path: bytes, raw: bytes, revision: int) -> Object:
         """The object of a value, in the version that is kept here. Raises a 500 StatusError for what is none."""
-        plain = self.decrypt(key.resource, path, raw)
+        try:
+            plain = self.decrypt(key.resource, path, raw)
+        except StatusError as error:
+            told = Unreadable(key, path_of(key), Revision(revision), error.message, encrypted=True)
+            raise UnreadableObject(told) from error
         try:
             obj = self._kept(key, decode(plain) if plain.startswith(_MAGIC) else orjson.loads(plain))
         except (Unfit, orjson.JSONDecodeError, DecodeError, ConversionError, SimkitError) as error:
-            raise undecodable(path, str(error)) from error
+            raise UnreadableObject(Unreadable(key, path_of(key), Revision(revision), str(error))) from error
         return {**obj, "metadata": {**metadata(obj), "resourceVersion": str(revision)}}
 
     def decrypt(self, resource: GroupResource, path: bytes, raw: bytes) -> bytes:
@@ -79,8 +84,8 @@ class Values:
             return raw
         if self._encryption is None:
             provider = raw.split(b":", 3)[2].decode("ascii", "replace")
-            raise undecodable(
-                path, f"it is encrypted ({provider}); give the server's --encryption-provider-config to read it"
+            raise unexplained(
+                f"it is encrypted ({provider}); give the server's --encryption-provider-config to read it"
             )
         return self._encryption.decrypt(resource, path, raw)
 
@@ -99,11 +104,6 @@ class Values:
         kept = plain if found == resource.storage_gvk else copied(convert(plain, resource.storage_gvk.api_version))
         strategy_of(resource.storage_gvk.group_kind).default(kept)
         return kept
-
-
-def undecodable(path: bytes, reason: str) -> StatusError:
-    """The answer about an object that is stored but cannot be read."""
-    return unexplained(f"the object at {path.decode(errors='replace')} cannot be decoded: {reason}")
 
 
 def _as_json(obj: Object) -> bytes:

@@ -9,11 +9,15 @@ from pathlib import Path
 import orjson
 import pytest
 
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.handler import ExecutionMode
 from simkit.engine.storage.etcd.latest_revision import LatestRevision
 from simkit.engine.storage.etcd.waiters import RevisionWaiters
 from simkit.meta.message import Request
+from simkit.snapshot.etcd.client import EtcdClient
+from simkit.snapshot.etcd.endpoints import EtcdEndpoints
 from tests.engine.storage.etcd_server import MISSING, EtcdServer, installed
 from tests.engine.storage.served_over_etcd import MAPS, Administrator, cluster
 
@@ -54,6 +58,33 @@ def test_each_server_reads_what_the_other_has_just_answered(etcd: EtcdServer, tm
             server.stop()
         for each in made:
             each.engine.store.close()
+
+
+@needs_etcd
+def test_what_cannot_be_read_is_named_and_deleted(etcd: EtcdServer) -> None:
+    """A value that is no object, and one that is encrypted with an unknown key; watches hear of names alone."""
+    garbled = EtcdClient(EtcdEndpoints([etcd.url], "/garbled"))
+    garbled.put(b"/garbled/configmaps/default/bad", b"k8s\x00\xff\xff")
+    garbled.put(b"/garbled/configmaps/default/shut", b"k8s:enc:aescbc:v1:k1:xyz")
+    gates = {"AllowUnsafeMalformedObjectDeletion": True}
+    made = Cluster(
+        options=Options(storage=f"etcd:{etcd.url}", etcd_prefix="/garbled", release="1.36", feature_gates=gates)
+    )
+    try:
+        refused = made.perform(Request.of("GET", MAPS))
+        causes = refused.object["details"]["causes"]
+        assert [each["field"].rpartition("/")[2] for each in causes] == ["bad", "shut"]
+        assert "object not decodable revision=" in causes[0]["message"]
+        assert "data from the storage is not transformable revision=0: it is encrypted (aescbc)" in causes[1]["message"]
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", "ignoreStoreReadErrorWithClusterBreakingPotential": True}
+        for name in ("bad", "shut"):
+            assert made.perform(Request.of("GET", f"{MAPS}/{name}")).status == 500
+            assert made.perform(Request.of("DELETE", f"{MAPS}/{name}")).status == 500
+            assert made.perform(Request.of("DELETE", f"{MAPS}/{name}", body)).status == 200
+        assert made.perform(Request.of("GET", MAPS)).succeeded
+    finally:
+        garbled.close()
+        made.close()
 
 
 @needs_etcd

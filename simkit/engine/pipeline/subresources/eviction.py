@@ -25,12 +25,13 @@ from simkit.engine.registry.write import Deletion, Write
 from simkit.engine.seams import Entry, Review
 from simkit.logic.workloads.budgets import guarding, pod_ready, with_allowed
 from simkit.logic.workloads.status_conditions import with_condition
+from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import API_SERVER
-from simkit.meta.errors import StatusError, bad_request, conflict, forbidden, not_found, unexplained
-from simkit.meta.fielderror import quoted
+from simkit.meta.errors import StatusError, bad_request, conflict, forbidden, invalid, not_found, unexplained
+from simkit.meta.fielderror import invalid_value, quoted
 from simkit.meta.message import Response
-from simkit.meta.names import GroupResource, GroupVersionKind, Key
+from simkit.meta.names import GroupKind, GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _PODS: Final = GroupResource("", "pods")
@@ -38,6 +39,7 @@ _BUDGETS: Final = GroupResource("policy", "poddisruptionbudgets")
 _OLD_VERSION: Final = "v1beta1"
 _MOST_DISRUPTED: Final = 2000
 _TRIES: Final = 20
+_NOT_UNREADABLE: Final = "can not be set for pod eviction, try after removing the option"
 _REFUSED: Final = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
@@ -79,6 +81,9 @@ def _body(engine: Engine, context: RequestContext, scope: RequestScope, written:
 
 def _options(draft: Draft, written: WriteOptions) -> DeleteOptions:
     given: Mapping[str, Any] = draft.get("deleteOptions") or {}
+    if given.get(opt.UNREADABLE) and applies("unreadable-objects-deleted"):
+        error = invalid_value(f"deleteOptions.{opt.UNREADABLE}", True, _NOT_UNREADABLE)
+        raise invalid(GroupKind("policy", "Eviction"), name_of(draft), [error])
     preconditions = given.get("preconditions") or {}
     return DeleteOptions(
         bool(given.get("dryRun")) or written.dry_run,

@@ -17,6 +17,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
 from simkit.engine.pipeline.verbs.read import ListChunk
 from simkit.engine.pipeline.verbs.selection import selection
+from simkit.engine.pipeline.verbs.unsafe_delete import delete_unreadable, refuse_collection
 from simkit.engine.registry.write import Deletion, Outcome
 from simkit.engine.seams import Entry
 from simkit.meta.behaviour import applies
@@ -86,6 +87,8 @@ def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) 
     """DELETE of an object: returns the object itself, or a Status if it is gone and the kind says so."""
     options, cascades = options_of(engine, context)
     key = scope.registry_scope.key(context.info.namespace, context.info.name)
+    if options.unreadable:
+        return delete_unreadable(engine, context, scope, key)
     outcome = _delete(engine, context, scope, key, options)
     tells_object = not outcome.removed or scope.strategy.return_deleted_object
     if tells_object and not scope.strategy.tells_no_object():
@@ -145,6 +148,8 @@ def delete_collection(engine: Engine, context: RequestContext, scope: RequestSco
     listing = opt.list_options(context.request, watch=False)
     chosen = selection(scope, listing)
     options, _ = options_of(engine, context)
+    if options.unreadable:
+        raise refuse_collection()
     if not listing.limit:
         listing = replace(listing, limit=_PAGE)
     chunk = ListChunk(engine, scope, context.info.namespace or None, listing, chosen)

@@ -16,6 +16,7 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.read_meters import ListMeter
 from simkit.engine.pipeline.verbs.selection import Selection, selection
+from simkit.engine.pipeline.verbs.unsafe_delete import check_readable
 from simkit.engine.registry import paging
 from simkit.engine.seams import Compacted, Entry, Future
 from simkit.meta.behaviour import applies
@@ -158,6 +159,8 @@ class ListChunk:
 
     def _scan(self, at: Revision | None, after: Key | None) -> Sequence[Entry]:
         store = self._engine.store
+        if applies("unreadable-objects-deleted"):
+            self._check_readable(after)
         if self._single:
             key = self._scope.registry_scope.key(self._namespace or "", self._chosen.name)
             entry = store.get(key, at=at)
@@ -166,6 +169,13 @@ class ListChunk:
             found = store.scan(self._resource, self._namespace, at=at, after=after)
         self._meter.fetched = len(found)
         return found
+
+    def _check_readable(self, after: Key | None) -> None:
+        found = self._engine.store.unreadable(self._resource, self._namespace)
+        told = [each for each in found if after is None or each.key > after]
+        if self._single:
+            told = [each for each in told if each.key.name == self._chosen.name]
+        check_readable(told, self._scope.resource.group_resource)
 
     def _limited(
         self, at: Revision | None, after: Key | None, revision: Revision, limit: int

@@ -10,6 +10,7 @@ from simkit.engine.storage.lazy_entry import LazyEntry
 from simkit.engine.storage.memory import stamped
 from simkit.meta.names import Key, Revision
 from simkit.meta.objects import Object
+from simkit.meta.unreadable import Unreadable, UnreadableObject
 from simkit.snapshot.etcd.layout import Layout
 from simkit.snapshot.etcd.values import Values
 
@@ -51,3 +52,20 @@ def removed(entry: Entry, revision: Revision) -> Entry:
     if isinstance(entry, LazyEntry):
         return entry.moved(revision)
     return Entry(entry.key, revision, stamped(entry.object, revision), entry.size)
+
+
+def readable(entry: Entry) -> Entry:
+    """The entry itself, or in the place of one that cannot be read one with its name alone."""
+    if why_unreadable(entry) is None:
+        return entry
+    meta = {"name": entry.key.name, "namespace": entry.key.namespace, "resourceVersion": str(entry.revision)}
+    return Entry(entry.key, entry.revision, {"metadata": {name: value for name, value in meta.items() if value}})
+
+
+def why_unreadable(entry: Entry) -> Unreadable | None:
+    """What is wrong with an entry that cannot be read; None for all others."""
+    try:
+        entry.object  # noqa: B018 - it is decoded here
+    except UnreadableObject as error:
+        return error.unreadable
+    return None

@@ -15,7 +15,7 @@ from typing import Any, Final
 import grpc
 
 from simkit.engine.seams import Change, Entry
-from simkit.engine.storage.etcd.entry import ReadEntry, removed
+from simkit.engine.storage.etcd.entry import ReadEntry, readable, removed
 from simkit.engine.storage.etcd.waiters import RevisionWaiters
 from simkit.engine.storage.memory import MemoryStore
 from simkit.engine.storage.state import State, tables_of
@@ -172,7 +172,8 @@ class Follower:
             if not gone:
                 changes.append(Change("ADDED" if previous is None else "MODIFIED", entry, previous))
             elif previous is not None:
-                changes.append(Change("DELETED", removed(previous, entry.revision), previous))
+                last = readable(previous)
+                changes.append(Change("DELETED", removed(last, entry.revision), last))
         return changes
 
     def _cancelled(self, answer: Any) -> None:

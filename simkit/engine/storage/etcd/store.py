@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from simkit.engine.seams import ABSENT, Change, Entry, Meter, Stale, Unmetered
 from simkit.engine.storage.etcd.compactor import Compactor
-from simkit.engine.storage.etcd.entry import Written, reader, removed
+from simkit.engine.storage.etcd.entry import Written, readable, reader, removed, why_unreadable
 from simkit.engine.storage.etcd.follower import Follower
 from simkit.engine.storage.etcd.latest_revision import LatestRevision
 from simkit.engine.storage.etcd.leases import Leases
@@ -25,6 +25,7 @@ from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
+from simkit.meta.unreadable import Unreadable
 from simkit.snapshot.etcd import rpc
 from simkit.snapshot.etcd.client import EtcdClient
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
@@ -126,7 +127,8 @@ class EtcdStore:
         gone = rpc.message("RequestOp", request_delete_range=rpc.message("DeleteRangeRequest", key=path))
         answer, old = self._transact(key, path, gone, expect, existing=True)
         assert old is not None  # what does not exist is stale
-        return Change("DELETED", removed(old, Revision(answer.header.revision)), old)
+        last = readable(old)
+        return Change("DELETED", removed(last, Revision(answer.header.revision)), last)
 
     def _transact(
         self, key: Key, path: bytes, operation: Any, expect: Revision | None, *, existing: bool = False
@@ -202,6 +204,17 @@ class EtcdStore:
         operations = [rpc.message("RequestOp", request_put=put) for put in puts]
         if not self._client.transact([rpc.unchanged(put.key, 0) for put in puts], operations).succeeded:
             raise SimkitError("another server writes into etcd: some of the objects were there before they were loaded")
+
+    def unreadable(self, resource: GroupResource, namespace: str | None = None) -> Sequence[Unreadable]:
+        """The objects of a resource that cannot be read. Decodes all that nobody has read yet."""
+        return list(filter(None, map(why_unreadable, self._seen.scan(resource, namespace))))
+
+    def discard(self, key: Key) -> bool:
+        entry = self._seen.get(key)
+        if entry is None or why_unreadable(entry) is None:
+            return False
+        self.delete(key, expect=entry.revision)
+        return True
 
     def changes(self, *, after: Revision) -> Iterator[Change]:
         return self._seen.changes(after=after)
