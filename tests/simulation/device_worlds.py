@@ -82,7 +82,9 @@ def verdict(pod: Mapping[str, Any]) -> Obj:
     more = {"mappings": told} if told else {}
     if pod["spec"].get("nodeName"):
         return {"node": pod["spec"]["nodeName"], **more}
-    condition = next((each for each in at(pod, "status", "conditions") or () if each["type"] == "PodScheduled"), {})
+    condition: Obj = next(
+        (each for each in at(pod, "status", "conditions") or () if each["type"] == "PodScheduled"), {}
+    )
     if not condition:
         return {"waits": True, **more}
     return {"reason": condition["reason"], "message": _GENERATED.sub(r"\1*", condition["message"]), **more}

@@ -100,7 +100,7 @@ def test_it_needs_a_right_of_its_own(tmp_path: Path) -> None:
     answer = remove(cluster, "bad", identity=ann)
     text = 'configmaps "bad" is forbidden: not permitted to do "unsafe-delete-ignore-read-errors", reason: '
     assert (answer.status, answer.object["message"]) == (403, text)
-    rules[0]["verbs"].append("unsafe-delete-ignore-read-errors")  # type: ignore[attr-defined]
+    rules[0]["verbs"].append("unsafe-delete-ignore-read-errors")
     cluster.apply({"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": {"name": "r"}, "rules": rules})
     assert remove(cluster, "bad", identity=ann).status == 200
     cluster.close()
