@@ -63,7 +63,7 @@ def readable(entry: Entry) -> Entry:
 
 
 def why_unreadable(entry: Entry) -> Unreadable | None:
-    """What is wrong with an entry that cannot be read; None for all others."""
+    """The object of an entry that cannot be read, with the reason; None for all other entries."""
     try:
         entry.object  # noqa: B018 - it is decoded here
     except UnreadableObject as error:
