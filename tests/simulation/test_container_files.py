@@ -9,7 +9,7 @@ import pytest
 
 from simkit.simulation.shell.archives import packed, unpack
 from simkit.simulation.shell.files import FileError, Files
-from simkit.simulation.shell.text_commands import _letters
+from simkit.simulation.shell.tr_command import _letters
 from simkit.simulation.shell.user_files import UserFiles
 from tests.simulation.worlds import execute, pod, simulated
 

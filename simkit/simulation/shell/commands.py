@@ -9,12 +9,15 @@ from typing import Final
 from simkit.simulation.shell.accounts import ACCOUNT_COMMANDS
 from simkit.simulation.shell.awk_functions import awk
 from simkit.simulation.shell.conditions import CONDITION_COMMANDS
+from simkit.simulation.shell.counting_commands import COUNTING_COMMANDS
 from simkit.simulation.shell.declarations import DECLARATION_COMMANDS
 from simkit.simulation.shell.digests import DIGEST_COMMANDS
 from simkit.simulation.shell.effects import ENDLESS, PART, STANDARD_INPUT, error, line, options, within_memory
+from simkit.simulation.shell.field_commands import FIELD_COMMANDS
 from simkit.simulation.shell.file_commands import FILE_COMMANDS
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.find_command import FIND_COMMANDS
+from simkit.simulation.shell.grep_command import GREP_COMMANDS
 from simkit.simulation.shell.job_commands import JOB_COMMANDS
 from simkit.simulation.shell.listing import LISTING_COMMANDS
 from simkit.simulation.shell.machine import Machine, Read, Run, Write
@@ -25,10 +28,12 @@ from simkit.simulation.shell.process_commands import PROCESS_COMMANDS
 from simkit.simulation.shell.reading import READING_COMMANDS
 from simkit.simulation.shell.sed_command import sed
 from simkit.simulation.shell.shell_commands import SHELL_COMMANDS
+from simkit.simulation.shell.sort_command import SORT_COMMANDS
 from simkit.simulation.shell.system_commands import SYSTEM_COMMANDS
 from simkit.simulation.shell.tar_command import tar
 from simkit.simulation.shell.text_commands import TEXT_COMMANDS
 from simkit.simulation.shell.tool_commands import TOOL_COMMANDS
+from simkit.simulation.shell.tr_command import TR_COMMANDS
 
 Command = Callable[[Machine, list[str]], Run]
 _LINES: Final = re.compile(rb"[^\n]*\n|[^\n]+")
@@ -132,5 +137,10 @@ COMMANDS: Final[Mapping[str, Command]] = {
     **SYSTEM_COMMANDS,
     **NETWORK_COMMANDS,
     **TOOL_COMMANDS,
+    **GREP_COMMANDS,
+    **SORT_COMMANDS,
+    **TR_COMMANDS,
+    **FIELD_COMMANDS,
+    **COUNTING_COMMANDS,
 }
 """All commands, by name."""

@@ -17,13 +17,11 @@ from shlex import quote
 from typing import Final
 
 from simkit.simulation.shell.arrays import backslashed
-from simkit.simulation.shell.effects import Budget, error, line, whole, within_memory
+from simkit.simulation.shell.effects import Budget, error, line, within_memory
 from simkit.simulation.shell.machine import STDERR, Machine, Run, Write
 from simkit.simulation.shell.variables import reference, set_text
 from simkit.simulation.shell.words import with_escapes
 
-_AT_ONCE: Final = 1000
-"""Numbers that are written at once."""
 _YES: Final = 8192
 """Bytes that ``yes`` writes at once."""
 _WIDEST: Final = 10_000
@@ -141,16 +139,6 @@ def _date(machine: Machine, words: list[str]) -> Run:
     return 0
 
 
-def _seq(machine: Machine, words: list[str]) -> Run:
-    numbers = [whole(word) for word in words[1:4]]
-    first, step = (numbers[0] if len(numbers) > 1 else 1), (numbers[1] if len(numbers) > 2 else 1)
-    last = numbers[-1] if numbers else 0
-    span = range(first, last + (1 if step >= 0 else -1), step or 1)
-    for start in range(0, len(span), _AT_ONCE):
-        yield Write("".join(f"{number}\n" for number in span[start : start + _AT_ONCE]).encode())
-    return 0
-
-
 def _yes(machine: Machine, words: list[str]) -> Run:
     text = f"{' '.join(words[1:]) or 'y'}\n".encode()
     while True:
@@ -161,7 +149,6 @@ PRINTING_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "echo": _echo,
     "printf": within_memory(_printf),
     "date": _date,
-    "seq": _seq,
     "yes": _yes,
 }
 """The commands of this module, by name."""

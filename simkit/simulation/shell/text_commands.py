@@ -7,16 +7,13 @@ import binascii
 import gzip
 import re
 import zlib
-from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
-from simkit.language.cel.lib_regex import PatternError, pattern
 from simkit.simulation.shell.effects import (
     ENDLESS,
     PART,
     STANDARD_INPUT,
-    Budget,
     Lines,
     contents,
     error,
@@ -24,43 +21,98 @@ from simkit.simulation.shell.effects import (
     line,
     options,
     whole,
-    within_memory,
 )
 from simkit.simulation.shell.files import MOST_BYTES, FileError
-from simkit.simulation.shell.machine import Machine, Read, Run, Write
-from simkit.simulation.shell.patterns import regular_expression
+from simkit.simulation.shell.machine import FOREVER, Machine, Read, Run, Write
+from simkit.simulation.shell.option_words import Given, Syntax, UnknownOption
+
+_ENDS: Final = Syntax(
+    valued="ncs",
+    names={
+        "lines": "n", "bytes": "c", "quiet": "q", "silent": "q", "verbose": "v", "follow": "f", "retry": "F",
+        "sleep-interval": "s",
+    },
+    numbers=True,
+)  # fmt: skip
 
 
 def _head(machine: Machine, words: list[str]) -> Run:
-    """``head [-n LINES] [-c BYTES]``; a negative number leaves out as many at the end."""
-    given, names = options(_spelled(words[1:]), valued="nc")
-    wanted = _amount(given.get("c", given.get("n", "10")))
-    if wanted < 0:
-        data, code = yield from contents(machine, "head", names)
-        kept = data[:wanted] if "c" in given else data[: _start_of_last(data, -wanted)]
-        yield Write(kept)
-        return code
-    if "c" in given:
-        return (yield from _first_bytes(machine, names, wanted))
-    return (yield from _first_lines(machine, names, wanted))
+    """``head [-n LINES] [-c BYTES] [-qv]``; a negative number leaves out as many at the end."""
+    return (yield from _each_file(machine, words, _beginning))
 
 
 def _tail(machine: Machine, words: list[str]) -> Run:
-    """``tail [-n LINES] [-c BYTES] [-f]``; a number with a plus is the place of the first one."""
-    given, names = options(_spelled(words[1:]), valued="nc")
-    told = given.get("c", given.get("n", "10"))
-    data, code = yield from contents(machine, "tail", names)
+    """``tail [-n LINES] [-c BYTES] [-qvfF]``; a number with a plus is the place of the first one."""
+    return (yield from _each_file(machine, words, _end))
+
+
+def _each_file(machine: Machine, words: list[str], shown: Callable[[Machine, Given, str], Run]) -> Run:
+    """A part of each file, with the name before it where there are several."""
+    name_of_command = words[0]
+    try:
+        given = _ENDS.read(words[1:])
+    except UnknownOption as problem:
+        yield error(name_of_command, str(problem))
+        return 1
+    named, code = ("v" in given or len(given.rest) > 1) and "q" not in given, 0
+    begun = False
+    for name in given.rest or ["-"]:
+        if named and (name in STANDARD_INPUT or machine.files.is_file(machine.path(name))):
+            label = "standard input" if name in STANDARD_INPUT else name
+            yield line(f"{chr(10) if begun else ''}==> {label} <==")
+            begun = True
+        code = (yield from shown(machine, given, name)) or code
+    if given.any("fF") and name_of_command == "tail":
+        yield from _followed(machine, given)
+    return code
+
+
+def _beginning(machine: Machine, given: Given, name: str) -> Run:
+    wanted = _amount(given.last("c", given.last("n", "10")))
+    if wanted < 0:
+        data, code = yield from contents(machine, "head", [name])
+        yield Write(data[:wanted] if "c" in given else data[: _start_of_last(data, -wanted)])
+        return code
+    if "c" in given:
+        return (yield from _first_bytes(machine, [name], wanted))
+    return (yield from _first_lines(machine, [name], wanted))
+
+
+def _end(machine: Machine, given: Given, name: str) -> Run:
+    told = given.last("c", given.last("n", "10"))
+    if "F" in given and not machine.files.exists(machine.path(name)):
+        yield error("tail", f"{name}: No such file or directory")
+        return 1
+    data, code = yield from contents(machine, "tail", [name])
     number = abs(_amount(told.lstrip("+")))
     if told.startswith("+"):
         start = max(0, number - 1) if "c" in given else _end_of_first(data, number - 1)
     else:
         start = max(0, len(data) - number) if "c" in given else _start_of_last(data, number)
     yield Write(data[start:])
-    if "f" in given:
-        yield 1e12
     return code
 
 
+def _followed(machine: Machine, given: Given) -> Run:
+    """Write what is added to files, which are looked at every second, and less often while nothing comes."""
+    paths = [machine.path(name) for name in given.rest if name not in STANDARD_INPUT and not name.startswith("/dev/")]
+    if not paths:
+        yield FOREVER
+    seen = {path: machine.files.size(path) if machine.files.is_file(path) else 0 for path in paths}
+    pause = 1.0
+    while True:
+        yield pause
+        pause = min(_LONGEST_PAUSE, pause * 2)
+        for path in paths:
+            size = machine.files.size(path) if machine.files.is_file(path) else 0
+            if size != seen[path]:
+                start = seen[path] if size > seen[path] else 0
+                seen[path], pause = size, 1.0
+                yield Write(machine.files.read(path)[start:] if size else b"")
+
+
+_LONGEST_PAUSE: Final = 16.0
+"""Seconds between two looks at a file that is followed."""
 _SIZES: Final = {"": 1, "b": 512, "k": 1024, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
@@ -68,15 +120,6 @@ def _amount(text: str) -> int:
     """A number such as ``10``, ``-3`` or ``2k``; 0 for what is none."""
     found = re.fullmatch(r"(-?\d{1,15})([bkKMG]?)", text)
     return int(found[1]) * _SIZES[found[2]] if found else 0
-
-
-def _spelled(words: list[str]) -> list[str]:
-    """Words with ``-n5`` for ``-5``, where that is no value of another option."""
-    before = ["", *words]
-    return [
-        f"-n{word[1:]}" if re.fullmatch(r"-\d+", word) and last not in ("-n", "-c") else word
-        for last, word in zip(before, words, strict=False)
-    ]
 
 
 def _start_of_last(data: bytes, number: int) -> int:
@@ -130,113 +173,6 @@ def _first_lines(machine: Machine, names: list[str], number: int) -> Run:
     return lines.code
 
 
-def _matcher(words: list[str], given: Mapping[str, str], text: str) -> Any:
-    """The compiled pattern of grep. Raises PatternError."""
-    if "F" in given or words[0] == "fgrep":
-        made = re.escape(text)
-    else:
-        made = regular_expression(text, extended="E" in given or words[0] == "egrep")
-    made = rf"\b(?:{made})\b" if "w" in given else made
-    made = f"^(?:{made})$" if "x" in given else made
-    return pattern(f"(?i){made}" if "i" in given else made)
-
-
-def _grep(machine: Machine, words: list[str]) -> Run:
-    given, rest = options(words[1:], valued="emABC")
-    wanted = given["e"] if "e" in given else rest.pop(0) if rest else ""
-    try:
-        matcher = _matcher(words, given, wanted)
-    except PatternError:
-        yield error("grep", f"bad regex '{wanted}'")
-        return 2
-    lines, count, number = Lines(machine, "grep", rest), 0, 0
-    while text := (yield from lines.next()):
-        number, each = number + 1, text.rstrip("\r\n")
-        if bool(matcher.search(each)) is ("v" in given):
-            continue
-        count += 1
-        if "q" in given:
-            return 0
-        for shown in () if "c" in given else [hit[0] for hit in matcher.finditer(each)] if "o" in given else [each]:
-            yield line(f"{number}:{shown}" if "n" in given else shown)
-        if count == whole(given.get("m", "0")):
-            break
-    if "c" in given:
-        yield line(str(count))
-    return 2 if lines.code else 0 if count else 1
-
-
-def _wc(machine: Machine, words: list[str]) -> Run:
-    given, names = options(words[1:])
-    lines = count = size = 0
-    data, code = yield from contents(machine, "wc", names)
-    inside = False
-    for start in range(0, len(data), PART):
-        part = data[start : start + PART]
-        lines, size = lines + part.count(b"\n"), size + len(part)
-        count += len(part.split()) - (inside and not part[:1].isspace())
-        inside = not part[-1:].isspace()
-    counts = {"l": lines, "w": count, "c": size}
-    shown = [str(counts[each]) for each in counts if each in given] or [f"{each:9}" for each in counts.values()]
-    yield line(" ".join([*shown, *names]))
-    return code
-
-
-def _sort(machine: Machine, words: list[str]) -> Run:
-    given, names = options(words[1:], valued="kt")
-    data, code = yield from contents(machine, "sort", names)
-    lines = [each.decode("utf-8", "replace") for each in kept_lines(data)]
-    field = whole(re.split(r"[^0-9]", given.get("k", "1"))[0])
-
-    def key(text: str) -> Any:
-        parts = text.split(given["t"]) if given.get("t") else text.split()
-        chosen = (parts[field - 1] if 0 < field <= len(parts) else "") if "k" in given else text
-        number = re.match(r"\s*-?\d{1,15}(\.\d{1,9})?", chosen)
-        return (float(number[0]) if number else 0.0, text) if "n" in given else chosen
-
-    ordered = sorted(lines, key=key, reverse="r" in given)
-    for each in dict.fromkeys(ordered) if "u" in given else ordered:
-        yield line(each)
-    return code
-
-
-def _uniq(machine: Machine, words: list[str]) -> Run:
-    given, names = options(words[1:])
-    data, code = yield from contents(machine, "uniq", names)
-    runs: list[tuple[str, int]] = []
-    for each in (text.decode("utf-8", "replace") for text in kept_lines(data)):
-        if runs and runs[-1][0] == each:
-            runs[-1] = each, runs[-1][1] + 1
-        else:
-            runs.append((each, 1))
-    for text, count in runs:
-        if "d" not in given or count > 1:
-            yield line(f"{count:7} {text}" if "c" in given else text)
-    return code
-
-
-def _chosen(text: str, parts: list[str]) -> Iterable[str]:
-    """The parts that a list such as ``1,3-`` names."""
-    for each in text.split(","):
-        first, dash, last = each.partition("-")
-        start = whole(first) or 1
-        yield from parts[start - 1 : (whole(last) or len(parts)) if dash else start]
-
-
-def _cut(machine: Machine, words: list[str]) -> Run:
-    given, names = options(words[1:], valued="dfcb")
-    lines, separator, budget = Lines(machine, "cut", names), given.get("d") or "\t", Budget()
-    places = given.get("f") or given.get("c", given.get("b", ""))
-    while text := (yield from lines.next()):
-        each = text.rstrip("\r\n")
-        budget.spend((places.count(",") + 1) * (len(each) + 1))
-        if "f" not in given:
-            yield line("".join(_chosen(places, list(each))))
-        elif separator in each or "s" not in given:
-            yield line(separator.join(_chosen(places, each.split(separator))) if separator in each else each)
-    return lines.code
-
-
 def _reversed(machine: Machine, words: list[str]) -> Run:
     """``rev``: the letters of each line from the last to the first."""
     lines = Lines(machine, "rev", words[1:])
@@ -252,44 +188,6 @@ def _tac(machine: Machine, words: list[str]) -> Run:
         lines[-1] = lines[-1][:-1]
     yield Write(b"".join(lines[::-1]))
     return code
-
-
-_CLASSES: Final = {
-    "[:upper:]": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    "[:lower:]": "abcdefghijklmnopqrstuvwxyz",
-    "[:digit:]": "0123456789",
-    "[:space:]": " \t\n\r\v\f",
-}
-
-
-def _letters(text: str) -> str:
-    """The letters that a set of ``tr`` names. Ranges are of single bytes, which is all that ``tr`` knows."""
-    for name, letters in _CLASSES.items():
-        text = text.replace(name, letters)
-    text = text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r")
-    return re.sub(
-        r"([\0-\xff])-([\0-\xff])", lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), text
-    )
-
-
-def _tr(machine: Machine, words: list[str]) -> Run:
-    given, rest = options(words[1:])
-    decoder, wanted = getincrementaldecoder("utf-8")("replace"), _letters(rest[0] if rest else "")
-    kept, into = frozenset(wanted), _letters(rest[1]) if len(rest) > 1 else ""
-    table = {ord(a): into[min(at, len(into) - 1)] for at, a in enumerate(wanted)} if into else {}
-    while data := (yield Read(everything=True)):
-        text = decoder.decode(data)
-        if "d" in given:
-            text = "".join(each for each in text if (each in kept) is ("c" in given))
-        elif "c" in given and into:
-            text = "".join(each if each in kept else into[-1] for each in text)
-        elif into:
-            text = text.translate(table)
-        if "s" in given and (squeezed := into or wanted):
-            text = re.sub(f"([{re.escape(squeezed)}])\\1+", r"\1", text)
-        if text:
-            yield Write(text.encode())
-    return 0
 
 
 def _tee(machine: Machine, words: list[str]) -> Run:
@@ -356,16 +254,8 @@ def _unpacked(data: bytes) -> bytes:
 TEXT_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "head": _head,
     "tail": _tail,
-    "grep": _grep,
-    "egrep": _grep,
-    "fgrep": _grep,
-    "wc": _wc,
-    "sort": _sort,
-    "uniq": _uniq,
     "rev": _reversed,
     "tac": _tac,
-    "cut": within_memory(_cut),
-    "tr": _tr,
     "tee": _tee,
     "base64": _base64,
     "gzip": _gzip,

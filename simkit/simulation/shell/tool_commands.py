@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address
-from itertools import zip_longest
 from typing import Final
 
-from simkit.simulation.shell.effects import ELEMENT, Budget, Lines, error, line, options, whole, within_memory
+from simkit.simulation.shell.effects import Lines, error, line, options, whole
 from simkit.simulation.shell.executables import NOT_FOUND
 from simkit.simulation.shell.files import MOST_BYTES, FileError
 from simkit.simulation.shell.interpreter import run_words
@@ -60,24 +59,6 @@ def _mktemp(machine: Machine, words: list[str]) -> Run:
     machine.files.set_mode(machine.path(path), 0o700 if "d" in given else 0o600)
     yield line(path)
     return 0
-
-
-def _paste(machine: Machine, words: list[str]) -> Run:
-    given, names = options(words[1:], valued="d")
-    separator = given.get("d", "\t").replace("\\n", "\n").replace("\\t", "\t")[:1]
-    columns, code, budget = [], 0, Budget()
-    for name in names or ["-"]:
-        lines = Lines(machine, "paste", [name])
-        column = []
-        while text := (yield from lines.next()):
-            budget.spend(len(text) + ELEMENT)
-            column.append(text.rstrip("\n"))
-        columns.append(column)
-        code = code or lines.code
-    rows = columns if "s" in given else zip_longest(*columns, fillvalue="")
-    for row in rows:
-        yield line(separator.join(row))
-    return code
 
 
 def _comm(machine: Machine, words: list[str]) -> Run:
@@ -223,7 +204,6 @@ def _busybox(machine: Machine, words: list[str]) -> Run:
 TOOL_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "rmdir": _rmdir,
     "mktemp": _mktemp,
-    "paste": within_memory(_paste),
     "comm": _comm,
     "nl": _nl,
     "ping": _ping,
