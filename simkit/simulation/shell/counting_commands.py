@@ -277,7 +277,7 @@ def _seq(machine: Machine, words: list[str]) -> Run:
 
 
 def _form_of(given: Given, first: Decimal, last: Decimal, places: int) -> Callable[[Decimal], str]:
-    """How a number is shown."""
+    """The function that shows a number."""
     found = _NUMBER_FORM.fullmatch(given.last("f"))
     if found is not None:
         before, form, after = found.groups()

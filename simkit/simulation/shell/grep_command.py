@@ -39,13 +39,11 @@ _AHEAD: Final = re.compile(r"\A(?P<rest>.*)\(\?=(?P<text>(?:[^()\\]|\\.)*)\)\Z",
 _BEHIND: Final = re.compile(r"\A\(\?<=(?P<text>(?:[^()\\]|\\.)*)\)(?P<rest>.*)\Z", re.DOTALL)
 _SEPARATOR: Final = "--"
 _FAULT: Final = 2
-Hit = tuple[str, bool]
-"""What a match shows, and whether it is a match at all."""
 
 
 @dataclass(slots=True)
 class _Query:
-    """What is looked for, and what is shown of it."""
+    """The patterns that are looked for, and the parts of lines that are shown."""
 
     matcher: Any
     group: int

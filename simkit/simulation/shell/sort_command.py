@@ -49,7 +49,7 @@ class _Key(NamedTuple):
     order: str
 
     def of(self, text: str, separator: str) -> Any:
-        """What a line is sorted by."""
+        """The value that a line is sorted by."""
         return _ordered(self._part(text, separator), self.order)
 
     def _part(self, text: str, separator: str) -> str:
