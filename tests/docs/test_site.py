@@ -68,7 +68,7 @@ def test_the_reference_names_every_command_and_every_public_name() -> None:
     assert "--audit-log PATH" in commands["reference/commands/upgrade.md"]
     analysis = library["reference/library/analysis.md"]
     assert [name for name in simkit.analysis.__all__ if f" simkit.analysis.{name}\n" not in analysis] == []
-    assert ".. automethod:: simkit.cluster.cluster.Cluster.who_can\n" in library["reference/library/cluster.md"]
+    assert ".. automethod:: simkit.Cluster.who_can\n" in library["reference/library/cluster.md"]
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)

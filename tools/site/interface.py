@@ -43,12 +43,12 @@ def _index(pages: list[str]) -> str:
 def _cluster() -> str:
     """The class Cluster with all of its methods by name, those of its parts included."""
     names = sorted(name for name in dir(Cluster) if not name.startswith("_"))
-    members = [_directive("autoclass", "simkit.cluster.cluster.Cluster", [])]
+    members = [_directive("autoclass", "simkit.Cluster", [])]
     for name in names:
         value = inspect.getattr_static(Cluster, name)
         kind = "autoproperty" if isinstance(value, property) else "automethod"
         if kind == "automethod" or value.__doc__:
-            members.append(_directive(kind, f"simkit.cluster.cluster.Cluster.{name}", []))
+            members.append(_directive(kind, f"simkit.Cluster.{name}", []))
     return _page("Cluster", "`simkit.Cluster`, and what every fork and loaded cluster can do.", members)
 
 
