@@ -6,9 +6,13 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from simkit.simulation.shell.differences import changes
 from tests.simulation.test_shell import built_in, printed, process
 
 _BASH = shutil.which("bash")
@@ -46,6 +50,32 @@ def test_the_same_as_the_programs_of_this_machine(script: str, tmp_path: Path) -
     assert built_in(script, "bash") == real(script, tmp_path)
 
 
+_DIFF = shutil.which("diff")
+
+
+@pytest.mark.skipif(_DIFF is None, reason="compares with diff, which this machine does not have")
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12))
+def test_differences_are_the_fewest(one: list[str], other: list[str]) -> None:
+    """The changes make the other list, and are no more than those that diff finds."""
+    made, at = [], 0
+    found = changes(one, other)
+    for each in found:
+        made += one[at : each.start] + other[each.other_start : each.other_end]
+        at = each.end
+    assert made + one[at:] == other
+    with NamedTemporaryFile("w") as left, NamedTemporaryFile("w") as right:
+        left.write("".join(f"{each}\n" for each in one))
+        right.write("".join(f"{each}\n" for each in other))
+        left.flush()
+        right.flush()
+        shown = subprocess.run(
+            [str(_DIFF), "--minimal", left.name, right.name], capture_output=True, text=True, check=False
+        ).stdout
+    lines = sum(line.startswith(("<", ">")) for line in shown.splitlines())
+    assert sum(each.end - each.start + each.other_end - each.other_start for each in found) == lines
+
+
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
@@ -54,6 +84,9 @@ def test_the_same_as_the_programs_of_this_machine(script: str, tmp_path: Path) -
         ("(sleep 3; echo late > f) & timeout 9 tail -F f 2> /dev/null", "late\n"),
         ("shuf -i 1-9 > a; shuf -i 1-9 > b; sort a | paste -sd '' -", "123456789\n"),
         ("echo abc | grep -P '(a'; echo $?", "2\n"),
+        ("seq 9000 > f; seq 2 9001 | tac > g; diff f g | wc -l", "18002\n"),
+        ("date -d '1 hour ago' +%s; date +%N | wc -c; sleep 1.25; date +%s%3N", "-3600\n10\n1250\n"),
+        ("df -h / | wc -l; df -h | tail -n 1 | tr -s ' '; df /nothing; echo $?", "2\noverlay 97G 7.8G 89G 8% /\n1\n"),
         ("echo x | grep --what x; echo $?; echo x | sort --what; echo $?", "2\n2\n"),
     ],
 )  # fmt: skip

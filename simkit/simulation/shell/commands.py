@@ -8,10 +8,13 @@ from typing import Final
 
 from simkit.simulation.shell.accounts import ACCOUNT_COMMANDS
 from simkit.simulation.shell.awk_functions import awk
+from simkit.simulation.shell.comparison_commands import COMPARISON_COMMANDS
 from simkit.simulation.shell.conditions import CONDITION_COMMANDS
 from simkit.simulation.shell.counting_commands import COUNTING_COMMANDS
+from simkit.simulation.shell.date_command import DATE_COMMANDS
 from simkit.simulation.shell.declarations import DECLARATION_COMMANDS
 from simkit.simulation.shell.digests import DIGEST_COMMANDS
+from simkit.simulation.shell.dump_commands import DUMP_COMMANDS
 from simkit.simulation.shell.effects import ENDLESS, PART, STANDARD_INPUT, error, line, options, within_memory
 from simkit.simulation.shell.field_commands import FIELD_COMMANDS
 from simkit.simulation.shell.file_commands import FILE_COMMANDS
@@ -23,6 +26,7 @@ from simkit.simulation.shell.listing import LISTING_COMMANDS
 from simkit.simulation.shell.machine import Machine, Read, Run, Write
 from simkit.simulation.shell.mode_commands import MODE_COMMANDS
 from simkit.simulation.shell.network_commands import NETWORK_COMMANDS
+from simkit.simulation.shell.path_commands import PATH_COMMANDS
 from simkit.simulation.shell.printing import PRINTING_COMMANDS
 from simkit.simulation.shell.process_commands import PROCESS_COMMANDS
 from simkit.simulation.shell.reading import READING_COMMANDS
@@ -142,5 +146,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
     **TR_COMMANDS,
     **FIELD_COMMANDS,
     **COUNTING_COMMANDS,
+    **DATE_COMMANDS,
+    **PATH_COMMANDS,
+    **COMPARISON_COMMANDS,
+    **DUMP_COMMANDS,
 }
 """All commands, by name."""

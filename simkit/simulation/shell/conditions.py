@@ -251,6 +251,11 @@ class _Expression:
         word = self.left.popleft()
         if word == "length" and self.left:
             return str(len(self._single()))
+        if word == "index" and len(self.left) >= 2:
+            text, letters = self.left.popleft(), self.left.popleft()
+            return str(min((text.find(each) + 1 for each in letters if each in text), default=0))
+        if word == "match" and len(self.left) >= 2:
+            return _matched(self.left.popleft(), self.left.popleft())
         if word == "substr" and len(self.left) >= 3:
             text, start, size = self.left.popleft(), whole(self.left.popleft()), whole(self.left.popleft())
             return text[start - 1 : start - 1 + size] if start > 0 and size > 0 else ""

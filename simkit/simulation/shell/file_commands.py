@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Generator, Mapping
 from typing import Final
 
-from simkit.simulation.shell.effects import ENDLESS, TooMuch, error, line, options, read_all, whole
+from simkit.simulation.shell.effects import ENDLESS, TooMuch, error, options, read_all, whole
 from simkit.simulation.shell.files import MOST_BYTES, FileError
 from simkit.simulation.shell.machine import STDERR, Effect, Machine, Read, Run, Write
 
@@ -74,24 +74,6 @@ def _mv(machine: Machine, words: list[str]) -> Run:
     return (yield from _copied(machine, words, moves=True))
 
 
-def _basename(machine: Machine, words: list[str]) -> Run:
-    name = words[1].rstrip("/").rpartition("/")[2] if len(words) > 1 else ""
-    yield line(name.removesuffix(words[2]) if len(words) > 2 and name != words[2] else name)
-    return 0
-
-
-def _dirname(machine: Machine, words: list[str]) -> Run:
-    head, slash, _ = (words[1] if len(words) > 1 else "").rstrip("/").rpartition("/")
-    yield line(head or slash or ".")
-    return 0
-
-
-def _df(machine: Machine, words: list[str]) -> Run:
-    yield line("Filesystem           1K-blocks      Used Available Use% Mounted on")
-    yield line("overlay              101430960   8112304  93302272   8% /")
-    return 0
-
-
 _UNITS: Final = {"": 1, "b": 512, "k": 1024, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
@@ -143,9 +125,6 @@ def _dd(machine: Machine, words: list[str]) -> Run:
 FILE_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "cp": _cp,
     "mv": _mv,
-    "basename": _basename,
-    "dirname": _dirname,
-    "df": _df,
     "dd": _dd,
 }
 """The commands of this module, by name."""

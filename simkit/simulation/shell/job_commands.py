@@ -16,11 +16,16 @@ from typing import Final
 from simkit.simulation.shell.effects import LINE, Budget, error, filled, line, options, read_all, whole, within_memory
 from simkit.simulation.shell.executables import NOT_FOUND
 from simkit.simulation.shell.interpreter import run_words, shell_of
-from simkit.simulation.shell.machine import Job, Machine, Pause, Run, tick
+from simkit.simulation.shell.machine import STDERR, Job, Machine, Pause, Run, Write, tick
 from simkit.simulation.shell.signals import BY_SIGNAL, EVENTS, EXIT, NUMBERS, Signals, signal_named
 from simkit.simulation.shell.tasks import Task, together
 
 _UNITS: Final[Mapping[str, int]] = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_CANNOT_RUN: Final = 126
+_LONG_OF_XARGS: Final = {
+    "--null": "-0", "--no-run-if-empty": "-r", "--max-args": "-n", "--max-lines": "-L", "--max-procs": "-P",
+    "--replace": "-I", "--delimiter": "-d", "--verbose": "-t",
+}  # fmt: skip
 _GAP: Final = re.compile(rb"[\s\0]+")
 _DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d{1,6})?|\.\d{1,6})([smhd]?)")
 
@@ -122,8 +127,8 @@ def _jobs(machine: Machine, words: list[str]) -> Run:
 def _kill(machine: Machine, words: list[str]) -> Run:
     """``kill [-s SIGNAL] PID...``: jobs, the shell itself, and the first process of the container."""
     given, name = words[1:], "TERM"
-    if given[:1] == ["-l"]:
-        yield line(" ".join(NUMBERS))
+    if given[:1] in (["-l"], ["-L"]):
+        yield line("\n".join(_other_name(each) for each in given[1:]) if given[1:] else " ".join(NUMBERS))
         return 0
     if given[:1] == ["-s"]:
         told, given = (given[1] if len(given) > 1 else ""), given[2:]
@@ -141,6 +146,15 @@ def _kill(machine: Machine, words: list[str]) -> Run:
             yield error(machine.shell, f"can't kill pid {word}: No such process")
             code = 1
     return code
+
+
+def _other_name(text: str) -> str:
+    """The name of a signal by its number, also by an exit code, and the number of one by its name."""
+    if not text.isdecimal():
+        known = signal_named(text)
+        return str(NUMBERS.get(known or "", text))
+    number = whole(text) & 0x7F
+    return next((name for name, each in NUMBERS.items() if each == number), text)
 
 
 def send_signal(machine: Machine, target: str, name: str) -> bool:
@@ -192,9 +206,10 @@ def _xargs(machine: Machine, words: list[str]) -> Run:
     left = deque(words[1:])
     flags: dict[str, str] = {}
     while left and left[0].startswith("-"):
-        word = left.popleft()
+        word = _LONG_OF_XARGS.get(left[0].partition("=")[0], "") + left[0].partition("=")[2]
+        word, _ = word or left[0], left.popleft()
         letter = word[1:2]
-        if letter in ("n", "I", "P", "L", "d"):
+        if letter in ("n", "I", "P", "L", "d", "s"):
             flags[letter] = word[2:] or (left.popleft() if left else "")
         else:
             flags.update(dict.fromkeys(word[1:], ""))
@@ -203,14 +218,23 @@ def _xargs(machine: Machine, words: list[str]) -> Run:
     data, code = given.decode("utf-8", "replace"), 0
     for each in _commands(list(left) or ["echo"], _items(data, flags), flags):
         yield from tick(machine)
-        if (yield from run_words(machine, each, functions=False)):
-            code = 123
+        if "t" in flags:
+            yield Write(f"{' '.join(each)}\n".encode(), STDERR)
+        ended = yield from run_words(machine, each, functions=False)
+        if ended in (NOT_FOUND, _CANNOT_RUN):
+            return ended
+        code = 123 if ended else code
     return code
 
 
 def _commands(command: list[str], items: list[str], flags: Mapping[str, str]) -> Iterator[list[str]]:
     """The commands that ``xargs`` runs for some items. Raises TooMuch."""
     mark, number = flags.get("I", ""), flags.get("n", "")
+    if flags.get("L"):
+        size = max(1, whole(flags["L"]))
+        for start in range(0, len(items), size):
+            yield [*command, *(word for item in items[start : start + size] for word in _unquoted(item))]
+        return
     if mark:
         yield from (filled(command, mark, [item]) for item in items)
         return
@@ -225,9 +249,15 @@ def _items(data: str, flags: Mapping[str, str]) -> list[str]:
     if "0" in flags:
         return [each for each in data.split("\0") if each]
     if "d" in flags:
-        return data.removesuffix("\n").split({"\\n": "\n", "\\t": "\t"}.get(flags["d"], flags["d"] or "\n"))
+        end = {"\\n": "\n", "\\t": "\t", "\\0": "\0"}.get(flags["d"], flags["d"] or "\n")
+        return data.removesuffix(end).split(end) if data else []
     if "I" in flags or "L" in flags:
         return [each.strip() for each in data.splitlines() if each.strip()]
+    return _unquoted(data)
+
+
+def _unquoted(data: str) -> list[str]:
+    """The words of a text, of which quotes keep blanks together."""
     quoted = re.findall(r"""(?:[^\s'"\\]|\\.|'[^']*'|"[^"]*")+""", data)
     return [
         re.sub(r"""'([^']*)'|"([^"]*)"|\\(.)""", lambda hit: hit[1] or hit[2] or hit[3] or "", each) for each in quoted

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final
 
 from simkit.simulation.shell.accounts import group_name, group_number, user_name, user_number
+from simkit.simulation.shell.date_words import moment_of
 from simkit.simulation.shell.effects import error, line, options
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.machine import Machine, Run, Write
@@ -21,10 +22,6 @@ from simkit.simulation.shell.marks import as_letters, mode_of
 from simkit.simulation.shell.words import with_escapes
 
 _DIGITS: Final = re.compile(r"(\d{2}|\d{4})?(\d{2})(\d{2})(\d{2})(\d{2})(?:\.(\d{2}))?")
-_DATES: Final = (
-    "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M",
-    "%Y%m%d", "%Y-%m-%d %H:%M:%S UTC",
-)  # fmt: skip
 _TURN_OF_CENTURY: Final = 69
 _FORM: Final = "  File: %n\n  Size: %s\t%F\nAccess: (%04a/%A)  Uid: (%u/%U)   Gid: (%g/%G)\nModify: %y"
 _DIRECTIVE: Final = re.compile(r"%(0?\d{0,3})([nNsaAuUgGFyYhixXzZwWf%])")
@@ -112,26 +109,6 @@ def _umask(machine: Machine, words: list[str]) -> Run:
         return 2
     machine.files.umask = (allowed if octal else ~allowed) & 0o777
     return 0
-
-
-def moment_of(text: str, now: float) -> float | None:
-    """The seconds since the epoch that ``touch -d`` is told; None for what is no time.
-
-    Examples
-    --------
-    >>> moment_of("1970-01-02", 0.0), moment_of("@5", 0.0), moment_of("x", 0.0)
-    (86400.0, 5.0, None)
-    """
-    if re.fullmatch(r"@\d{1,11}", text):
-        return float(text[1:])
-    if text == "now":
-        return now
-    for form in _DATES:
-        try:
-            return datetime.strptime(text, form).replace(tzinfo=UTC).timestamp()
-        except ValueError:
-            continue
-    return None
 
 
 def _stamp_of(text: str, now: float) -> float | None:

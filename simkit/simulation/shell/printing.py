@@ -17,7 +17,7 @@ from shlex import quote
 from typing import Final
 
 from simkit.simulation.shell.arrays import backslashed
-from simkit.simulation.shell.effects import Budget, error, line, within_memory
+from simkit.simulation.shell.effects import Budget, error, within_memory
 from simkit.simulation.shell.machine import STDERR, Machine, Run, Write
 from simkit.simulation.shell.variables import reference, set_text
 from simkit.simulation.shell.words import with_escapes
@@ -128,17 +128,6 @@ def _real(text: str, faults: list[str]) -> float:
         return 0.0
 
 
-def _date(machine: Machine, words: list[str]) -> Run:
-    moment = datetime.fromtimestamp(machine.now, UTC)
-    form = next((word[1:] for word in words[1:] if word.startswith("+")), "%a %b %e %H:%M:%S UTC %Y")
-    wrong = next((word for word in words[1:] if not word.startswith(("+", "-"))), "")
-    if wrong:
-        yield error("date", f"invalid date '{wrong}'")
-        return 1
-    yield line(moment.strftime(form))
-    return 0
-
-
 def _yes(machine: Machine, words: list[str]) -> Run:
     text = f"{' '.join(words[1:]) or 'y'}\n".encode()
     while True:
@@ -148,7 +137,6 @@ def _yes(machine: Machine, words: list[str]) -> Run:
 PRINTING_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "echo": _echo,
     "printf": within_memory(_printf),
-    "date": _date,
     "yes": _yes,
 }
 """The commands of this module, by name."""

@@ -26,6 +26,7 @@ from simkit.simulation.shell.files import MOST_BYTES, FileError
 from simkit.simulation.shell.machine import FOREVER, Machine, Read, Run, Write
 from simkit.simulation.shell.option_words import Given, Syntax, UnknownOption
 
+_BASE: Final = Syntax(valued="w", names={"decode": "d", "wrap": "w", "ignore-garbage": "i"})
 _ENDS: Final = Syntax(
     valued="ncs",
     names={
@@ -207,18 +208,25 @@ def _tee(machine: Machine, words: list[str]) -> Run:
 
 
 def _base64(machine: Machine, words: list[str]) -> Run:
-    given, names = options(words[1:], valued="w")
-    data, code = yield from contents(machine, "base64", names)
-    if "d" in given:
+    """``base64`` and ``base32``, with ``-d`` the other way round."""
+    given = _BASE.read(words[1:])
+    data, code = yield from contents(machine, words[0], given.rest)
+    decoded, encoded = (
+        (base64.b64decode, base64.b64encode) if words[0] == "base64" else (base64.b32decode, base64.b32encode)
+    )
+    if given.any("dD"):
         try:
-            yield Write(base64.b64decode(data))
+            yield Write(decoded(b"".join(data.split())))
         except binascii.Error:
-            yield error("base64", "truncated base64 input")
+            yield error(words[0], "invalid input")
             return 1
         return code
-    text, width = base64.b64encode(data).decode(), whole(given.get("w", "76"))
-    for start in range(0, len(text), width or len(text) or 1):
-        yield line(text[start : start + (width or len(text))])
+    text, width = encoded(data).decode(), whole(given.last("w", "76"))
+    if not width:
+        yield Write(text.encode())
+        return code
+    for start in range(0, len(text), width):
+        yield line(text[start : start + width])
     return code
 
 
@@ -258,6 +266,7 @@ TEXT_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
     "tac": _tac,
     "tee": _tee,
     "base64": _base64,
+    "base32": _base64,
     "gzip": _gzip,
     "gunzip": _gzip,
     "zcat": _gzip,

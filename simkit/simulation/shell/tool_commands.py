@@ -21,22 +21,6 @@ _SIZES: Final = (32_000_000, 2_000_000, 28_000_000, 2_000_000)
 """Kilobytes of memory: all, used, free and in caches."""
 
 
-def _rmdir(machine: Machine, words: list[str]) -> Run:
-    code = 0
-    for name in options(words[1:])[1]:
-        path = machine.path(name)
-        if not machine.files.is_folder(path):
-            told = "Not a directory" if machine.files.exists(path) else "No such file or directory"
-        elif machine.files.base.listed(path):
-            told = "Directory not empty"
-        else:
-            machine.files.remove(path)
-            continue
-        yield error("rmdir", f"'{name}': {told}")
-        code = 1
-    return code
-
-
 def _mktemp(machine: Machine, words: list[str]) -> Run:
     given, rest = options(words[1:], valued="p")
     folder = given.get("p") or machine.environment.get("TMPDIR") or _TEMPORARY
@@ -82,17 +66,19 @@ def _comm(machine: Machine, words: list[str]) -> Run:
 
 def _nl(machine: Machine, words: list[str]) -> Run:
     """``nl``: the number of each line before it; of empty ones only with ``-ba``."""
-    given, names = options(words[1:], valued="bw")
-    lines, number, width = Lines(machine, "nl", names), 0, whole(given.get("w", "6"))
+    given, names = options(words[1:], valued="bwsvi")
+    lines, width = Lines(machine, "nl", names), whole(given.get("w", "6"))
     if not 0 < width <= _WIDEST:
         yield error("nl", f"invalid line number field width: '{given.get('w')}'")
         return 1
+    between, step = given.get("s", "\t"), whole(given.get("i", "1"))
+    number = whole(given.get("v", "1")) - step
     while text := (yield from lines.next()):
         if text != "\n" or given.get("b") == "a":
-            number += 1
-            yield Write(f"{number:{width}}\t{text}".encode())
+            number += step
+            yield Write(f"{number:{width}}{between}{text}".encode())
         else:
-            yield Write(f"{' ' * (width + 1)}{text}".encode())
+            yield Write(f"{' ' * (width + len(between))}{text}".encode())
     return lines.code
 
 
@@ -202,7 +188,6 @@ def _busybox(machine: Machine, words: list[str]) -> Run:
 
 
 TOOL_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
-    "rmdir": _rmdir,
     "mktemp": _mktemp,
     "comm": _comm,
     "nl": _nl,
