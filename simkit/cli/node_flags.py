@@ -57,6 +57,13 @@ def add_arguments(group: Any) -> None:
         metavar="FILE",
         help="a KubeSchedulerConfiguration: profiles, plugins and their arguments (docs/testing.md)",
     )
+    group.add_argument(
+        "--host-program",
+        action="append",
+        default=[],
+        metavar="NAME[=PATH]",
+        help="let containers run a program of this machine in a sandbox (docs/testing.md); on loopback only",
+    )
     rates = EvictionRates()
     flags: tuple[tuple[str, Callable[[str], float], float, str], ...] = (
         ("node-eviction-rate", rate, rates.normal, "nodes per second whose pods are evicted after they failed"),
@@ -81,6 +88,8 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
 
 def start(made: ControlPlane, args: argparse.Namespace) -> None:
     """Start the simulated nodes that the flags ask for. Raises SimkitError."""
+    if args.host_program:
+        _check_host_programs(args)
     if not wanted(args):
         if args.stages:
             raise SimkitError("--stages drive simulated nodes; say --nodes 3 too")
@@ -100,6 +109,22 @@ def start(made: ControlPlane, args: argparse.Namespace) -> None:
         raise SimkitError(f"{args.node_config} has no nodes; add some to it, or say --nodes 3")
     ordinary = ADDONS if args.load is None else ()
     add_addons(made, ordinary if args.addons is None else args.addons)
+    if args.host_program:
+        from simkit.cluster.nodes import simulation_of
+
+        address = (args.bind_address, args.secure_port) if args.secure_port else None
+        simulation_of(made).run_host_programs(args.host_program, address)
+
+
+def _check_host_programs(args: argparse.Namespace) -> None:
+    """Raise SimkitError where nobody runs programs, or somebody from elsewhere might."""
+    from simkit.engine.http.listeners import is_loopback
+
+    if not wanted(args):
+        raise SimkitError("--host-program is for simulated nodes; say --nodes 3 too")
+    if not is_loopback(args.bind_address):
+        told = f"--bind-address {args.bind_address} lets others in"
+        raise SimkitError(f"--host-program is for clients of this machine, and {told}")
 
 
 def wanted(args: argparse.Namespace) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
 
 from simkit.cluster import assembly
 from simkit.cluster.analysis_methods import AnalysisMethods
@@ -293,7 +294,14 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
         afterwards."""
         self._control_plane.store.close()
 
-    def serve(self, *, port: int = 0, bind_address: str = "127.0.0.1", kubeconfig: str | Path | None = None) -> Server:
+    def serve(
+        self,
+        *,
+        port: int = 0,
+        bind_address: str = "127.0.0.1",
+        kubeconfig: str | Path | None = None,
+        host_programs: Sequence[str] = (),
+    ) -> Server:
         """Serve this cluster over HTTPS in the background, with controllers.
 
         Parameters
@@ -304,14 +312,33 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
             The address to listen on.
         kubeconfig
             The file for the kubeconfig of an administrator; None: beside the certificates.
+        host_programs
+            Programs of this machine that containers on simulated nodes may run from now on, in a sandbox, as
+            ``NAME`` or ``NAME=PATH``.
 
         Returns
         -------
         The running server.
+
+        Raises
+        ------
+        SimkitError
+            For host programs where others than clients of this machine are served, that are not there, without
+            bubblewrap, or on a simulated clock.
         """
+        from simkit.engine.http.listeners import is_loopback
         from simkit.engine.http.server import serve
 
-        return serve(self._control_plane, port=port, bind_address=bind_address, kubeconfig=kubeconfig)
+        if host_programs and not is_loopback(bind_address):
+            raise SimkitError(f"host programs are for clients of this machine, and {bind_address} lets others in")
+        server = serve(self._control_plane, port=port, bind_address=bind_address, kubeconfig=kubeconfig)
+        if host_programs:
+            try:
+                self._simulation().run_host_programs(host_programs, (bind_address, urlsplit(server.url).port or 0))
+            except SimkitError:
+                server.stop()
+                raise
+        return server
 
 
 def _options(release: str | None, seed: int | None, options: Options | None) -> Options:

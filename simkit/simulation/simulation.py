@@ -10,11 +10,13 @@ from simkit.engine.controllers.reconciler import ReconcilingController
 from simkit.engine.egress.policy import EgressPolicy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, SimulatedClock
+from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at, name_of
 from simkit.schema.behaviour import default_behaviour
 from simkit.schema.catalogue import Catalogue
 from simkit.simulation.connections import KubeletConnections
 from simkit.simulation.kubelet.behaviour import Behaviour, Behaviours
+from simkit.simulation.kubelet.host_programs import HostPrograms, found_programs
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.node_config import NodeConfig, node_address, pod_range
 from simkit.simulation.metrics.provided_metrics import ProvidedMetric
@@ -100,6 +102,25 @@ class Simulation:
         self.behaviours.given[:0] = given
         self.evictions.look_again()
         self.kubelets.woken()
+
+    def run_host_programs(self, told: Iterable[str], server: tuple[str, int] | None = None) -> None:
+        """Let containers run programs of this machine, told as ``NAME`` or ``NAME=PATH``.
+
+        Parameters
+        ----------
+        told
+            The programs.
+        server
+            The address and the port at which they reach the API server.
+
+        Raises
+        ------
+        SimkitError
+            For a program that is not there, without bubblewrap, and on a simulated clock, which no program heeds.
+        """
+        if isinstance(self._clock, SimulatedClock):
+            raise SimkitError("programs of this machine take real time; make the cluster without a simulated clock")
+        self.behaviours.host = HostPrograms(found_programs(told), server)
 
     def add(self, config: NodeConfig, stages: Sequence[Stage] = (), present: Sequence[Object] = ()) -> list[Object]:
         """Register nodes, driven by stages if there are some; numbers go on from those there. Raises SimkitError.

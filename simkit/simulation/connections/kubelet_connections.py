@@ -157,7 +157,10 @@ class KubeletConnections:
         given = replace(given, pid=self._last_pid, signal=signal)
         told = self._kubelets.behaviours.command(pod, spec, command[0])
         try:
-            steps = told(given, command) if told is not None else script_program(command, alone=True)(given)
+            if told is not None:
+                steps = told(given, command)
+            else:
+                steps = script_program(command, alone=True, programs=given.programs)(given)
         except UnknownCommand:
             return (
                 "failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: unable to "

@@ -31,9 +31,11 @@ from simkit.meta.duration import seconds
 from simkit.meta.labels import LabelSelector
 from simkit.meta.labels import parse as parse_selector
 from simkit.meta.objects import Object, annotations_of, labels_of, metadata, namespace_of
+from simkit.simulation.kubelet.host_programs import HostPrograms
 from simkit.simulation.kubelet.images import files_of, is_shell_image
 from simkit.simulation.kubelet.process import Container, Program, Step, completes, forever
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
+from simkit.simulation.shell.machine import Command as ShellCommand
 
 PREFIX: Final = "simkit/"
 Command = Callable[[Container, Sequence[str]], Generator[Step, Any, Any]]
@@ -96,6 +98,8 @@ class Behaviours:
 
     def __init__(self, given: Sequence[Behaviour] = (), *, ends_at_term: bool = True) -> None:
         self.given: list[Behaviour] = list(given)
+        self.host: HostPrograms | None = None
+        """Programs of this machine that containers may run. Forks run none."""
         self._ends_at_term = ends_at_term
 
     def fork(self) -> Behaviours:
@@ -148,6 +152,12 @@ class Behaviours:
                     return each.ports[number]
         return None
 
+    def programs(self, container: Mapping[str, Any]) -> Mapping[str, ShellCommand]:
+        """The programs that a container has besides those of the built-in shell; images that are a shell have none."""
+        if self.host is None or is_shell_image(str(container.get("image", ""))):
+            return {}
+        return self.host.commands()
+
     def usage(self, pod: Object, container: Mapping[str, Any]) -> Usage | None:
         """The function for the usage of a container, if the test sets one."""
         return next((each.usage for each in self._concerned(pod, container) if each.usage is not None), None)
@@ -156,7 +166,8 @@ class Behaviours:
         """The program of a container.
 
         In this order: what the test says, the annotation ``script``, its own command where that is one of the built-in
-        shell. Other programs end well after a second in pods of jobs, and run on in all others.
+        shell or a program of the machine, which arguments alone may name too. Other programs end well after a second in
+        pods of jobs, and run on in all others.
         """
         pod, image = container.pod, str(container.spec.get("image", ""))
         first = self._ignores_signals(pod, container.spec)
@@ -168,9 +179,9 @@ class Behaviours:
             return script_program(script, protected=first)
         command = [*(container.spec.get("command") or ()), *(container.spec.get("args") or ())]
         shell = is_shell_image(image)
-        if container.spec.get("command") or shell:
+        if container.spec.get("command") or shell or (command[:1] and command[0] in container.programs):
             try:
-                return script_program(command, protected=first, fails=shell)
+                return script_program(command, protected=first, fails=shell, programs=container.programs)
             except UnknownCommand:
                 pass
         owners = metadata(pod).get("ownerReferences") or ()

@@ -45,7 +45,11 @@ class ContainerCommands:
         if told is None and self._behaviours.program(given) in (completes, forever):
             return None
         try:
-            program = (lambda each: told(each, command)) if told is not None else script_program(command)
+            program = (
+                (lambda each: told(each, command))
+                if told is not None
+                else script_program(command, programs=given.programs)
+            )
         except UnknownCommand:
             return None
         process = Process(program(replace(given, environment=self._environment(pod, container))), now)

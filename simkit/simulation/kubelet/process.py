@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from weakref import WeakSet
@@ -12,6 +13,7 @@ from weakref import WeakSet
 from simkit.meta.objects import Object
 from simkit.simulation.shell.files import Files
 from simkit.simulation.shell.interruption import CODE, Interrupted
+from simkit.simulation.shell.machine import Command
 from simkit.simulation.shell.network import Network, NoNetwork, Socket
 from simkit.simulation.shell.signals import ARRIVAL, Signalled
 
@@ -64,6 +66,8 @@ class Container:
     """The number of the program's process; 1 for the one that the container is started with."""
     signal: Callable[[str], bool] = field(default=_sends_nothing)
     """Sends the first process of the container a signal, by name; gives back whether it runs. ``EXIT`` sends none."""
+    programs: Mapping[str, Command] = field(default_factory=dict)
+    """Programs besides those of the built-in shell, by name."""
 
     @property
     def name(self) -> str:
@@ -331,6 +335,8 @@ class Process:
             if self.ended is None:
                 self.ended = (now, code)
                 self._given.clear()
+                with suppress(ValueError, RuntimeError):  # it is at work, or does not heed its end
+                    self._steps.close()
                 self._tell()
 
 

@@ -50,7 +50,8 @@ class Processes:
         if found is None:
             if restarts:
                 self._files.pop((uid_of(pod), name), None)
-            given = Container(pod, container, restarts, started, {}, _NO_FILES, _NO_NETWORK)
+            programs = self._behaviours.programs(container)
+            given = Container(pod, container, restarts, started, {}, _NO_FILES, _NO_NETWORK, programs=programs)
             program = self._behaviours.program(given)
             if program not in (forever, completes):  # these look neither at their files nor at their environment
                 given = self.container(pod, container, started, environment(), restarts)
@@ -71,7 +72,8 @@ class Processes:
     ) -> Container:
         """The container for a program, with the files and the network that it sees."""
         files = self.files(pod, spec)
-        return Container(pod, spec, restarts, started, environment, files, self._network(pod, files))
+        programs = self._behaviours.programs(spec)
+        return Container(pod, spec, restarts, started, environment, files, self._network(pod, files), programs=programs)
 
     def known(self, uid: str, container: str, restarts: int) -> Process | None:
         """The process of a container, None where none was started here."""
@@ -104,7 +106,7 @@ class Processes:
             image, context = str(container.get("image", "")), container.get("securityContext") or {}
             begun = at(pod, "status", "startTime")
             found = self._files[key] = Files(
-                programs=programs_of(image),
+                programs=programs_of(image, self._behaviours.programs(container)),
                 complete=is_shell_image(image),
                 read_only=bool(context.get("readOnlyRootFilesystem")),
                 born=moment(begun) if begun else 0.0,

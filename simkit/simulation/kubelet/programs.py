@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Final
@@ -29,10 +29,10 @@ def _files(*, bash: bool) -> Mapping[str, bytes]:
     return MappingProxyType(dict.fromkeys((*(f"/bin/{name}" for name in names), "/usr/bin/env"), _CONTENT))
 
 
-def programs_of(image: str) -> Mapping[str, bytes]:
+def programs_of(image: str, others: Collection[str] = ()) -> Mapping[str, bytes]:
     """The programs that an image has, as files.
 
-    They are where the image of busybox has them, which ``which`` says too.
+    They are where the image of busybox has them, which ``which`` says too; ``others`` are in ``/usr/local/bin``.
 
     Examples
     --------
@@ -40,4 +40,5 @@ def programs_of(image: str) -> Mapping[str, bytes]:
     >>> "/bin/sh" in found, "/bin/bash" in found, "/bin/cd" in found
     (True, False, False)
     """
-    return _files(bash=image_name(image) not in _WITHOUT_BASH)
+    found = _files(bash=image_name(image) not in _WITHOUT_BASH)
+    return {**found, **dict.fromkeys((f"/usr/local/bin/{name}" for name in others), _CONTENT)} if others else found

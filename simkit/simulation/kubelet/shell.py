@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -30,7 +30,12 @@ class UnknownCommand(Exception):
 
 
 def script_program(
-    command: str | Sequence[str], *, alone: bool = False, protected: bool = False, fails: bool = False
+    command: str | Sequence[str],
+    *,
+    alone: bool = False,
+    protected: bool = False,
+    fails: bool = False,
+    programs: Collection[str] = (),
 ) -> Program:
     """The program that runs a script, or a command with its arguments. Raises UnknownCommand.
 
@@ -38,9 +43,10 @@ def script_program(
     ``alone`` says that only the command itself has to be known: a script then fails at what it does not know.
     ``fails`` says that a script fails at such a command, as in images that have nothing else.
     ``protected`` says that signals without a trap are ignored.
+    ``programs`` are names of further programs that its container has.
     """
     if not isinstance(command, str):
-        check_known(command[:1] if alone else command, fails=fails)
+        check_known(command[:1] if alone else command, fails=fails, programs=programs)
 
     def program(container: Container) -> Generator[Step, Any, Any]:
         shared = Shared()
@@ -49,6 +55,7 @@ def script_program(
         machine.shared = shared
         machine.folder = _working_folder(container)
         machine.pid = machine.shared.last_pid = container.pid
+        machine.shared.programs = container.programs
         machine.shared.signal_first, machine.shared.protected = container.signal, protected
         machine.shared.first_words = _command_line(container)
         machine.shared.sh_is_bash = has_bash_as_sh(str(container.spec.get("image", "")))
@@ -80,23 +87,23 @@ def _hostname(container: Container) -> str:
     return str((container.pod.get("metadata") or {}).get("name", "localhost"))
 
 
-def check_known(command: Sequence[str], *, fails: bool = False) -> None:
+def check_known(command: Sequence[str], *, fails: bool = False, programs: Collection[str] = ()) -> None:
     """Raise UnknownCommand for a command that is not built in.
 
     So is a script that cannot be read, or runs a command that is not built in, unless it ``fails`` there.
     """
     name = command[0].rpartition("/")[2] if command else ""
-    if name not in COMMANDS:
+    if name not in COMMANDS and name not in programs:
         raise UnknownCommand(name)
     if name in _SHELLS and any(flag.startswith("-") and "c" in flag for flag in command[1:-1]):
         script = next((word for word in command[1:] if not word.startswith("-")), "")
         try:
-            unknown = command_names(parse(script, bash=True)) - COMMANDS.keys()
+            unknown = command_names(parse(script, bash=True)) - COMMANDS.keys() - set(programs)
         except ScriptError as error:
             if fails:
                 return
             raise UnknownCommand(str(error)) from error
-        if not fails and any(each.rpartition("/")[2] not in COMMANDS for each in unknown):
+        if not fails and any(each.rpartition("/")[2] not in {*COMMANDS, *programs} for each in unknown):
             raise UnknownCommand(sorted(unknown)[0])
 
 

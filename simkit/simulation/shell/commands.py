@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from simkit.simulation.shell.accounts import ACCOUNT_COMMANDS
@@ -23,7 +23,7 @@ from simkit.simulation.shell.find_command import FIND_COMMANDS
 from simkit.simulation.shell.grep_command import GREP_COMMANDS
 from simkit.simulation.shell.job_commands import JOB_COMMANDS
 from simkit.simulation.shell.listing import LISTING_COMMANDS
-from simkit.simulation.shell.machine import Machine, Read, Run, Write
+from simkit.simulation.shell.machine import Command, Machine, Read, Run, Write
 from simkit.simulation.shell.mode_commands import MODE_COMMANDS
 from simkit.simulation.shell.network_commands import NETWORK_COMMANDS
 from simkit.simulation.shell.path_commands import PATH_COMMANDS
@@ -39,7 +39,6 @@ from simkit.simulation.shell.text_commands import TEXT_COMMANDS
 from simkit.simulation.shell.tool_commands import TOOL_COMMANDS
 from simkit.simulation.shell.tr_command import TR_COMMANDS
 
-Command = Callable[[Machine, list[str]], Run]
 _LINES: Final = re.compile(rb"[^\n]*\n|[^\n]+")
 
 

@@ -66,6 +66,10 @@ def _known(machine: Machine, words: list[str]) -> list[str]:
     from simkit.simulation.shell.commands import COMMANDS  # some of them run others
 
     name = words[0].rpartition("/")[2] if words else ""
-    if name not in COMMANDS and not machine.files.is_file(machine.path(words[0] if words else "/")):
+    if (
+        name not in COMMANDS
+        and name not in machine.shared.programs
+        and not machine.files.is_file(machine.path(words[0] if words else "/"))
+    ):
         raise NotRun("cannot execute: required file not found" if machine.bash else "not found", NOT_FOUND)
     return words

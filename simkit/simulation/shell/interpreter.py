@@ -371,7 +371,7 @@ def run_words(machine: Machine, words: list[str], *, functions: bool = True) -> 
     if body is not None:
         return (yield from run_function(machine, body, words))
     name = words[0].rpartition("/")[2]
-    command = COMMANDS.get(name)
+    command = COMMANDS.get(name) or machine.shared.programs.get(name)
     unknown = command is None or (not machine.bash and name in ONLY_OF_BASH)
     script = script_at(machine, words[0]) if unknown or "/" in words[0] else None
     if script is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -64,6 +64,10 @@ Run = Generator[Effect, bytes, int]
 """Steps of a command up to its exit code."""
 
 
+Command = Callable[["Machine", list[str]], Run]
+"""A command that is not one of the shell's own words, from the words that it is called with."""
+
+
 class Exit(Exception):
     """``exit`` ends the script."""
 
@@ -120,6 +124,8 @@ class Shared:
     """The command line of that process."""
     own_words: Sequence[str] = ("sh",)
     """The command line of the process that this script is."""
+    programs: Mapping[str, Command] = field(default_factory=dict)
+    """Programs besides the built-in commands, by name."""
     sh_is_bash: bool = False
     """True in images whose ``sh`` is bash."""
     protected: bool = False

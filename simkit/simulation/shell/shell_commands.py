@@ -153,7 +153,8 @@ def _command(machine: Machine, words: list[str]) -> Run:
         return (yield from run_words(machine, given, functions=False)) if given else 0
     code = 0
     for name in given[1:]:
-        if name in machine.functions or name.rpartition("/")[2] in COMMANDS:
+        program = name.rpartition("/")[2]
+        if name in machine.functions or program in COMMANDS or program in machine.shared.programs:
             yield line(name)
         else:
             code = NOT_FOUND
@@ -200,7 +201,7 @@ def _kind(machine: Machine, name: str) -> str:
         return "keyword"
     if name in SHELL_COMMANDS or name in DECLARATION_COMMANDS or name in READING_COMMANDS or name in _BUILT_IN:
         return "builtin"
-    return "file" if name in COMMANDS else ""
+    return "file" if name in COMMANDS or name in machine.shared.programs else ""
 
 
 _BUILT_IN: Final = frozenset(
