@@ -23,7 +23,7 @@ _NAMES: Final = ("__name__", "__qualname__")
 
 
 class ReadableFrame(pd.DataFrame):
-    """A DataFrame that is printed for people: words for heads, no tuples, no ``True``, and no cell cut off.
+    """A DataFrame in readable form: heads in words, lists without brackets, yes and no, and no cell cut off.
 
     Only the display differs: columns, types and methods are those of pandas, and what is filtered, sorted or joined
     shows itself in the same way. At most ``pd.options.display.max_rows`` rows are shown. ``pd.DataFrame(rows)`` has the

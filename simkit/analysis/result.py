@@ -76,7 +76,7 @@ class Result(ABC):
 
 
 class Evidence(Result):
-    """The result of executing something on a fork. It is true if the claim holds."""
+    """The result of executing a claim on a fork. In a condition it is true if the claim holds."""
 
     __slots__ = ()
 

@@ -194,7 +194,7 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
         return self._control_plane.snapshot()
 
     def fork(self, *, release: str | None = None) -> Self:
-        """An independent copy, in constant time.
+        """An independent copy of the cluster, made in constant time.
 
         Parameters
         ----------
@@ -265,7 +265,7 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
 
     @contextmanager
     def what_if(self) -> Iterator[Trial]:
-        """A fork for changes; ``compare`` gives their effect on access.
+        """A fork for changes; its ``compare`` gives their effect on access.
 
         Yields
         ------

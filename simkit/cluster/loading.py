@@ -49,10 +49,10 @@ def load(
     seed
         Makes the uids and generated names of later writes repeat.
     manifests
-        Whether the source is no dump but manifests, as ``helm template`` and ``kubectl kustomize`` write them: nothing
-        else is in the cluster but the server's own roles and bindings, to which they may refer.
+        Whether the source holds manifests, as ``helm template`` and ``kubectl kustomize`` write them, and is not a
+        dump. The cluster then has these objects, and the server's own roles and bindings, to which they may refer.
     namespace
-        Where objects go that live in namespaces and name none.
+        The namespace of objects that need one and name none.
     limits
         What compressed files and archives may unpack to: ``simkit.Limits(ratio=1000)``.
 
@@ -64,7 +64,7 @@ def load(
     Raises
     ------
     SimkitError
-        Where there is nothing, or nothing could be read.
+        If the source does not exist, or nothing in it could be read.
 
     Examples
     --------
@@ -118,8 +118,8 @@ def fetch(
 ) -> Cluster:
     """A copy of a running cluster in memory: what a kubeconfig context may list.
 
-    Nothing is changed there, and the copy keeps no connection. What the server refuses to list counts as not captured,
-    and is told in ``cluster.dump.problems``.
+    Nothing is changed there, and the copy keeps no connection. What the server refuses to list counts as not captured;
+    ``cluster.dump.problems`` lists it.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def fetch(
     Raises
     ------
     SimkitError
-        Where the client (extra ``live``), the kubeconfig or the server are not there.
+        If the Python client (extra ``live``) or the kubeconfig is missing, or the server does not answer.
     """
     live = LiveCluster(context, kubeconfig)
     options = Options(release=release or release_of(live), seed=seed)

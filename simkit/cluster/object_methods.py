@@ -47,7 +47,7 @@ class ObjectMethods(AnalysedCluster):
         return self._one("POST", path, self._placed(obj, namespaced), identity)
 
     def apply(self, source: Source, *, identity: Identity | None = None) -> list[Object]:
-        """Create or replace objects. Lists are taken apart.
+        """Create objects, or replace those that exist. Of a List, each item is written.
 
         Parameters
         ----------

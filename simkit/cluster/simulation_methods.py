@@ -134,14 +134,14 @@ class SimulationMethods(AnalysedCluster):
         usage: Usage | None = None,
         **settings: str,
     ) -> None:
-        """Say what containers do on simulated nodes; what is said later counts first.
+        """Set what containers do on simulated nodes. Of several settings that fit a container, the latest counts.
 
         Parameters
         ----------
         image, namespace
-            Patterns of the images and namespaces that are meant.
+            Patterns of the images, and of the namespaces of the pods: ``worker:*``.
         selector
-            A label selector of the pods that are meant.
+            A label selector of the pods.
         program
             A script of the built-in shell, or a generator function that is given the container: it yields lines to
             print and seconds to wait, and returns an exit code.
@@ -174,7 +174,9 @@ class SimulationMethods(AnalysedCluster):
         namespace: str = "*",
         labels: Mapping[str, str] | None = None,
     ) -> None:
-        """Serve a metric for autoscalers, as an adapter of a monitoring system does; what is said later counts first.
+        """Serve a metric for autoscalers, as an adapter of a monitoring system does.
+
+        Of several values that fit, the latest counts.
 
         Parameters
         ----------
@@ -325,7 +327,7 @@ class SimulationMethods(AnalysedCluster):
         clock.advance(max(0.0, end - clock.now()))
 
     def simulate_nodes(self, *names: str) -> list[str]:
-        """Have simulated kubelets take over nodes that are there already, such as those of a dump.
+        """Let simulated kubelets take over existing nodes, such as those of a dump.
 
         Their pods go on as they are; from now on pods on them are started, ended and moved as on added nodes.
 
@@ -366,7 +368,7 @@ class SimulationMethods(AnalysedCluster):
         return self._derived(rehearsal_of(self._control_plane, settings))
 
     def set_load(self, selector: str, namespace: str, cpu: str) -> None:
-        """Have pods share an amount of CPU, whatever was said of them before.
+        """Make pods share an amount of CPU, in place of earlier settings.
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ class TrafficMethods:
 
     @property
     def requests(self) -> RecordedRequests:
-        """The requests of clients, over HTTP and in process, since this was first asked for."""
+        """The requests of clients, over HTTP and in process, since this property was first read."""
         from simkit.cluster.traffic.traffic import Traffic
 
         return Traffic.of(self._control_plane.engine).requests
@@ -52,7 +52,7 @@ class TrafficMethods:
         spread: float = 0.0,
         revisions: int = 10,
     ) -> AbstractContextManager[FaultInjector]:
-        """Let requests of clients meet faults, as long as the context lasts.
+        """Make requests of clients fail, or answer them late, as long as the context lasts.
 
         Parameters
         ----------
@@ -62,11 +62,11 @@ class TrafficMethods:
         seed
             Makes chance repeat.
         verbs, resources, namespaces, users
-            The requests that are meant by the kinds that are given as texts; None: all. So for the parameters below.
+            Which requests fail, for faults that are given as texts; None: all. The parameters below are for these too.
         probability
-            How many of them meet it, from 0 to 1.
+            The share of these requests that fails, from 0 to 1.
         times
-            How many meet it at most; None: without end.
+            The most requests that fail; None: no limit.
         status
             The code of ``error``.
         seconds, spread

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 @explains_wrong_calls
 class Trial(Cluster):
-    """A fork of a cluster, which is a cluster, with its origin."""
+    """A fork for a what-if question: a cluster that knows the cluster from which it was made.
+
+    ``cluster.what_if()`` makes one. ``compare`` and ``compare_paths`` tell what its changes did.
+    """
 
     before: Cluster
     """The original cluster, with which ``compare`` and ``compare_paths`` compare."""

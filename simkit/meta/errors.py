@@ -41,7 +41,13 @@ class UnknownResource(SimkitError):
 
 
 class IncompleteSnapshot(SimkitError):
-    """A question about objects that the snapshot did not capture."""
+    """A question that needs objects which the dump or snapshot did not capture.
+
+    Attributes
+    ----------
+    missing
+        The resources that are missing.
+    """
 
     def __init__(self, missing: Iterable[GroupResource]) -> None:
         self.missing = tuple(sorted(set(missing)))
@@ -53,7 +59,28 @@ class IncompleteSnapshot(SimkitError):
 
 
 class StatusError(Exception):
-    """An API error for clients: a Status object with its code, reason, details and causes."""
+    """A refused request: the error that a client of the API gets, as a Status object.
+
+    Attributes
+    ----------
+    code
+        The status code of HTTP, such as 404.
+    reason
+        The reason in one word, such as ``NotFound``; empty where kube-apiserver gives none.
+    message
+        The sentence that kubectl prints.
+    details
+        The details of the Status: name, kind, causes; or None.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> try:
+    ...     simkit.Cluster(seed=1).get("pod", "web")
+    ... except simkit.StatusError as error:
+    ...     print(error.code, error.reason, error)
+    404 NotFound pods "web" not found
+    """
 
     def __init__(
         self,

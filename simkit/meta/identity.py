@@ -23,7 +23,25 @@ SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A user name with its uid, groups and extra attributes."""
+    """The user who sends a request.
+
+    Attributes
+    ----------
+    user
+        The name, such as ``ann`` or ``system:serviceaccount:shop:robot``.
+    groups
+        All groups of the user. Nothing is added: a user who logged in is also in ``system:authenticated``.
+    uid
+        The uid; empty where the authenticator gives none.
+    extra
+        Further attributes, each with a list of values.
+
+    Examples
+    --------
+    >>> ann = Identity("ann", groups=("devs", "system:authenticated"))
+    >>> ann.groups
+    ('devs', 'system:authenticated')
+    """
 
     user: str
     groups: tuple[str, ...] = ()

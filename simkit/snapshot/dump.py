@@ -20,10 +20,11 @@ _SHOWN: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class Dump:
-    """Objects as they were written down, each key once.
+    """The objects of a source, with what was captured and what could not be read.
 
-    Iterating gives the objects in the order of the source. ``keyed`` holds them by the key under which they are kept,
-    ``origins`` says from which file and line each came.
+    Iterating gives the objects in the order of the source. ``keyed`` holds them by resource, namespace and name; of an
+    object that stands in the source twice, the later one counts. ``origins`` has the file and line of each, and
+    ``problems`` what could not be read.
     """
 
     keyed: Mapping[Key, Object]

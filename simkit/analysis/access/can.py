@@ -154,10 +154,10 @@ def can(
     verb, resource, subresource, name, url, api_group
         As for ``who_can``; an empty name is a request that names no object.
     namespace
-        Where; None: in all namespaces at once. It is not looked at for resources without a namespace, unless the
-        group is given, as access reviews give it.
+        Where; None: in all namespaces at once. It has no effect for resources without a namespace,
+        unless ``api_group`` is given, as in access reviews.
     groups, members
-        Groups that the subject is in besides, as its identity provider says: by name, or as a table of their members.
+        Further groups of the subject, which an identity provider keeps: by name, or as a table of their members.
 
     Returns
     -------
@@ -178,10 +178,10 @@ def can(
 
     Examples
     --------
-    >>> from simkit.analysis import can
-    >>> from simkit.snapshot.memory import MemorySnapshot
-    >>> bool(can(MemorySnapshot([], captured=["*"]), "group:system:masters", "delete", "nodes"))
-    True
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> bool(cluster.can("user:ann", "delete", "nodes")), bool(cluster.can("group:system:masters", "delete", "nodes"))
+    (False, True)
     """
     members = members or NO_MEMBERS
     index = index_of(snapshot)

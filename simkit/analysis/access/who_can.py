@@ -51,8 +51,8 @@ def who_can(
     subresource
         The same as behind the slash of ``resource``.
     name
-        One object. Empty: requests that name none, so that grants for single names do not count. None: any object,
-        even if only one; the column ``names`` tells which.
+        The name of one object. Empty: requests without a name, so that grants for single names do not count. None: any
+        object, even if only one; the column ``names`` tells which.
     namespace
         Where. None: in any namespace or in all; ``*``: only in the whole cluster. It has no meaning for resources
         without a namespace and is not looked at there. A namespace that does not exist gets a warning.
@@ -65,7 +65,7 @@ def who_can(
         Whether to list, after each group, the subjects known to be in it: by the server's rules, and by the table
         ``members`` of groups that an identity provider keeps.
     max_hops
-        Count those too who may it after at most so many escalation steps: see ``simkit.analysis.escalation``.
+        Also list subjects that can get the permission with at most this number of escalation steps.
 
     Returns
     -------
@@ -92,10 +92,10 @@ def who_can(
 
     Examples
     --------
-    >>> from simkit.analysis import who_can
-    >>> from simkit.snapshot.memory import MemorySnapshot
-    >>> who_can(MemorySnapshot([], captured=["*"]), "get", "po")[["subject", "binding"]].values.tolist()
-    [['group:system:masters', '(no binding)']]
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.who_can("escalate", "roles")[["subject", "binding"]].values.tolist()
+    [['group:system:masters', '(no binding)'], ['group:system:masters', 'cluster-admin']]
     """
     members = members or NO_MEMBERS
     index = index_of(snapshot)

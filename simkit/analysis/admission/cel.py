@@ -138,7 +138,7 @@ def cel(
         Whose functions and kinds there are. 1.31 brings named formats, 1.32 comprehensions of two variables
         (``transformMap`` and others), 1.33 semantic versions, 1.34 more functions of lists.
     budget
-        The cost at which the evaluation ends.
+        The cost, in the units of kube-apiserver, at which the evaluation ends with an error.
     compare_with
         ``"celpy"`` puts the expression to celpy too, the reference implementation in Python (distribution cel-python).
         The result shows both answers and whether they differ; celpy checks no types and knows no later functions.

@@ -199,9 +199,9 @@ def audit(
     members
         Groups that the cluster does not keep, as for ``who_can``.
     managed
-        Providers of managed clusters (eks, gke, aks, openshift, or auto) whose own bindings are set aside.
+        Providers of managed clusters (eks, gke, aks, openshift, or auto) whose own bindings are left out.
     rules
-        Checks of one's own: see ``simkit.analysis.findings.custom``.
+        Your own checks, as ``read_rules`` reads them.
     severity
         Only findings of this severity or a worse one (``high``).
     namespace

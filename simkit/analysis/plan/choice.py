@@ -50,8 +50,8 @@ def plan(
     best
         How many changes at most; None: all that are needed until no path is left that changes can close.
     free
-        Whether only changes count that cost nothing which is used: by the audit log; without one, nothing that pods
-        run as or an installed product lives by.
+        Whether to propose only changes that take away nothing which is used: according to the audit log, or without one
+        the access of accounts that pods run as and of installed products.
     subject
         Whose paths are to be closed: one subject or several; None for everybody's.
     audit_log

@@ -50,8 +50,8 @@ class AccessMethods(AnalysedCluster):
         subresource
             The same as behind the slash of ``resource``.
         name
-            One object. Empty: requests that name none, so that grants for single names do not count. None: any object,
-            even if only one; the column ``names`` tells which.
+            The name of one object. Empty: requests without a name, so that grants for single names do not count. None: any
+            object, even if only one; the column ``names`` tells which.
         namespace
             Where. None: in any namespace or in all; ``*``: only in the whole cluster. It has no meaning for resources
             without a namespace and is not looked at there. A namespace that does not exist gets a warning.
@@ -64,7 +64,7 @@ class AccessMethods(AnalysedCluster):
             Whether to list, after each group, the subjects known to be in it: by the server's rules, and by the table
             ``members`` of groups that an identity provider keeps.
         max_hops
-            Count those too who may it after at most so many escalation steps: see ``simkit.analysis.escalation``.
+            Also list subjects that can get the permission with at most this number of escalation steps.
 
         Returns
         -------
@@ -91,10 +91,10 @@ class AccessMethods(AnalysedCluster):
 
         Examples
         --------
-        >>> from simkit.analysis import who_can
-        >>> from simkit.snapshot.memory import MemorySnapshot
-        >>> who_can(MemorySnapshot([], captured=["*"]), "get", "po")[["subject", "binding"]].values.tolist()
-        [['group:system:masters', '(no binding)']]
+        >>> import simkit
+        >>> cluster = simkit.Cluster(seed=1)
+        >>> cluster.who_can("escalate", "roles")[["subject", "binding"]].values.tolist()
+        [['group:system:masters', '(no binding)'], ['group:system:masters', 'cluster-admin']]
         """
         from simkit.analysis.access.who_can import who_can
 
@@ -136,10 +136,10 @@ class AccessMethods(AnalysedCluster):
         verb, resource, subresource, name, url, api_group
             As for ``who_can``; an empty name is a request that names no object.
         namespace
-            Where; None: in all namespaces at once. It is not looked at for resources without a namespace, unless the
-            group is given, as access reviews give it.
+            Where; None: in all namespaces at once. It has no effect for resources without a namespace,
+            unless ``api_group`` is given, as in access reviews.
         groups, members
-            Groups that the subject is in besides, as its identity provider says: by name, or as a table of their members.
+            Further groups of the subject, which an identity provider keeps: by name, or as a table of their members.
 
         Returns
         -------
@@ -160,10 +160,10 @@ class AccessMethods(AnalysedCluster):
 
         Examples
         --------
-        >>> from simkit.analysis import can
-        >>> from simkit.snapshot.memory import MemorySnapshot
-        >>> bool(can(MemorySnapshot([], captured=["*"]), "group:system:masters", "delete", "nodes"))
-        True
+        >>> import simkit
+        >>> cluster = simkit.Cluster(seed=1)
+        >>> bool(cluster.can("user:ann", "delete", "nodes")), bool(cluster.can("group:system:masters", "delete", "nodes"))
+        (False, True)
         """
         from simkit.analysis.access.can import can
 

@@ -39,17 +39,17 @@ class EscalationMethods(AnalysedCluster):
         Parameters
         ----------
         subject
-            Who attacks: ``alice``, ``group:devs``, ``sa:ns/name``, ``pod:ns/name`` for code in a pod, several of them,
-            or None for everybody that is known, anybody with a login and anybody without one among them.
+            The attacker: ``alice``, ``group:devs``, ``sa:ns/name``, ``pod:ns/name`` for code in a pod, or several of them.
+            None: every known subject, a user with any login and a user without one included.
         goal
-            What for: see ``parse_goal``.
+            What the attacker wants: ``cluster-admin``, ``all secrets`` and others, see ``parse_goal``.
         by
             Whether the fewest hops or the least cost are best.
         ways
             ``best``: one path per subject and goal. ``each``: for every first step that leads to the goal, the best path
             that begins with it; closing one of them leaves the others.
         direct
-            Whether to list those too who have the goal without any step.
+            Whether to list also subjects that have the goal without any step.
         members
             Groups that the cluster does not keep, as for ``who_can``.
         max_hops
@@ -146,7 +146,7 @@ class EscalationMethods(AnalysedCluster):
         max_hops
             Longer ways do not count.
         goal
-            What for: see ``parse_goal``.
+            What the attacker wants: ``cluster-admin``, ``all secrets`` and others, see ``parse_goal``.
         direct
             Whether those count too who have the goal without any step.
         members

@@ -247,8 +247,8 @@ class UsageMethods(AnalysedCluster):
         to
             The release to upgrade to.
         since
-            The release to upgrade from; None: the snapshot's own. An empty text: not known, so that whatever the target
-            does not have any more is told.
+            The release to upgrade from; None: the snapshot's own. An empty text: not known; then everything
+            is reported that the target does not have any more.
         audit_log
             Recorded requests; without them callers are not known.
         metrics

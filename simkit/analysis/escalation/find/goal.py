@@ -53,9 +53,11 @@ class AccessQuestion:
 
 @dataclass(frozen=True)
 class Goal:
-    """A goal of escalation. ``test`` makes, for a graph, the predicate for states that have it.
+    """The aim of an attacker: cluster-admin, all secrets, a node, a namespace, an identity or a permission.
 
-    ``access`` is what whoever reached it is allowed; None where reaching is more than an access, as a node's disk is.
+    ``parse_goal`` makes one from text. ``access`` is the permission of a subject that has reached the goal; None where
+    the goal is more than a permission, such as the disk of a node. ``test`` makes, for a graph, the predicate for
+    states that have reached it.
     """
 
     name: str

@@ -78,7 +78,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Path(Result):
-    """A path from a subject to a goal. It is a claim until ``prove`` executes it."""
+    """A path by which a subject reaches a goal, step by step. It is a claim until ``prove`` executes it."""
 
     goal: Goal
     edges: tuple[Edge, ...]
