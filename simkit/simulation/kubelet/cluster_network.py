@@ -20,6 +20,7 @@ from simkit.meta.errors import StatusError
 from simkit.meta.ip_addresses import is_address
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.simulation.kubelet.ports import named_ports
 from simkit.simulation.kubelet.requests import listed, read
 from simkit.simulation.shell.files import FileError, Files
 from simkit.simulation.shell.network import CLUSTER_DOMAIN, SERVICE_DOMAIN, Refused, Socket, Unreachable
@@ -77,6 +78,10 @@ class ClusterNetwork:
         """The addresses of the pod."""
         name = Key(PODS, namespace_of(self._pod), name_of(self._pod))
         return _pod_addresses(read(self._perform, name) or self._pod)
+
+    def listening(self) -> Sequence[int]:
+        """The ports that commands of the container listen on, and those that the pod names where its program does."""
+        return [*self.sockets, *named_ports(self._pod)]
 
     def answers(self, address: str) -> bool:
         """True if a pod or a node has an address."""

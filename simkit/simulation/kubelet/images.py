@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from simkit.simulation.kubelet.distributions import distribution_files
+
 
 class WebServer(NamedTuple):
     """The folder that a web server serves, and its first page."""
@@ -54,5 +56,7 @@ def has_bash_as_sh(image: str) -> bool:
 
 def files_of(image: str) -> dict[str, str | bytes]:
     """The files that an image has."""
-    server = WEB_SERVERS.get(image_name(image))
-    return {f"{server.folder}/index.html": server.page} if server is not None else {}
+    name = image_name(image)
+    server, tag = WEB_SERVERS.get(name), image.partition("@")[0].rpartition("/")[2].partition(":")[2]
+    pages: dict[str, str | bytes] = {f"{server.folder}/index.html": server.page} if server is not None else {}
+    return pages | distribution_files(name, tag)

@@ -13,6 +13,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.images import is_shell_image
+from simkit.simulation.kubelet.kernel_files import mount_kernel_files
 from simkit.simulation.kubelet.process import KILLED, Container, Process, completes, forever
 from simkit.simulation.kubelet.programs import programs_of
 from simkit.simulation.kubelet.volumes import Volumes
@@ -111,6 +112,7 @@ class Processes:
                 read_only=bool(context.get("readOnlyRootFilesystem")),
                 born=moment(begun) if begun else 0.0,
             )
+            mount_kernel_files(found, pod, container)
             self._volumes.mount(found, pod, container)
             for path, text in self._behaviours.files(pod, container).items():
                 found.place(path, text.encode() if isinstance(text, str) else text)

@@ -57,6 +57,7 @@ def script_program(
         machine.pid = machine.shared.last_pid = container.pid
         machine.shared.programs = container.programs
         machine.shared.signal_first, machine.shared.protected = container.signal, protected
+        machine.shared.privileged = bool((container.spec.get("securityContext") or {}).get("privileged"))
         machine.shared.first_words = _command_line(container)
         machine.shared.sh_is_bash = has_bash_as_sh(str(container.spec.get("image", "")))
         machine.bash = isinstance(command, str)

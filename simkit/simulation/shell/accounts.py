@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
 from simkit.simulation.shell.effects import error, line
 from simkit.simulation.shell.machine import Machine, Run
 
-_USERS: Final = "/etc/passwd"
-_GROUPS: Final = "/etc/group"
+USERS: Final = "/etc/passwd"
+GROUPS: Final = "/etc/group"
 _KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
-    _USERS: {0: "root", 65534: "nobody"}, _GROUPS: {0: "root", 65534: "nogroup"},
+    USERS: {0: "root", 65534: "nobody"}, GROUPS: {0: "root", 65534: "nogroup"},
 }  # fmt: skip
 """The users and groups of images whose files are not known."""
 _MOST: Final = 1 << 16
@@ -33,24 +33,43 @@ def _parsed(data: bytes) -> Mapping[int, str]:
     return {int(row[2]): row[0] for row in rows if len(row) > 2 and row[2].isdecimal() and len(row[2]) < 11}
 
 
+def account_rows(machine: Machine, path: str) -> list[list[str]]:
+    """The rows of one of the files about accounts, each with all its parts."""
+    files, size = machine.files.base, 7 if path == USERS else 4
+    if files.is_file(path):
+        rows = files.read(path)[:_MOST].decode("utf-8", "replace").splitlines()
+        parts = [row.split(":") for row in rows if row.count(":") >= 2]
+        return [
+            [*each, *[""] * (size - len(each))][:size] for each in parts if each[2].isdecimal() and len(each[2]) < 11
+        ]
+    homes = {"root": "/root"}
+    if path == GROUPS:
+        return [[name, "x", str(number), ""] for number, name in _KNOWN[path].items()]
+    shells = {"root": "/bin/sh"}
+    return [
+        [name, "x", str(number), str(number), name, homes.get(name, "/"), shells.get(name, "/sbin/nologin")]
+        for number, name in _KNOWN[path].items()
+    ]
+
+
 def user_name(machine: Machine, uid: int) -> str:
     """The name of a user, else the number."""
-    return _names(machine, _USERS).get(uid, str(uid))
+    return _names(machine, USERS).get(uid, str(uid))
 
 
 def group_name(machine: Machine, gid: int) -> str:
     """The name of a group, else the number."""
-    return _names(machine, _GROUPS).get(gid, str(gid))
+    return _names(machine, GROUPS).get(gid, str(gid))
 
 
 def user_number(machine: Machine, text: str) -> int | None:
     """The number of a user that is told by name or number; None for one that is not known."""
-    return _number(_names(machine, _USERS), text)
+    return _number(_names(machine, USERS), text)
 
 
 def group_number(machine: Machine, text: str) -> int | None:
     """The number of a group that is told by name or number; None for one that is not known."""
-    return _number(_names(machine, _GROUPS), text)
+    return _number(_names(machine, GROUPS), text)
 
 
 def _number(names: Mapping[int, str], text: str) -> int | None:
@@ -70,21 +89,40 @@ def _whoami(machine: Machine, words: list[str]) -> Run:
 
 
 def _id(machine: Machine, words: list[str]) -> Run:
-    """``id [-ugGn]``: the user with its groups."""
-    user = machine.files.user
+    """``id [-ugGn] [USER]``: a user with its groups."""
     asked = "".join(word[1:] for word in words[1:] if word.startswith("-"))
-    every = list(dict.fromkeys((user.gid, *user.groups)))
+    named = next((word for word in words[1:] if not word.startswith("-")), "")
+    uid, gid, others = _numbers(machine, named)
+    if uid < 0:
+        yield error("id", f"unknown user {named}")
+        return 1
+    every = list(dict.fromkeys((gid, *others)))
     if "u" in asked:
-        yield line(user_name(machine, user.uid) if "n" in asked else str(user.uid))
+        yield line(user_name(machine, uid) if "n" in asked else str(uid))
     elif "g" in asked:
-        yield line(group_name(machine, user.gid) if "n" in asked else str(user.gid))
+        yield line(group_name(machine, gid) if "n" in asked else str(gid))
     elif "G" in asked:
         yield line(" ".join(group_name(machine, each) if "n" in asked else str(each) for each in every))
     else:
         groups = ",".join(_shown(each, group_name(machine, each)) for each in every)
-        shown = f"uid={_shown(user.uid, user_name(machine, user.uid))}"
-        yield line(f"{shown} gid={_shown(user.gid, group_name(machine, user.gid))} groups={groups}")
+        shown = f"uid={_shown(uid, user_name(machine, uid))}"
+        yield line(f"{shown} gid={_shown(gid, group_name(machine, gid))} groups={groups}")
     return 0
+
+
+def _numbers(machine: Machine, name: str) -> tuple[int, int, Sequence[int]]:
+    """The numbers of a user, of its group and of further ones; those of the present user where none is named.
+
+    A user that is not known has the number -1.
+    """
+    if not name:
+        user = machine.files.user
+        return user.uid, user.gid, user.groups
+    row = next((row for row in account_rows(machine, USERS) if name in (row[0], row[2])), None)
+    if row is None:
+        return -1, -1, ()
+    groups = [int(each[2]) for each in account_rows(machine, GROUPS) if row[0] in each[3].split(",")]
+    return int(row[2]), int(row[3]), groups
 
 
 def _shown(number: int, name: str) -> str:

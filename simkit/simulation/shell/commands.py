@@ -21,7 +21,9 @@ from simkit.simulation.shell.file_commands import FILE_COMMANDS
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.find_command import FIND_COMMANDS
 from simkit.simulation.shell.grep_command import GREP_COMMANDS
+from simkit.simulation.shell.interface_commands import INTERFACE_COMMANDS
 from simkit.simulation.shell.job_commands import JOB_COMMANDS
+from simkit.simulation.shell.kernel_commands import KERNEL_COMMANDS
 from simkit.simulation.shell.listing import LISTING_COMMANDS
 from simkit.simulation.shell.machine import Command, Machine, Read, Run, Write
 from simkit.simulation.shell.mode_commands import MODE_COMMANDS
@@ -33,6 +35,7 @@ from simkit.simulation.shell.reading import READING_COMMANDS
 from simkit.simulation.shell.sed_command import sed
 from simkit.simulation.shell.shell_commands import SHELL_COMMANDS
 from simkit.simulation.shell.sort_command import SORT_COMMANDS
+from simkit.simulation.shell.switch_commands import SWITCH_COMMANDS
 from simkit.simulation.shell.system_commands import SYSTEM_COMMANDS
 from simkit.simulation.shell.tar_command import tar
 from simkit.simulation.shell.text_commands import TEXT_COMMANDS
@@ -107,7 +110,10 @@ def _false(machine: Machine, words: list[str]) -> Run:
 
 def _hostname(machine: Machine, words: list[str]) -> Run:
     own = machine.network.own_addresses()
-    shown = " ".join(own[:1]) if any(word.lower() == "-i" for word in words[1:]) else machine.hostname
+    if words[1:2] == ["-I"]:
+        yield line("".join(f"{each} " for each in own) or "127.0.0.1 ")
+        return 0
+    shown = " ".join(own[:1]) if any(word == "-i" for word in words[1:]) else machine.hostname
     yield line(shown or "127.0.0.1")
     return 0
 
@@ -146,6 +152,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
     **FIELD_COMMANDS,
     **COUNTING_COMMANDS,
     **DATE_COMMANDS,
+    **INTERFACE_COMMANDS,
+    **SWITCH_COMMANDS,
+    **KERNEL_COMMANDS,
     **PATH_COMMANDS,
     **COMPARISON_COMMANDS,
     **DUMP_COMMANDS,

@@ -128,6 +128,8 @@ class Shared:
     """Programs besides the built-in commands, by name."""
     sh_is_bash: bool = False
     """True in images whose ``sh`` is bash."""
+    privileged: bool = False
+    """True for a container that may do on its node what it likes."""
     protected: bool = False
     """True if signals without a trap are ignored, as for the first process of a container."""
 

@@ -77,6 +77,10 @@ class Network(Protocol):
         """The addresses of the container itself."""
         ...
 
+    def listening(self) -> Sequence[int]:
+        """The ports on which something in the pod listens."""
+        ...
+
     def answers(self, address: str) -> bool:
         """True if a machine or a pod has an address, and answers an echo."""
         ...
@@ -100,6 +104,9 @@ class NoNetwork:
         return (name,)
 
     def own_addresses(self) -> Sequence[str]:
+        return ()
+
+    def listening(self) -> Sequence[int]:
         return ()
 
     def answers(self, address: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from itertools import pairwise
 from typing import Final
 
+from simkit.simulation.shell.accounts import GROUPS, USERS, account_rows
 from simkit.simulation.shell.effects import error, line, options, read_all, whole
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.http_exchange import Address, Answer, address, exchange
@@ -88,9 +89,21 @@ def _nslookup(machine: Machine, words: list[str]) -> Run:
 
 
 def _getent(machine: Machine, words: list[str]) -> Run:
-    found = machine.network.addresses(words[2])[1] if len(words) > 2 and words[1] in ("hosts", "ahosts") else ()
+    """``getent hosts NAME...``, and ``getent passwd|group [NAME...]``."""
+    kind, keys = "".join(words[1:2]), words[2:]
+    path = {"passwd": USERS, "group": GROUPS}.get(kind)
+    if path is not None:
+        rows = account_rows(machine, path)
+        chosen = rows if not keys else [row for key in keys for row in rows if key in (row[0], row[2])]
+        for row in chosen:
+            yield line(":".join(row))
+        return 0 if chosen else 2
+    if kind not in ("hosts", "ahosts", "ahostsv4"):
+        yield error("getent", f"Unknown database: {kind}")
+        return 1
+    found = machine.network.addresses(keys[0])[1] if keys else ()
     for each in found:
-        yield line(f"{each:<15} {words[2]}")
+        yield line(f"{each:<15} {keys[0]}")
     return 0 if found else 2
 
 
