@@ -199,7 +199,7 @@ def _mutated(plugin: Plugin, review: Review) -> tuple[Step, Review]:
     except StatusError as error:
         return Step(plugin.name, (), error.message, tuple(own.warnings), own.annotations), review
     changes = tuple(field_changes(review.object, obj)) if obj is not review.object else ()
-    return Step(plugin.name, changes, "", tuple(own.warnings), own.annotations), replace(review, object=obj)
+    return Step(plugin.name, changes, "", tuple(own.warnings), own.annotations), review.with_object(obj)
 
 
 def _validated(scope: RequestScope, review: Review) -> Step:

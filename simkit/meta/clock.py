@@ -127,7 +127,7 @@ def micro_time(seconds: float) -> str:
     >>> micro_time(0.25)
     '1970-01-01T00:00:00.250000Z'
     """
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def moment(text: str) -> float:

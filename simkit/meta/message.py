@@ -170,21 +170,21 @@ class Response:
 
 
 class StoredResponse(Response):
-    """The answer to a caller in this process with one stored object, whose body is made when somebody asks for it.
+    """The answer to a caller in this process with one stored object, read and encoded when somebody asks for it.
 
     Parameters
     ----------
-    stored
-        The object in the version of the request.
+    read
+        Gives the object in the version of the request.
     encode
         Makes the body.
     """
 
-    __slots__ = ("_encode", "_made", "_stored")
+    __slots__ = ("_encode", "_made", "_read")
     _made: bytes
 
-    def __init__(self, status: int, stored: Object, encode: Callable[[], bytes]) -> None:
-        self._stored, self._encode = stored, encode
+    def __init__(self, status: int, read: Callable[[], Object], encode: Callable[[], bytes]) -> None:
+        self._read, self._encode = read, encode
         super().__init__(status)
 
     @property
@@ -200,7 +200,7 @@ class StoredResponse(Response):
 
     @property
     def shown(self) -> Any:
-        return self._stored
+        return self._read()
 
     @property
     def size(self) -> int:

@@ -61,8 +61,11 @@ def annotations_of(obj: Object) -> Mapping[str, str]:
 
 def controller_of(obj: Object) -> Mapping[str, Any] | None:
     """The owner that controls an object; None where there is none."""
-    owners = metadata(obj).get("ownerReferences") or ()
-    return next((owner for owner in owners if owner.get("controller")), None)
+    for owner in metadata(obj).get("ownerReferences") or ():
+        if owner.get("controller"):
+            found: Mapping[str, Any] = owner
+            return found
+    return None
 
 
 def group_version_of(obj: Object) -> GroupVersion:

@@ -11,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from simkit.meta.python_gc import Rounds, collect_seldom, collection_paused, freeze_survivors, will_pass
+from simkit.meta.python_gc import (
+    Rounds,
+    collect_seldom,
+    collection_paused,
+    collection_rarer,
+    freeze_survivors,
+    will_pass,
+)
 
 ROOT = Path(__file__).parents[2]
 _USUAL = gc.get_threshold()
@@ -33,6 +40,19 @@ def test_stays_off_where_it_was_off() -> None:
     assert gc.isenabled()
 
 
+def test_rarer_collections_end_with_the_last_block() -> None:
+    """Blocks of several threads end in any order: the settings of before come back with the last one."""
+    first, second = collection_rarer(), collection_rarer()
+    first.__enter__()
+    rarer = gc.get_threshold()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert rarer[2] > _USUAL[2]
+    assert gc.get_threshold() == rarer
+    second.__exit__(None, None, None)
+    assert gc.get_threshold() == _USUAL
+
+
 @pytest.fixture
 def seldom() -> Iterator[None]:
     """The settings of a server process, for one test."""
@@ -51,7 +71,10 @@ def test_seldom_collecting_leaves_what_is_there() -> None:
     """A server's process looks at young objects only, and less often; the collector stays on."""
     assert gc.isenabled()
     assert gc.get_freeze_count() > 0
-    assert gc.get_threshold()[0] > _USUAL[0]
+    own = gc.get_threshold()
+    assert own[0] > _USUAL[0]
+    with collection_rarer():
+        assert gc.get_threshold() == own
 
 
 def much_that_stays() -> None:

@@ -6,7 +6,6 @@ Upstream: k8s.io/apiserver/pkg/admission/chain.go, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from time import perf_counter
 from typing import Final, NamedTuple, Protocol, TypeGuard
 
@@ -158,7 +157,7 @@ class Chain:
                 made = mutate(review)
                 if made is not current and review.object is not None:
                     current = made
-                    review = replace(review, object=made)
+                    review = review.with_object(made)
                 now = perf_counter()
                 timed.append((seconds, now - last))
                 last = now
@@ -170,7 +169,7 @@ class Chain:
         again = review.reinvocation
         if again.should_reinvoke and not again.is_reinvoke:
             again.is_reinvoke = True
-            return Chain.mutate(self, review if review.object is None else replace(review, object=current))
+            return Chain.mutate(self, review if review.object is None else review.with_object(current))
         return current
 
     def validate(self, review: Review) -> None:

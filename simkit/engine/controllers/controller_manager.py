@@ -25,6 +25,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED, Identity, service_account
 from simkit.meta.message import Request, Response
 from simkit.meta.names import Revision
+from simkit.meta.python_gc import collection_rarer
 from simkit.meta.turns import TURNS
 from simkit.snapshot.protocol import Snapshot
 
@@ -235,7 +236,7 @@ class ControllerManager:
     def run_due(self) -> int:
         """The same as ``settle``, but who waits before the next try goes on waiting."""
         failures: list[Exception] = []
-        with self._running:
+        with self._running, collection_rarer():
             for round_ in range(_ROUNDS):
                 if not self._round(failures, counted=round_ > 0):  # what the first sees is the work of others
                     if failures:

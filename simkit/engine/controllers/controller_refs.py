@@ -106,8 +106,9 @@ def owners_concerned(
     if key.resource == owners:
         return [key]
     names = set(owner_names(obj, kind))
-    if change.previous is not None:
-        names.update(owner_names(change.previous.object, kind))
+    previous = None if change.previous is None else change.previous.object
+    if previous is not None and metadata(previous).get("ownerReferences") != metadata(obj).get("ownerReferences"):
+        names.update(owner_names(previous, kind))
     if not names and key.resource == claimed and controller_of(obj) is None:
         candidates = lister.scan(owners, key.namespace)
         names.update(name_of(each) for each in candidates if selector(each).matches(labels_of(obj)))

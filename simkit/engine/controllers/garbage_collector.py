@@ -13,6 +13,7 @@ from simkit.engine.controllers.client_requests import delete
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.dependency_graph import DependencyGraph, owners_of
 from simkit.engine.controllers.lister import is_terminating, uid_of
+from simkit.engine.controllers.resources import EVENTS
 from simkit.engine.controllers.work_queue import RequeueError, WorkQueue
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock
@@ -27,7 +28,10 @@ ORPHAN: Final = "orphan"
 
 
 class GarbageCollector:
-    """Keeps a dependency graph, built from all objects once and then updated by changes."""
+    """Keeps a dependency graph, built from all objects once and then updated by changes.
+
+    Events are no part of it, whatever owners they name (``ignoredResources`` of graph_builder.go).
+    """
 
     name = "garbage-collector-controller"
     account = "generic-garbage-collector"
@@ -55,6 +59,8 @@ class GarbageCollector:
 
     def concerns(self, change: Change) -> bool:
         """True for deleted objects, which may be owners, and for objects with owners or deletion finalizers."""
+        if change.entry.key.resource == EVENTS:
+            return False
         if change.type == "DELETED":
             return True
         meta = metadata(change.entry.object)
@@ -72,6 +78,8 @@ class GarbageCollector:
 
     def _every_object(self, snapshot: Snapshot) -> Iterable[tuple[Key, Object]]:
         for resource in self._catalogue().stored():
+            if resource.storage == EVENTS:
+                continue
             for obj in snapshot.scan(resource.storage):
                 meta = obj["metadata"]
                 if "ownerReferences" in meta or "deletionTimestamp" in meta:

@@ -77,7 +77,7 @@ def _forgets(value: Any, type_def: TypeDef) -> bool:
         return any(_forgets(item, type_def.items) for item in value)
     if not isinstance(value, dict):
         return False
-    return any(name in value and _forgets(value[name], entry.type_def) for name, entry in type_def.fields.items())
+    return any(name in value and _forgets(value[name], child) for name, child in type_def.amount_fields.items())
 
 
 def _has_no_text(text: str) -> bool:

@@ -143,6 +143,16 @@ class TypeDef:
         return self.structured and self._schema is not None and _reaches_amount_lists(self._schema, frozenset())
 
     @cached_property
+    def holds_amounts(self) -> bool:
+        """True for a quantity, and for what has one below it other than as the value of a map."""
+        return self._schema is not None and _holds_amounts(self._schema, frozenset())
+
+    @cached_property
+    def amount_fields(self) -> Mapping[str, TypeDef]:
+        """The fields that are quantities or have one below them."""
+        return {name: entry.type_def for name, entry in self.fields.items() if entry.type_def.holds_amounts}
+
+    @cached_property
     def amount_list_fields(self) -> Mapping[str, Entry]:
         """The fields of this MAP below which there are such lists."""
         return {name: entry for name, entry in self.fields.items() if entry.type_def.has_amount_lists}

@@ -134,11 +134,15 @@ class EvictionManager:
         return min(self._due.values(), default=None)
 
     def concerns(self, change: Change) -> bool:
-        key, obj = change.entry.key, change.entry.object
+        key = change.entry.key
         if key.resource == PODS:
-            node = at(obj, "spec", "nodeName")
-            return node in self._kubelets.nodes and (node in self._watched or self._is_told(obj))
-        if key.resource != NODES or not (key.name in self._watched or tells_usage(obj)):
+            pod = change.entry.object
+            node = at(pod, "spec", "nodeName")
+            return node in self._kubelets.nodes and (node in self._watched or self._is_told(pod))
+        if key.resource != NODES:
+            return False
+        obj = change.entry.object
+        if not (key.name in self._watched or tells_usage(obj)):
             return False
         before = change.previous.object if change.previous is not None else {}
         return change.type == "DELETED" or _told(obj) != _told(before)

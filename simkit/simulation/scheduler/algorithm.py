@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from operator import add
 from random import Random
 from typing import Final
 
@@ -70,10 +71,18 @@ class Checks:
 
     def rejection(self, info: NodeInfo) -> Rejection | None:
         """The rejection of the first filter that a node does not pass."""
-        found: Rejection | None = info.verdicts.get(self._demands, _UNKNOWN)
-        if found is _UNKNOWN:
-            found = info.verdicts[self._demands] = first_rejection(self._of_node, info)
-        return first_rejection(self._of_cluster, info) if found is None and self._of_cluster else found
+        return next(self.rejections((info,)))[1]
+
+    def rejections(self, nodes: Iterable[NodeInfo]) -> Iterator[tuple[NodeInfo, Rejection | None]]:
+        """Nodes one after the other, each with the rejection of the first filter that it does not pass."""
+        demands, of_node, of_cluster = self._demands, self._of_node, self._of_cluster
+        for info in nodes:
+            found: Rejection | None = info.verdicts.get(demands, _UNKNOWN)
+            if found is _UNKNOWN:
+                found = info.verdicts[demands] = first_rejection(of_node, info)
+            if found is None and of_cluster:
+                found = first_rejection(of_cluster, info)
+            yield info, found
 
 
 def first_rejection(checks: Iterable[Filter], info: NodeInfo) -> Rejection | None:
@@ -138,11 +147,12 @@ class Algorithm:
     ) -> None:
         enough, feasible = nodes_to_find(len(nodes), profile.percentage), findings.feasible
         first = self._start % len(nodes) if nodes else 0
-        for info in chain(islice(nodes, first, None), islice(nodes, first)):
-            if nominated:
-                rejection = self._rejection(pod, view, checks, info, nominated, profile)
-            else:
-                rejection = checks.rejection(info)
+        in_turn = chain(islice(nodes, first, None), islice(nodes, first))
+        if nominated:
+            asked = ((each, self._rejection(pod, view, checks, each, nominated, profile)) for each in in_turn)
+        else:
+            asked = checks.rejections(in_turn)
+        for info, rejection in asked:
             if rejection is not None:
                 findings.rejections[info.name] = rejection
                 continue
@@ -171,7 +181,8 @@ class Algorithm:
             return feasible[0]
         totals = total_scores(pod, view, feasible, profile)
         more = self.extenders.scores(pod, feasible)
-        totals = [total + more.get(info.name, 0) for info, total in zip(feasible, totals, strict=True)]
+        if more:
+            totals = [total + more.get(info.name, 0) for info, total in zip(feasible, totals, strict=True)]
         highest = max(totals)
         return self._random.choice([info for info, score in zip(feasible, totals, strict=True) if score == highest])
 
@@ -180,12 +191,14 @@ def total_scores(
     pod: PodInfo, view: View, feasible: Sequence[NodeInfo], profile: Profile = DEFAULT_PROFILE
 ) -> list[int]:
     """The weighted sum of all scores, for each node."""
-    totals = [0] * len(feasible)
+    totals: list[int] | None = None
     for weight, plugin in profile.scores:
         scores = plugin(pod, view, feasible)
-        if scores is not None:
-            totals = [total + weight * score for total, score in zip(totals, scores, strict=True)]
-    return totals
+        if scores is None:
+            continue
+        weighted = scores if weight == 1 else [weight * score for score in scores]
+        totals = weighted if totals is None else list(map(add, totals, weighted))
+    return [0] * len(feasible) if totals is None else totals
 
 
 @contextmanager

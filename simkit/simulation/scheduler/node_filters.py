@@ -175,13 +175,10 @@ def allocation(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]
     """
     amounts = tuple(asked.get(name, 0) for asked in (pod.scored_requests, pod.requests) for name in (CPU, MEMORY))
     balance = _balance_for(*amounts[2:])
-    found = []
     for info in nodes:
-        score = info.scores.get(amounts)
-        if score is None:
-            score = info.scores[amounts] = _least_allocated(info, *amounts[:2]) + balance(info, *amounts[2:])
-        found.append(score)
-    return found
+        if amounts not in info.scores:
+            info.scores[amounts] = _least_allocated(info, *amounts[:2]) + balance(info, *amounts[2:])
+    return [info.scores[amounts] for info in nodes]
 
 
 def _balance_for(cpu: int, memory: int) -> Callable[[NodeInfo, int, int], int]:

@@ -54,6 +54,17 @@ def test_one_owner_left_is_enough(cluster: simkit.Cluster) -> None:
     assert left(cluster) == []
 
 
+def test_events_stay_when_their_owners_go(cluster: simkit.Cluster) -> None:
+    """The collector ignores Events: they end by themselves after an hour."""
+    owner = config(cluster, "a")
+    about = {"kind": "ConfigMap", "namespace": "default", "name": "a"}
+    event = obj("v1", "Event", "a.1", meta={"ownerReferences": [owner]}) | {"involvedObject": about}
+    cluster.create(event)
+    delete(cluster, "a", "Background")
+    cluster.settle()
+    assert "a.1" in names(cluster, "events")
+
+
 def test_an_owner_of_another_uid_is_no_owner(cluster: simkit.Cluster) -> None:
     """A name alone does not count."""
     config(cluster, "b", {**config(cluster, "a"), "uid": "another"})

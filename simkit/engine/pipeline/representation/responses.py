@@ -80,7 +80,9 @@ def object_response(
 
 def unencoded_response(scope: RequestScope, entry: Entry, status: int) -> Response:
     """The response with one stored object to a caller in this process, who may not want its JSON."""
-    return StoredResponse(status, scope.from_storage(entry.object), lambda: scope.head + scope.kept_tail(entry) + b"\n")
+    return StoredResponse(
+        status, lambda: scope.from_storage(entry.object), lambda: scope.head + scope.kept_tail(entry) + b"\n"
+    )
 
 
 def single_object(scope: RequestScope, entry: Entry, media_type: MediaTypeOptions, now: float) -> Mapping[str, Any]:

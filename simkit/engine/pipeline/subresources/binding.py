@@ -5,7 +5,6 @@ Upstream: pkg/registry/core/pod/storage/storage.go, release 1.30.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
@@ -46,7 +45,7 @@ def bind(engine: Engine, context: RequestContext, scope: RequestScope) -> Respon
     errors = strategy_of(GroupKind("", _KIND.kind)).validate(binding, None)
     if errors:
         raise unexplained(aggregate_errors(map(str, errors)))
-    engine.admission.validate(replace(review, object=binding))
+    engine.admission.validate(review.with_object(binding))
     if not name_of(binding):
         raise bad_request("Name parameter required.")
     _assign(engine, Key(_PODS, info.namespace, name_of(binding)), binding, options)

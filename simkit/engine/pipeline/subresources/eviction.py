@@ -95,7 +95,7 @@ def _options(draft: Draft, written: WriteOptions) -> DeleteOptions:
 
 
 def _admit(engine: Engine, review: Review) -> None:
-    engine.admission.validate(replace(review, object=engine.admission.mutate(review)))
+    engine.admission.validate(review.with_object(engine.admission.mutate(review)))
 
 
 def _live(eviction: _Eviction) -> Entry:

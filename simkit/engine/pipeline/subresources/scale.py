@@ -240,7 +240,7 @@ class _Change:
     def _admitted(self, wanted: Draft, before: Object) -> Draft:
         review = replace(self._keeper.review("UPDATE", wanted, before), kind=self._scales.resource.gvk)
         mutated = dict(self._engine.admission.mutate(review))
-        self._engine.admission.validate(replace(review, object=mutated))
+        self._engine.admission.validate(review.with_object(mutated))
         return mutated
 
     def _check(self, obj: Object, wanted: Object) -> None:

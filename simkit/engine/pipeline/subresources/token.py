@@ -8,7 +8,6 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from simkit.engine.authn.claims import WARN_ONLY_LIFETIME, BoundObject, bound_claims
@@ -65,7 +64,7 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
     if errors:
         raise invalid(gvk.group_kind, "", errors)
     _check_uid(context, gvk, draft, account)
-    engine.admission.validate(replace(review, object=draft))
+    engine.admission.validate(review.with_object(draft))
     status = _issued(engine, context, account, draft["spec"])
     now = timestamp(engine.clock.now())
     shown = {"uid": metadata(account).get("uid") or ""} if applies("token-request-shows-uid") else {}

@@ -5,7 +5,6 @@ Upstream: pkg/registry/authorization/subjectaccessreview/rest.go, release 1.30.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from simkit.engine.pipeline import options as opt
@@ -44,7 +43,7 @@ def receive_review(engine: Engine, context: RequestContext, scope: RequestScope)
     if mutated is draft:
         return ReceivedReview(draft, review)
     draft = dict(mutated)
-    return ReceivedReview(draft, replace(review, object=draft))
+    return ReceivedReview(draft, review.with_object(draft))
 
 
 def review_response(context: RequestContext, scope: RequestScope, draft: Draft) -> Response:
