@@ -148,6 +148,7 @@ class Algorithm:
         enough, feasible = nodes_to_find(len(nodes), profile.percentage), findings.feasible
         first = self._start % len(nodes) if nodes else 0
         in_turn = chain(islice(nodes, first, None), islice(nodes, first))
+        asked: Iterable[tuple[NodeInfo, Rejection | None]]
         if nominated:
             asked = ((each, self._rejection(pod, view, checks, each, nominated, profile)) for each in in_turn)
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import Any, Final
 
@@ -163,7 +163,7 @@ def spread_score(pod: PodInfo, view: View, nodes: Sequence[NodeInfo], default: G
     ignored = {info.name for info in nodes if own and not keys <= info.labels.keys()}
     scored = [info for info in nodes if info.name not in ignored]
     parts = [_Part.of(pod, view, each, scored, keys if own else frozenset()) for each in constraints]
-    sums = reduce(partial(map, add), (part.scores(scored) for part in parts))
+    sums = reduce(lambda some, more: list(map(add, some, more)), (part.scores(scored) for part in parts))
     raw = [math.floor(each + 0.5) for each in sums]
     highest, lowest = max(raw, default=0), min(raw, default=0)
     found = [MOST * (highest + lowest - each) // highest for each in raw] if highest else [MOST] * len(raw)
