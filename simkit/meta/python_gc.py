@@ -74,7 +74,7 @@ def collection_paused() -> Iterator[None]:
 
 
 class _Rarer:
-    """Who makes much at present, and the settings of the collector before."""
+    """Those that make much at present, and the settings of the collector before."""
 
     lock, makers, before = threading.Lock(), 0, (0, 0, 0)
 
