@@ -62,8 +62,11 @@ def type_kind(row: Mapping[str, Any]) -> str:
 
 
 def _map_name(values: Mapping[str, Any]) -> str:
-    if values.get("ref", "").endswith(_QUANTITY):
+    ref = values.get("ref", "")
+    if ref.endswith(_QUANTITY):
         return "v1.ResourceList"
+    if ref.endswith(".JSONSchemaPropsOrStringArray"):
+        return f"{ref.split('.')[-2]}.JSONSchemaDependencies"
     return f"map[string]{type_name(values)}"
 
 

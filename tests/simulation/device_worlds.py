@@ -3,7 +3,9 @@
 A world has ``nodes``, ``objects`` (slices, classes, rules for taints), and ``steps`` in their order. A step makes the
 claims or templates of its ``objects`` and a ``pod``, or deletes a pod (``delete``). What kube-scheduler then told is in
 ``found``: the ``node`` of the pod, or the ``reason`` and the ``message`` of its condition, and the status of all
-``claims``, by their names or, for those made for a pod, by that pod and the name there.
+``claims``, by their names or, for those made for a pod, by that pod and the name there. ``reported`` is the same after
+drivers have told that devices are ready for which the pod waits. A pod without a node is deleted, after which claims are as
+in ``removed``. Of claims only those are told whose status has changed, None for those that are gone.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from simkit.meta.objects import at
 
 GATES: Final = {"DRADeviceTaintRules": True}
 SERVED: Final = {"resource.k8s.io/v1beta2": True}
+_CLAIMS: Final = "resourceclaims.resource.k8s.io"
 _POD_CLAIM: Final = "resource.kubernetes.io/pod-claim-name"
 _GENERATED: Final = re.compile(r"\b(p\d+-(?:u\d|extended-resources)-)[a-z0-9]{5}\b")
 Obj = dict[str, Any]
@@ -36,13 +39,15 @@ class Difference(NamedTuple):
 def replay(world: Mapping[str, Any], release: str) -> Iterator[Difference]:
     """The first difference of a world; what comes after one has other causes."""
     cluster = _cluster(world, release)
+    claims: Obj = {}
     for number, step in enumerate(world["steps"]):
-        if "found" not in step:
-            return
-        found = _perform(cluster, step)
-        if found != step["found"]:
-            yield Difference(number, step["found"], found)
-            return
+        for recorded, found in _outcomes(cluster, step):
+            if "claims" in recorded:
+                claims = {name: each for name, each in {**claims, **recorded["claims"]}.items() if each is not None}
+                recorded = {**recorded, "claims": claims}
+            if found != recorded:
+                yield Difference(number, recorded, found)
+                return
 
 
 def _cluster(world: Mapping[str, Any], release: str) -> Cluster:
@@ -58,26 +63,79 @@ def _cluster(world: Mapping[str, Any], release: str) -> Cluster:
     return cluster
 
 
+def _outcomes(cluster: Cluster, step: Mapping[str, Any]) -> Iterator[tuple[Obj, Obj]]:
+    """The recorded outcomes of a step, each with that of the cluster."""
+    yield step["found"], _perform(cluster, step)
+    if "reported" in step:
+        _report(cluster, step["pod"]["metadata"]["name"])
+        yield step["reported"], _verdict(cluster, step["pod"]["metadata"]["name"])
+    if "removed" in step:
+        _delete(cluster, step["pod"]["metadata"]["name"])
+        yield {"claims": step["removed"]}, {"claims": claims_of(cluster.list(_CLAIMS))}
+
+
+def _delete(cluster: Cluster, pod: str) -> None:
+    cluster.perform(Request.of("DELETE", f"/api/v1/namespaces/default/pods/{pod}?gracePeriodSeconds=0"))
+    cluster.settle()
+
+
+def _report(cluster: Cluster, pod: str) -> None:
+    """Tell of all devices of a pod that they are as they have to be before it is bound."""
+    for claim in cluster.list(_CLAIMS):
+        if pod in [each["name"] for each in at(claim, "status", "reservedFor") or ()]:
+            results = at(claim, "status", "allocation", "devices", "results") or ()
+            told = [_told(each) for each in results if each.get("bindingConditions")]
+            path = f"/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/{claim['metadata']['name']}/status"
+            body = {**claim, "status": {**claim["status"], "devices": told}}
+            assert cluster.perform(Request.of("PUT", path, body)).succeeded
+    cluster.advance(seconds=6)
+
+
+def _told(result: Mapping[str, Any]) -> Obj:
+    now = {"status": "True", "reason": "R", "message": "", "lastTransitionTime": "2024-04-17T00:00:00Z"}
+    parts = ("driver", "pool", "device", "shareID")
+    conditions = [{"type": each, **now} for each in result["bindingConditions"]]
+    return {**{name: result[name] for name in parts if name in result}, "conditions": conditions}
+
+
 def _perform(cluster: Cluster, step: Mapping[str, Any]) -> Obj:
     if "delete" in step:
-        cluster.perform(Request.of("DELETE", f"/api/v1/namespaces/default/pods/{step['delete']}?gracePeriodSeconds=0"))
-        cluster.settle()
-        return {"claims": claims_of(cluster.list("resourceclaims.resource.k8s.io"))}
+        _delete(cluster, step["delete"])
+        return {"claims": claims_of(cluster.list(_CLAIMS))}
     for each in step["objects"]:
         cluster.create(each)
     pod = step["pod"]
-    if step["found"].get("node"):  # of several nodes kube-scheduler takes any of the best
-        placed = {**(pod["spec"].get("nodeSelector") or {}), "kubernetes.io/hostname": step["found"]["node"]}
+    node = step["found"].get("node") or _only_node(step["found"], pod["metadata"]["name"])
+    if node:  # of several nodes kube-scheduler takes any of the best
+        placed = {**(pod["spec"].get("nodeSelector") or {}), "kubernetes.io/hostname": node}
         pod = {**pod, "spec": {**pod["spec"], "nodeSelector": placed}}
     cluster.create(pod)
     cluster.settle()
-    claims = cluster.list("resourceclaims.resource.k8s.io")
-    pods = [each for each in cluster.list("pods") if each["metadata"]["name"] == pod["metadata"]["name"]]
-    return {**(verdict(pods[0]) if pods else {"gone": True}), "claims": claims_of(claims)}
+    found = _verdict(cluster, pod["metadata"]["name"])
+    return found if found.get("gone") else {**found, "claims": claims_of(cluster.list(_CLAIMS))}
+
+
+def _only_node(found: Mapping[str, Any], pod: str) -> str:
+    """The node of a pod that waits for its devices, if they are for one node."""
+    terms = [
+        field
+        for claim in (found["claims"].values() if found.get("waits") else ())
+        if claim is not None and pod in claim["reservedFor"]
+        for term in at(claim, "allocation", "nodeSelector", "nodeSelectorTerms") or ()
+        for field in term.get("matchFields") or ()
+    ]
+    return str(terms[0]["values"][0]) if terms else ""
+
+
+def _verdict(cluster: Cluster, name: str) -> Obj:
+    pods = [each for each in cluster.list("pods") if each["metadata"]["name"] == name]
+    return verdict(pods[0]) if pods else {"gone": True}
 
 
 def verdict(pod: Mapping[str, Any]) -> Obj:
     """The node of a pod, or why it has none; and the requests that its extended resources come from."""
+    if pod["metadata"].get("deletionTimestamp"):
+        return {"gone": True}
     told = at(pod, "status", "extendedResourceClaimStatus", "requestMappings")
     more = {"mappings": told} if told else {}
     if pod["spec"].get("nodeName"):

@@ -121,7 +121,7 @@ def test_a_class_that_is_missing_is_told() -> None:
     cluster.create(user("one", "odd"))
     cluster.settle()
     assert messages(cluster, "FailedScheduling")[0].startswith(
-        "0/1 nodes are available: request r: device class odd does not exist. still not schedulable, preemption: "
+        "0/1 nodes are available: request r: device class odd does not exist. no new claims to deallocate, preemption: "
     )
     device_class(cluster, "odd")
     cluster.advance(seconds=30)

@@ -23,6 +23,7 @@ from simkit.meta.fielderror import FieldError, duplicate, invalid_value, require
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, labels_of, name_of
 
+_HOSTNAME: Final = label("hostname")
 _MANAGED_BY: Final = label("managed-by", "endpointslice")
 _CONTROLLERS: Final = (api_group("endpointslice-controller"), api_group("endpointslicemirroring-controller"))
 _TYPES: Final = ("FQDN", "IPv4", "IPv6")
@@ -46,8 +47,13 @@ def _prepare(draft: Draft, old: Object | None) -> None:
     _prepare_older(draft, old)
     if old is not None and draft["endpoints"] == old.get("endpoints"):
         return
+    if old is not None:  # what is written counts for the generation, also what is dropped of it
+        draft["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
+    known = {(each.get("deprecatedTopology") or {}).get(_HOSTNAME) for each in (old or {}).get("endpoints") or ()}
     for endpoint in own_items(draft, "endpoints"):
-        endpoint.pop("deprecatedTopology", None)
+        node = (endpoint.pop("deprecatedTopology", None) or {}).get(_HOSTNAME)
+        if node and node in known and endpoint.get("nodeName") is None and not dns_subdomain(node):
+            endpoint["nodeName"] = node
 
 
 def _raises_generation(obj: Object, old: Object) -> bool:

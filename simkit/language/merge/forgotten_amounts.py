@@ -70,14 +70,27 @@ def _below_list(old: Sequence[Any], new: Sequence[Any], type_def: TypeDef) -> No
 
 
 def _forgets(value: Any, type_def: TypeDef) -> bool:
-    """True if a value has an amount without a text of its own. Amounts in maps are copied, and compared without one."""
+    """True if a value has an amount without a text of its own.
+
+    The values of maps are copied, with the amounts directly in them, and compared without a text.
+    """
     if type_def.is_amount:
         return isinstance(value, str) and _has_no_text(value)
     if isinstance(value, list):
         return any(_forgets(item, type_def.items) for item in value)
     if not isinstance(value, dict):
         return False
+    if type_def.kind is MAP and not type_def.fields and type_def.values is not None:
+        return any(_forgets_below(each, type_def.values) for each in value.values())
     return any(name in value and _forgets(value[name], child) for name, child in type_def.amount_fields.items())
+
+
+def _forgets_below(value: Any, type_def: TypeDef) -> bool:
+    """True if a value of a map forgets an amount that is not directly in it."""
+    if not isinstance(value, dict):
+        return False
+    inner = {name: child for name, child in type_def.amount_fields.items() if not child.is_amount}
+    return any(name in value and _forgets(value[name], below) for name, below in inner.items())
 
 
 def _has_no_text(text: str) -> bool:

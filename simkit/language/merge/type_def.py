@@ -240,12 +240,16 @@ def _reaches_amount_lists(schema: Schema, above: frozenset[str]) -> bool:
 
 
 def _holds_amounts(schema: Schema, above: frozenset[str]) -> bool:
-    """True if a node is a quantity or has one below it, other than as the value of a map."""
+    """True if a node is a quantity or has one below it, other than as the value of a map or directly in one."""
     if schema.format == "quantity":
         return True
     if schema.name in above:
         return False
     inside = above | {schema.name} if schema.name else above
+    if schema.values is not None and schema.values.name and schema.values.name not in inside:
+        below = inside | {schema.values.name}
+        fields = schema.values.fields.values()
+        return any(_holds_amounts(child, below) for child in fields if child.format != "quantity")
     return any(_holds_amounts(child, inside) for child in (*schema.fields.values(), schema.items) if child is not None)
 
 

@@ -22,7 +22,8 @@ IMPLICIT: Final = label("", "deviceclass.resource")
 def backing_classes(classes: Iterable[Object]) -> dict[str, str]:
     """The name of the class that backs each resource.
 
-    Of two classes that name one resource, the newer one counts, and of equally old ones that with the lower name.
+    Of two classes that name one resource, the newer one counts, and of equally old ones that with the lower name. As in
+    kube-scheduler, the other one of two equally old ones then backs nothing, not even the resource of its own name.
 
     Examples
     --------
@@ -31,12 +32,14 @@ def backing_classes(classes: Iterable[Object]) -> dict[str, str]:
     {'deviceclass.resource.kubernetes.io/gpu': 'gpu', 'example.com/gpu': 'gpu'}
     """
     found: dict[str, str] = {}
-    by_name = sorted(classes, key=name_of, reverse=True)
-    for each in sorted(by_name, key=lambda one: metadata(one).get("creationTimestamp") or ""):
+    since: dict[str, str] = {}
+    for each in sorted(classes, key=lambda one: (metadata(one).get("creationTimestamp") or "", name_of(one))):
+        named, created = str(at(each, "spec", "extendedResourceName") or ""), metadata(each).get("creationTimestamp")
+        if named and named in found and since[named] == (created or ""):
+            continue
         found[IMPLICIT + name_of(each)] = name_of(each)
-        named = at(each, "spec", "extendedResourceName")
         if named:
-            found[str(named)] = name_of(each)
+            found[named], since[named] = name_of(each), created or ""
     return found
 
 

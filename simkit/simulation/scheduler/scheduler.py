@@ -34,7 +34,7 @@ from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
 from simkit.simulation.scheduler.preemption import candidates, chosen, disrupted, ineligible
 from simkit.simulation.scheduler.profile import Profile, profile_of
 from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting
-from simkit.simulation.scheduler.rejection import SchedulingError, fit_message, not_preempted
+from simkit.simulation.scheduler.rejection import NO_CLAIMS, SchedulingError, fit_message, not_preempted
 from simkit.simulation.scheduler.relevant_changes import frees_or_attracts, matters
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 from simkit.simulation.scheduler.scheduler_config import NAME, SchedulerConfig
@@ -327,7 +327,7 @@ class Scheduler:
         rejections = findings.rejections
         profile, node, claims = self._profile(pod), None, ""
         if dynamic_resources in profile.filters and (not findings.before or findings.plugin):
-            claims = take_back(client, view, pod, rejections)
+            claims = take_back(client, view, pod, rejections) if not findings.before else NO_CLAIMS
         why = ineligible(pod, view, rejections) if profile.preempts else ""
         if profile.preempts and not why:
             start = self._random.randrange(max(1, len(rejections)))

@@ -43,7 +43,7 @@ def test_lists_name_what_cannot_be_read_and_it_can_be_deleted(tmp_path: Path) ->
     """The answer to the deletion has no object; afterwards the list is whole, also after a restart."""
     cluster = broken(tmp_path)
     refused = cluster.perform(Request.of("GET", MAPS))
-    assert (refused.status, refused.object["reason"]) == (500, "StoreReadError")
+    assert (refused.status, refused.object["reason"]) == (500, "StorageReadError")
     assert refused.object["message"] == "failed to read one or more configmaps from the storage"
     cause = refused.object["details"]["causes"][0]
     assert (cause["reason"], cause["field"]) == ("UnexpectedServerResponse", "/registry/configmaps/default/bad")

@@ -56,3 +56,29 @@ def test_an_apply_compares_what_is_written() -> None:
     answer = cluster.perform(Request.of("PATCH", f"{PATH}/x?fieldManager=two", body, headers=headers))
     assert answer.status == 200
     assert owners(answer) == {"one", "two"}
+
+
+@pytest.mark.parametrize(
+    ("amount", "policy", "owner"),
+    [
+        ("512Mi", {}, "one"),
+        ("1Gi", {"default": "512Mi"}, "two"),
+        ("1Gi", {"default": "500Mi"}, "one"),
+        ("1Gi", {"default": "1Gi", "validRange": {"min": "512Mi"}}, "two"),
+    ],
+)
+def test_policies_of_devices_belong_to_the_last_writer(amount: str, policy: dict[str, Any], owner: str) -> None:
+    """The capacity itself is the value of a map, and stays with who wrote it."""
+    cluster = simkit.Cluster(release="1.36")
+    capacity = {"memory": {"value": amount, **({"requestPolicy": policy} if policy else {})}}
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    device = {"name": "d", "capacity": capacity, "allowMultipleAllocations": True}
+    spec = {"driver": "d.example.com", "pool": pool, "allNodes": True, "devices": [device]}
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"}}
+    path = "/apis/resource.k8s.io/v1/resourceslices"
+    cluster.perform(Request.of("POST", f"{path}?fieldManager=one", {**head, "spec": spec}))
+    merge = {"content-type": "application/merge-patch+json"}
+    body = {"metadata": {"labels": {"a": "b"}}}
+    answer = cluster.perform(Request.of("PATCH", f"{path}/s?fieldManager=two", body, headers=merge))
+    records = answer.object["metadata"]["managedFields"]
+    assert [each["manager"] for each in records if "f:devices" in each["fieldsV1"].get("f:spec", {})] == [owner]

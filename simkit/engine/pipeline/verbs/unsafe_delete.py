@@ -83,7 +83,7 @@ def check_readable(found: Sequence[Unreadable], resource: GroupResource) -> None
     details = {"name": "list", "group": resource.group, "kind": resource.resource, "causes": causes}
     raise StatusError(
         500,
-        "StoreReadError",
+        "StorageReadError",
         f"failed to read one or more {resource} from the storage",
         details={name: value for name, value in details.items() if value},
     )

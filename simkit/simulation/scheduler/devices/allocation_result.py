@@ -23,8 +23,7 @@ def allocation_result(
     devices: dict[str, Any] = {"results": [_result(each, new_share) for each in chosen]}
     config = [*_of_classes(chosen), *_of_claim(claim, chosen)]
     if config:
-        every = len(at(claim, "spec", "devices", "requests") or ())
-        devices["config"] = [_for_all(each) if len(each.get("requests") or ()) == every else each for each in config]
+        devices["config"] = config
     selector = _node_selector(chosen, node)
     return {"devices": devices, **({"nodeSelector": selector} if selector else {})}
 
@@ -69,10 +68,6 @@ def _of_claim(claim: Object, chosen: Sequence[Chosen]) -> Iterator[dict[str, Any
         for request in _requests(chosen) if named else ():
             if request.name in named or request.name.partition("/")[0] in named:
                 yield {"source": "FromClaim", **each}
-
-
-def _for_all(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in config.items() if name != "requests"}
 
 
 def _node_selector(chosen: Sequence[Chosen], node: str) -> dict[str, Any] | None:
