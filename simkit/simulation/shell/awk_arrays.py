@@ -31,6 +31,10 @@ def _array_names(node: Any, known: dict[str, set[int]]) -> set[str]:
             names.add(name)
         case ("builtin", "split", (_, ("name", str(name)), *_)):
             names.add(name)
+        case ("builtin", "asort" | "asorti", arrays) | ("builtin", "match" | "split", (_, _, *arrays)):
+            names |= {str(each[1]) for each in arrays[-2:] if each[0] == "name" and each[0] != "ere"}
+        case ("builtin", "patsplit", (_, ("name", str(name)), *_)):
+            names.add(name)
         case ("call", str(function), arguments):
             for place in known.get(function, ()):
                 if place < len(arguments) and arguments[place][0] == "name":

@@ -13,6 +13,7 @@ from collections.abc import Generator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from simkit.simulation.shell.awk_extensions import gensub, kept_match, patsplit, plain, sorted_array
 from simkit.simulation.shell.awk_program import Awk
 from simkit.simulation.shell.awk_syntax import Node, parse
 from simkit.simulation.shell.awk_tokens import AwkError, unescaped
@@ -24,6 +25,7 @@ from simkit.simulation.shell.machine import Effect, Machine, Run
 from simkit.simulation.shell.syntax import parse as parse_script
 from simkit.simulation.shell.tree import ScriptError
 
+_OF_GNU: Final = frozenset({"and", "or", "xor", "lshift", "rshift", "compl", "strtonum", "mktime"})
 Steps = Generator[Effect, bytes, Value]
 _RECORD: Final[Node] = ("field", ("value", 0.0))
 _MODULUS: Final = 2_147_483_647
@@ -35,6 +37,12 @@ def called(awk: Awk, name: str, arguments: Sequence[Node]) -> Steps:
         return (yield from _substituted(awk, arguments, every=name == "gsub"))
     if name == "split":
         return (yield from _split(awk, arguments))
+    if name == "gensub":
+        return (yield from gensub(awk, arguments))
+    if name in ("asort", "asorti"):
+        return (yield from sorted_array(awk, name, arguments))
+    if name == "patsplit":
+        return (yield from patsplit(awk, arguments))
     if name == "match":
         return (yield from _matched(awk, arguments))
     if name == "length" and arguments and arguments[0][0] == "name" and arguments[0][1] in awk.arrays:
@@ -42,7 +50,7 @@ def called(awk: Awk, name: str, arguments: Sequence[Node]) -> Steps:
     values = yield from awk.values(arguments)
     if name in ("close", "system", "fflush"):
         return (yield from _outside(awk, name, text_of(values[0]) if values else ""))
-    return _plain(awk, name, values)
+    return plain(name, values) if name in _OF_GNU else _plain(awk, name, values)
 
 
 def _plain(awk: Awk, name: str, values: Sequence[Value]) -> Value:
@@ -109,7 +117,21 @@ def _split(awk: Awk, arguments: Sequence[Node]) -> Steps:
     array = awk.array(arguments[1][1])
     array.clear()
     array.update({str(number): Given(each) for number, each in enumerate(found, 1)})
+    if len(arguments) > 3 and arguments[3][0] == "name":
+        between = awk.array(arguments[3][1])
+        between.clear()
+        between.update(_between(text, found))
     return float(len(found))
+
+
+def _between(text: str, parts: Sequence[str]) -> dict[str, Value]:
+    """The texts between parts of a text, by number."""
+    made: dict[str, Value] = {}
+    at = text.find(parts[0]) + len(parts[0]) if parts else 0
+    for number, part in enumerate(parts[1:], 1):
+        start = text.find(part, at + 1) if part else at + 1
+        made[str(number)], at = text[at:start], start + len(part)
+    return made
 
 
 def _matched(awk: Awk, arguments: Sequence[Node]) -> Steps:
@@ -117,6 +139,8 @@ def _matched(awk: Awk, arguments: Sequence[Node]) -> Steps:
         raise AwkError("too few arguments to match")
     text = text_of((yield from awk.value(arguments[0])))
     found = matcher((yield from awk.pattern(arguments[1]))).search(text)
+    if len(arguments) > 2 and arguments[2][0] == "name":
+        kept_match(awk, arguments[2][1], found)
     awk.variables["RSTART"] = float(found.start() + 1) if found else 0.0
     awk.variables["RLENGTH"] = float(found.end() - found.start()) if found else -1.0
     return awk.variables["RSTART"]

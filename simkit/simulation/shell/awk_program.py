@@ -11,6 +11,7 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.simulation.shell.awk_arrays import arrays_of
+from simkit.simulation.shell.awk_extensions import in_order
 from simkit.simulation.shell.awk_input import Input
 from simkit.simulation.shell.awk_output import Outputs
 from simkit.simulation.shell.awk_record import Record
@@ -167,7 +168,7 @@ class Awk:
                     yield from self._do(first)
                 yield from self._loop(condition, step, body)
             case ("for in", name, array, body):
-                for key in list(self.array(array)):
+                for key in self._keys(array):
                     self._set_variable(name, Given(key))
                     if not (yield from self._turn(body)):
                         break
@@ -223,6 +224,12 @@ class Awk:
             found: dict[str, Value] = frame[name]
             return found
         return self.arrays.setdefault(name, {})
+
+    def _keys(self, name: str) -> list[str]:
+        """The subscripts of an array, in the order that ``PROCINFO["sorted_in"]`` tells."""
+        found = self.array(name)
+        how = self.arrays["PROCINFO"].get("sorted_in") if "PROCINFO" in self.arrays else None
+        return list(found) if how is None else [key for key, _ in in_order(list(found.items()), text_of(how))]
 
     def _variable(self, name: str) -> Value:
         if self._frames and name in self._frames[-1]:

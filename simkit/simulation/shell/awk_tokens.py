@@ -8,6 +8,7 @@ POSIX.1-2017, awk, Lexical Conventions.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
@@ -19,6 +20,11 @@ FUNCTIONS: Final = frozenset({
     "atan2", "close", "cos", "exp", "fflush", "gsub", "index", "int", "length", "log", "match", "rand", "sin", "split",
     "sprintf", "sqrt", "srand", "strftime", "sub", "substr", "system", "systime", "tolower", "toupper",
 })  # fmt: skip
+OF_GNU: Final = frozenset({
+    "and", "asort", "asorti", "compl", "gensub", "lshift", "mktime", "or", "patsplit", "rshift", "strtonum", "xor",
+})  # fmt: skip
+"""Functions of GNU awk, unless a program has others of these names."""
+_OWN_FUNCTION: Final = re.compile(r"\bfunc(?:tion)?[ \t]+(\w+)")
 _TOKEN: Final = re.compile(
     r"(?P<blank>(?:[ \t\r]|\\\r?\n|#[^\n]*)+)|(?P<newline>\n)"
     r"|(?P<number>0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
@@ -62,7 +68,7 @@ def unescaped(text: str) -> str:
 def tokens(text: str) -> list[Token]:
     """The tokens of a program, the end of it among them. Raises AwkError."""
     found: list[Token] = []
-    position = 0
+    position, built_in = 0, OF_GNU.difference(_OWN_FUNCTION.findall(text))
     while position < len(text):
         last = found[-1].kind if found else ""
         if text[position] == "/" and last not in ("name", "number", "string", ")", "]", "$", "++", "--", "builtin"):
@@ -74,7 +80,7 @@ def tokens(text: str) -> list[Token]:
             match = _TOKEN.match(text, position)
             if match is None:
                 raise AwkError(f"unexpected character {text[position]!r}")
-            _add(found, str(match.lastgroup), match.group(), text[match.end() : match.end() + 1] == "(")
+            _add(found, str(match.lastgroup), match.group(), text[match.end() : match.end() + 1] == "(", built_in)
         position = match.end()
     return [*found, Token("newline", "\n"), Token("", "")]
 
@@ -87,14 +93,14 @@ def number_in(text: str) -> float:
         return float("inf")
 
 
-def _add(found: list[Token], kind: str, text: str, called: bool) -> None:
+def _add(found: list[Token], kind: str, text: str, called: bool, built_in: Collection[str]) -> None:
     if kind == "blank":
         return
     if kind == "op":
         found.append(Token({"**": "^", "**=": "^="}.get(text, text), text))
     elif kind == "name" and text in _KEYWORDS:
         found.append(Token("function" if text == "func" else text, text))
-    elif kind == "name" and text in FUNCTIONS:
+    elif kind == "name" and (text in FUNCTIONS or (called and text in built_in)):
         found.append(Token("builtin", text, called))
     else:
         found.append(Token(kind, unescaped(text[1:-1]) if kind == "string" else text, called))

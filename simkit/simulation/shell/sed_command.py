@@ -9,12 +9,14 @@ from typing import Any, Final
 
 from simkit.simulation.shell.effects import Budget, Lines, error, options
 from simkit.simulation.shell.files import FileError
+from simkit.simulation.shell.letter_cases import CASES, in_cases
 from simkit.simulation.shell.machine import Effect, Machine, Run, Write, tick
 from simkit.simulation.shell.sed_syntax import Address, Command, Reader, SedError
 
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
 _SHORT: Final = {"--quiet": "-n", "--silent": "-n", "--in-place": "-i", "--regexp-extended": "-E"}
 Steps = Generator[Effect, bytes, None]
+_IN_PLACE: Final = re.compile(r"-i|--in-place(?:=|\Z)")
 
 
 class _Quit(Exception):
@@ -321,7 +323,9 @@ def _replacement(into: str, found: Any) -> str:
             return found.group(int(letter)) or ""
         return _ESCAPES.get(letter, letter)
 
-    return re.sub(r"\\(.)|&", one, into, flags=re.DOTALL)
+    parts = CASES.split(into)
+    made = [re.sub(r"\\(.)|&", one, part, flags=re.DOTALL) for part in parts[::2]]
+    return made[0] if len(made) == 1 else in_cases(made, parts[1::2])
 
 
 def sed(machine: Machine, words: list[str]) -> Run:
@@ -337,7 +341,8 @@ def sed(machine: Machine, words: list[str]) -> Run:
             scripts.append(machine.files.read(machine.path(given.pop(0))).decode("utf-8", "replace"))
         else:
             rest.append(_SHORT.get(word, word))
-    flags, names = options([word if not word.startswith("-i") else "-i" for word in rest], valued="")
+    kept = next((word.partition("=")[2] if word[1] == "-" else word[2:] for word in rest if _IN_PLACE.match(word)), "")
+    flags, names = options(["-i" if _IN_PLACE.match(word) else word for word in rest], valued="")
     if not scripts:
         if not names:
             yield error("sed", "a script is missing")
@@ -348,7 +353,7 @@ def sed(machine: Machine, words: list[str]) -> Run:
     try:
         commands = Reader("\n".join(scripts), extended=extended).commands()
         if "i" in flags:
-            return (yield from _in_place(machine, commands, names, quiet=quiet))
+            return (yield from _in_place(machine, commands, names, kept, quiet=quiet))
         running, stream = Sed(machine, commands, quiet=quiet), _Stream(machine, names)
         with suppress(_Quit):
             yield from running.run(stream)
@@ -359,7 +364,8 @@ def sed(machine: Machine, words: list[str]) -> Run:
     return 1
 
 
-def _in_place(machine: Machine, commands: Sequence[Command], names: Sequence[str], *, quiet: bool) -> Run:
+def _in_place(machine: Machine, commands: Sequence[Command], names: Sequence[str], kept: str, *, quiet: bool) -> Run:
+    """Write what becomes of each file into it; ``kept`` is added to the name under which it is kept as it was."""
     code = 0
     for name in names:
         path = machine.path(name)
@@ -374,6 +380,9 @@ def _in_place(machine: Machine, commands: Sequence[Command], names: Sequence[str
         except _Quit:
             while text := (yield from stream.next()):
                 running.written.append(text)
+        if kept:
+            copy = kept.replace("*", name.rpartition("/")[2]) if "*" in kept else f"{path.rpartition('/')[2]}{kept}"
+            machine.files.write(f"{path.rpartition('/')[0]}/{copy}", machine.files.read(path))
         machine.files.write(path, "".join(running.written).encode())
         code = code or running.code
     return code
