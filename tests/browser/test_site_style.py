@@ -32,12 +32,13 @@ def page(context: BrowserContext) -> Iterator[Page]:
     """A page with the style of the site, one output of a notebook and a long signature."""
     folder = Path(str(distribution("pydata-sphinx-theme").locate_file(THEME)))
     styles = [(folder / "theme.css"), (folder / "pydata-sphinx-theme.css"), STYLE]
-    texts = "".join(f"<style>{path.read_text()}</style>" for path in styles)
+    of_sphinx = "span.pre { white-space: nowrap }"  # in its basic.css
+    texts = "".join(f"<style>{text}</style>" for text in (of_sphinx, *(path.read_text() for path in styles)))
     output = (
         f'<pre style="background:none">told</pre><code>told</code><b style="color:{RIGHT_COLOUR}">right</b>'
         f'<b style="color:{WRONG_COLOUR}">wrong</b><b style="color:#E69F00">not executed</b>'
     )
-    signature = f'<dl><dt class="sig">{"a" * 500}</dt></dl>'
+    signature = f'<dl><dt class="sig"><span class="pre">{"a" * 500}</span></dt></dl>'
     opened = context.new_page()
     opened.set_content(
         f'<html data-theme="light"><head>{texts}</head><body><div class="bd-content"><div class="cell_output">'
