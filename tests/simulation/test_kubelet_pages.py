@@ -83,6 +83,23 @@ def test_metrics_of_resources(cluster: Cluster) -> None:
     assert [each.value for each in families["resource_scrape_error"]] == [0]
 
 
+def test_metrics_of_the_kubelet_and_of_cadvisor(cluster: Cluster) -> None:
+    """What Prometheus reads through the proxy: the pods that run, and what their containers use and may use."""
+    own = {each.name: each.samples for each in text_string_to_metric_families(asked(cluster, "metrics")[1].decode())}
+    running = len(orjson.loads(asked(cluster, "runningpods")[1])["items"])
+    assert own["kubelet_running_pods"][0].value == running
+    assert own["kubelet_node_name"][0].labels == {"node": "node-0"}
+    assert own["kubernetes_build_info"][0].labels["minor"] == "30"
+    status, body = asked(cluster, "metrics/cadvisor")
+    families = {each.name: each.samples for each in text_string_to_metric_families(body.decode())}
+    memory = {each.labels["pod"]: each for each in families["container_memory_working_set_bytes"]}
+    assert (status, memory["a"].value, memory["a"].labels["container"]) == (200, GI, "main")
+    assert memory["a"].labels["name"] in cluster.get("pod", "a")["status"]["containerStatuses"][0]["containerID"]
+    spent = {each.labels["pod"]: each.value for each in families["container_cpu_usage_seconds"]}
+    assert spent["a"] == pytest.approx(30, rel=0.1)
+    assert [each.value for each in families["machine_cpu_cores"]] == [8]
+
+
 def test_other_pages_methods_and_ports(cluster: Cluster) -> None:
     """What is not there is said by the kubelet, and what listens nowhere by the server."""
     assert asked(cluster, "none") == (404, b"404 page not found\n")

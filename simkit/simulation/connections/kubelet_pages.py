@@ -15,6 +15,7 @@ from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.meta.quantity import NANO, parse
 from simkit.simulation.connections.http_answer import JSON, TEXT, answered, not_allowed
+from simkit.simulation.connections.kubelet_metrics import Measured, exposed, of_cadvisor, of_kubelet
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.ports import request_line
 from simkit.simulation.metrics.usage import UsageModel, Used, node_overhead
@@ -72,6 +73,8 @@ class KubeletPages:
             "/runningpods": (JSON, self._running_pods),
             "/stats/summary": (JSON, lambda: go_json.encode(self._summary()) + b"\n"),
             "/metrics/resource": (_METRICS, self._resource_metrics),
+            "/metrics": (_METRICS, lambda: exposed(lambda: of_kubelet(node, self.own()))),
+            "/metrics/cadvisor": (_METRICS, self._cadvisor),
         }
 
     def __call__(self, data: bytes) -> bytes:
@@ -153,16 +156,14 @@ class KubeletPages:
         return {"cpu": cpu, "memory": {"time": now, "usageBytes": held, "workingSetBytes": held, "rssBytes": held}}
 
     def _resource_metrics(self) -> bytes:
-        from prometheus_client import CollectorRegistry, generate_latest
+        return exposed(self._families)
 
-        registry, pages = CollectorRegistry(auto_describe=False), self
-
-        class Families:
-            def collect(self) -> Iterator[Metric]:
-                yield from pages._families()
-
-        registry.register(Families())
-        return generate_latest(registry)
+    def _cadvisor(self) -> bytes:
+        found = [
+            Measured(each.pod, each.name, each.spent.cpu_time, each.spent.used.memory // NANO, moment(each.since))
+            for each in self._running()
+        ]
+        return exposed(lambda: of_cadvisor(self._node, found, self._clock.now()))
 
     def _families(self) -> Iterator[Metric]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
