@@ -22,6 +22,8 @@ WEB_SERVERS: Final[Mapping[str, WebServer]] = {
 """Web servers by the name of their image."""
 _SHELLS: Final = frozenset({"busybox", "alpine", "bash", "debian", "ubuntu"})
 
+_BUSYBOX: Final = frozenset({"busybox", "alpine"})
+
 _BASH_AS_SH: Final = frozenset(
     {"fedora", "centos", "rockylinux", "almalinux", "oraclelinux", "amazonlinux", "archlinux", "ubi", "ubi-minimal"}
 )
@@ -52,6 +54,17 @@ def has_bash_as_sh(image: str) -> bool:
     (True, False)
     """
     return image_name(image) in _BASH_AS_SH
+
+
+def has_coreutils(image: str) -> bool:
+    """True if the tools of an image are those of GNU, as in most; those of unnamed ones are busybox's.
+
+    Examples
+    --------
+    >>> has_coreutils("python:3.12"), has_coreutils("alpine:3.20"), has_coreutils("python:3.12-alpine")
+    (True, False, False)
+    """
+    return bool(image) and image_name(image) not in _BUSYBOX and "alpine" not in image.rpartition(":")[2]
 
 
 def files_of(image: str) -> dict[str, str | bytes]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from simkit.simulation.kubelet.images import has_bash_as_sh
+from simkit.simulation.kubelet.images import has_bash_as_sh, has_coreutils
 from simkit.simulation.kubelet.process import Container, Input, Now, Output, Program, Step
 from simkit.simulation.kubelet.users import user_of
 from simkit.simulation.shell.commands import COMMANDS
@@ -59,12 +59,13 @@ def script_program(
         machine.shared.signal_first, machine.shared.protected = container.signal, protected
         machine.shared.privileged = bool((container.spec.get("securityContext") or {}).get("privileged"))
         machine.shared.first_words = _command_line(container)
+        machine.shared.has_coreutils = has_coreutils(str(container.spec.get("image", "")))
         machine.shared.sh_is_bash = has_bash_as_sh(str(container.spec.get("image", "")))
         machine.bash = isinstance(command, str)
         machine.shared.own_words = ("sh", "-c", command) if isinstance(command, str) else command
         run = run_script(machine, command) if isinstance(command, str) else run_command(machine, command)
         machine.shared.now = machine.begun = container.started
-        return _steps(machine, session(machine, run))
+        return _steps(machine, session(machine, run, heard=container.pid != 1))
 
     return program
 

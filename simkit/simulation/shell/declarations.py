@@ -14,7 +14,7 @@ from typing import Final
 
 from simkit.simulation.shell.arithmetic import ArithmeticFault
 from simkit.simulation.shell.effects import error, line, options
-from simkit.simulation.shell.machine import Machine, Run
+from simkit.simulation.shell.machine import Exit, Machine, Run
 from simkit.simulation.shell.parameters import declaration
 from simkit.simulation.shell.variables import Listed, Numbers, Reference, reference, remove, set_elements, set_text
 
@@ -40,7 +40,9 @@ def _export(machine: Machine, words: list[str]) -> Run:
             name, equals = name.removesuffix("+"), ""
         if _NAME.fullmatch(name) is None:
             yield error(f"{machine.shell}: {words[0]}", f"{word}: bad variable name")
-            return 1 if machine.bash else 2
+            if not machine.bash:
+                raise Exit(2)
+            return 1
         if equals:
             machine.assign(name, value)
         if words[0] == "readonly":

@@ -15,9 +15,9 @@ FATAL: Final = (OutOfMemory, TooLong, RecursionError, ReadOnly, TooManyTasks, Sc
 """Faults that end a shell, or the line of an interactive one."""
 
 
-def parse_for(machine: Machine, text: str) -> Node:
-    """The tree of a script for a shell. Raises ScriptError."""
-    return parse(text, bash=machine.bash, groups="extglob" in machine.options)
+def parse_for(machine: Machine, text: str, *, whole: bool = False) -> Node:
+    """The tree of a script for a shell, in which the end may end a here-document or not. Raises ScriptError."""
+    return parse(text, bash=machine.bash, groups="extglob" in machine.options, whole=whole)
 
 
 def complaint(machine: Machine, problem: Exception) -> Write:

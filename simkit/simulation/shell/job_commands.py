@@ -22,6 +22,7 @@ from simkit.simulation.shell.tasks import Task, together
 
 _UNITS: Final[Mapping[str, int]] = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _CANNOT_RUN: Final = 126
+_TIMED_OUT: Final = 124
 _LONG_OF_XARGS: Final = {
     "--null": "-0", "--no-run-if-empty": "-r", "--max-args": "-n", "--max-lines": "-L", "--max-procs": "-P",
     "--replace": "-I", "--delimiter": "-d", "--verbose": "-t",
@@ -173,14 +174,21 @@ def send_signal(machine: Machine, target: str, name: str) -> bool:
 
 
 def _timeout(machine: Machine, words: list[str]) -> Run:
-    """``timeout SECONDS COMMAND``: the exit code is 143 where its time was over, as in busybox."""
-    left, name = deque(words[1:]), "TERM"
+    """``timeout SECONDS COMMAND``, where its time was over with the exit code of coreutils, else that of busybox.
+
+    References
+    ----------
+    coreutils 9.1, ``timeout``: 124, or 137 where ``-k`` killed; busybox 1.36: that of the command.
+    """
+    left, name, patience = deque(words[1:]), "TERM", None
     while left and left[0].startswith("-"):
         word = left.popleft()
-        if word in ("-s", "-k", "-t"):
-            value = left.popleft() if left else ""
-            name = (signal_named(value) or name) if word == "-s" else name
-            if word == "-t":
+        letter, value = word[:2], word[2:]
+        if letter in ("-s", "-k", "-t"):
+            value = value or (left.popleft() if left else "")
+            name = (signal_named(value) or name) if letter == "-s" else name
+            patience = seconds_of(value) if letter == "-k" else patience
+            if letter == "-t":
                 left.appendleft(value)
     given = list(left)
     seconds = seconds_of(given[0]) if given else None
@@ -188,17 +196,29 @@ def _timeout(machine: Machine, words: list[str]) -> Run:
         yield error("timeout", "a time and a command are needed")
         return 1
     child = machine.child()
+    child.ends_with_program = True
     task = Task(machine.shared, shell_of(child, run_words(child, given[1:], functions=False)), child.signals)
-    watch = Task(machine.shared, _after(seconds, task.signals, name), Signals())
+    sent: list[str] = []
+    watch = Task(machine.shared, _after(seconds, task.signals, name, patience, sent), Signals())
     yield from together(machine.shared, [task, watch], until=task)
     watch.end(0)
+    if sent and machine.shared.has_coreutils:
+        if sent[-1] == "KILL":
+            told = f"{machine.shell}: line {machine.line}: {machine.pid} Killed" if machine.bash else "Killed"
+            yield Write(f"{told}\n".encode(), STDERR)
+        return BY_SIGNAL + NUMBERS["KILL"] if sent[-1] == "KILL" else _TIMED_OUT
     return task.code or 0
 
 
-def _after(seconds: float, signals: Signals, name: str) -> Run:
-    """Send a signal after some time."""
+def _after(seconds: float, signals: Signals, name: str, patience: float | None, sent: list[str]) -> Run:
+    """Send a signal after some time, and kill where that does not help."""
     yield seconds
+    sent.append(name)
     signals.send(name)
+    if patience is not None:
+        yield patience
+        sent.append("KILL")
+        signals.send("KILL")
     return 0
 
 

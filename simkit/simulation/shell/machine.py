@@ -126,6 +126,8 @@ class Shared:
     """The command line of the process that this script is."""
     programs: Mapping[str, Command] = field(default_factory=dict)
     """Programs besides the built-in commands, by name."""
+    has_coreutils: bool = False
+    """True in images whose tools are those of GNU, not of busybox."""
     sh_is_bash: bool = False
     """True in images whose ``sh`` is bash."""
     privileged: bool = False

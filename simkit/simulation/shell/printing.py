@@ -25,6 +25,8 @@ from simkit.simulation.shell.words import with_escapes
 _YES: Final = 8192
 """Bytes that ``yes`` writes at once."""
 _WIDEST: Final = 10_000
+_RAW: Final = "surrogateescape"
+"""How bytes stand in a text that are no letters."""
 _DIRECTIVE: Final = re.compile(r"%(?:%|([-+ 0#]*)(\*|\d{1,4})?(?:\.(\*|\d{1,4})?)?([sbcdiuxXofeEgGq]|\([^()]*\)T))")
 _IS_ECHO_FLAG: Final = re.compile(r"-[neE]+")
 _INTEGER: Final = re.compile(r"\s*([-+]?)(0[xX][0-9a-fA-F]{1,16}|\d{1,19})")
@@ -34,7 +36,8 @@ def _echo(machine: Machine, words: list[str]) -> Run:
     flags = list(takewhile(_IS_ECHO_FLAG.fullmatch, words[1:]))
     newline, escapes = all("n" not in each for each in flags), any("e" in each for each in flags)
     text = " ".join(words[1 + len(flags) :])
-    yield Write(((with_escapes(text) if escapes else text) + ("\n" if newline else "")).encode())
+    made = with_escapes(text, raw=True) if escapes else text
+    yield Write(f"{made}\n".encode("utf-8", _RAW) if newline else made.encode("utf-8", _RAW))
     return 0
 
 
@@ -47,7 +50,7 @@ def _printf(machine: Machine, words: list[str]) -> Run:
     if len(words) < 2:
         yield error("printf", "usage: printf FORMAT [ARG]...")
         return 2
-    form, values = with_escapes(words[1]), deque(words[2:])
+    form, values = with_escapes(words[1], raw=True), deque(words[2:])
     code, printed, budget = 0, list[str](), Budget()
     while True:
         text, faults, used = _formatted(form, values, budget, machine)
@@ -57,14 +60,15 @@ def _printf(machine: Machine, words: list[str]) -> Run:
             code = 1
         if not values or not used:
             break
+    made = "".join(printed).encode("utf-8", _RAW)
     if into:
         named = reference(into)
         if named is None:
             yield error(f"{machine.shell}: printf", f"`{into}': not a valid identifier")
             return 2
-        set_text(machine, named, "".join(printed))
+        set_text(machine, named, made.decode("utf-8", "replace"))
         return code
-    yield Write("".join(printed).encode())
+    yield Write(made)
     return code
 
 
@@ -96,7 +100,7 @@ def _formatted(form: str, values: deque[str], budget: Budget, machine: Machine) 
             moment = machine.now if value in ("", "-1", "-2") else float(_whole(value, faults))
             return f"{spelled}s" % datetime.fromtimestamp(moment, UTC).strftime(kind[1:-2] or "%X")
         if kind in "sbc":
-            text = with_escapes(value) if kind == "b" else value[:1] if kind == "c" else value
+            text = with_escapes(value, raw=True) if kind == "b" else value[:1] if kind == "c" else value
             return f"{spelled.replace('0', '', 1) if flags.startswith('0') else spelled}s" % text
         if kind in "diuxXo":
             number = _whole(value, faults)

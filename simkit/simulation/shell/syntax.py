@@ -54,7 +54,7 @@ DECLARATIONS: Final = frozenset({"declare", "typeset", "local", "export", "reado
 _NO_GROUPS: Final = 1 << 62
 
 
-def parse(text: str, *, bash: bool = False, groups: bool = False) -> Node:
+def parse(text: str, *, bash: bool = False, groups: bool = False, whole: bool = False) -> Node:
     """The tree of a script. Raises ScriptError.
 
     Parameters
@@ -63,6 +63,8 @@ def parse(text: str, *, bash: bool = False, groups: bool = False) -> Node:
         Whether it is a script for bash.
     groups
         Whether ``@(a|b)`` and the like are patterns from the beginning, not only behind ``shopt -s extglob``.
+    whole
+        Whether the end of the text ends no here-document.
     """
     if len(text) > MOST_LETTERS:
         raise ScriptError("script is too long")
@@ -71,6 +73,8 @@ def parse(text: str, *, bash: bool = False, groups: bool = False) -> Node:
     node = reader.list()
     if reader.token:
         raise ScriptError(f"syntax error: unexpected {reader.shown}")
+    if whole and reader.open_document:
+        raise ScriptError("syntax error: unterminated here-document")
     return node
 
 

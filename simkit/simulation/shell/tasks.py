@@ -177,9 +177,14 @@ class Task:
         return all(each.stream != STDOUT for each in effects)
 
 
-def together(shared: Shared, tasks: Sequence[Task], *, until: Task | None = None) -> Generator[Effect, bytes, None]:
-    """Run tasks side by side until one of them has ended, or all of them. Whatever runs on then is spawned upwards."""
-    group = _Group(shared, list(tasks), until)
+def together(
+    shared: Shared, tasks: Sequence[Task], *, until: Task | None = None, heard: bool = False
+) -> Generator[Effect, bytes, None]:
+    """Run tasks side by side until one of them has ended, or all of them. Whatever runs on then is spawned upwards.
+
+    ``heard`` says that tasks are waited for whose output somebody still hears.
+    """
+    group = _Group(shared, list(tasks), until, heard=heard)
     try:
         yield from group.run()
     except BaseException:
@@ -189,8 +194,8 @@ def together(shared: Shared, tasks: Sequence[Task], *, until: Task | None = None
 
 
 class _Group:
-    def __init__(self, shared: Shared, tasks: list[Task], until: Task | None) -> None:
-        self._shared, self.tasks, self._until = shared, tasks, until
+    def __init__(self, shared: Shared, tasks: list[Task], until: Task | None, *, heard: bool) -> None:
+        self._shared, self.tasks, self._until, self._heard = shared, tasks, until, heard
 
     def run(self) -> Generator[Effect, bytes, None]:
         steps = 0
@@ -212,7 +217,10 @@ class _Group:
             yield Spawn(task)
 
     def _done(self) -> bool:
-        return not self.tasks if self._until is None else self._until.code is not None
+        if self._until is None:
+            return not self.tasks
+        left = self.tasks if self._heard else ()
+        return self._until.code is not None and all(each.writes_elsewhere() for each in left)
 
     def _remove(self, task: Task) -> None:
         self.tasks.remove(task)
@@ -308,7 +316,7 @@ class _Group:
         try:
             return (yield effect)
         except Interrupted as problem:
-            if self._until is None:
+            if self._until is None or self._until.code is not None:
                 raise
             self._until.wish, self._until.pauses, self._until.wakes = None, False, 0.0
             self._until.following = partial(self._until.run.throw, problem)

@@ -40,6 +40,8 @@ class TokenReader(ABC):
         self._text, self._depth, self._bash = text, depth, bash
         self._words = WordReader(text, self._inside, bash=bash, groups=groups)
         self._pending: list[PendingDocument] = []
+        self.open_document = False
+        """True if the text ends within a here-document."""
         self._start, self._end = position, position
         """The positions of the next token, and behind it."""
         self._counted, self._line = 0, 1
@@ -97,7 +99,7 @@ class TokenReader(ABC):
                     break
                 lines.append(f"{line}\n")
             else:
-                stop = self._end
+                stop, self.open_document = self._end, True
             body = "".join(lines)
             if pending.quoted:
                 pending.redirection.target = (Text(body, True),)

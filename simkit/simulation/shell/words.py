@@ -315,8 +315,13 @@ _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|0?([0-7]{1,3})|(.))", re.
 _LETTERS: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
 
 
-def with_escapes(text: str) -> str:
+def with_escapes(text: str, *, raw: bool = False) -> str:
     """A text in which ``\\n``, ``\\t``, ``\\x41``, ``\\101`` and the like are the letters that they mean.
+
+    Parameters
+    ----------
+    raw
+        Whether bytes that are no letters stay, as ``surrogateescape`` writes them; else a mark stands for them.
 
     Examples
     --------
@@ -325,8 +330,10 @@ def with_escapes(text: str) -> str:
     """
 
     def meant(found: re.Match[str]) -> str:
-        if found[1]:
-            return chr(int(found[1], 16))
-        return chr(int(found[2], 8) & 0xFF) if found[2] else _LETTERS.get(found[3], found[0])
+        if not (found[1] or found[2]):
+            return _LETTERS.get(found[3], found[0])
+        byte = int(found[1], 16) if found[1] else int(found[2], 8) & 0xFF
+        return chr(byte if byte < 0x80 else 0xDC00 + byte)
 
-    return _ESCAPE.sub(meant, text)
+    made = _ESCAPE.sub(meant, text)
+    return made if raw or made.isascii() else made.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
