@@ -26,7 +26,7 @@ _YES: Final = 8192
 """Bytes that ``yes`` writes at once."""
 _WIDEST: Final = 10_000
 _RAW: Final = "surrogateescape"
-"""How bytes stand in a text that are no letters."""
+"""The error handler that keeps bytes which are no letters."""
 _DIRECTIVE: Final = re.compile(r"%(?:%|([-+ 0#]*)(\*|\d{1,4})?(?:\.(\*|\d{1,4})?)?([sbcdiuxXofeEgGq]|\([^()]*\)T))")
 _IS_ECHO_FLAG: Final = re.compile(r"-[neE]+")
 _INTEGER: Final = re.compile(r"\s*([-+]?)(0[xX][0-9a-fA-F]{1,16}|\d{1,19})")
