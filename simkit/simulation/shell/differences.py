@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-_MOST: Final = 1000
+_MOST: Final = 400
 """Changed lines up to which the fewest are looked for; beyond, everything between the first and the last is changed."""
 
 
