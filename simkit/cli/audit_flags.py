@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from simkit.cli.flag_types import flag, seconds
+from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 
 _SIZES: Final = {
@@ -15,7 +16,7 @@ _SIZES: Final = {
     "max-backup": ("maxbackup", "old files that are kept (default: all)"),
     "max-size": ("maxsize", "megabytes after which a new file begins (default 100)"),
 }
-_VERSION: Final = "audit.k8s.io/v1"
+_VERSION: Final = f"{api_group('audit')}/v1"
 _MODES: Final = ("batch", "blocking", "blocking-strict")
 _USUAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "log": {"mode": "blocking", "size": 1, "wait": 0.0, "throttle": False, "qps": 0.0, "burst": 0},

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from simkit.meta.clock import timestamp
-from simkit.meta.domain import api_group
+from simkit.meta.domain import api_group, label
 from simkit.meta.errors import StatusError
 from simkit.meta.objects import at, name_of
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simkit.cluster.traffic.recorded_requests import RecordedRequests
 
 _THIEF: Final = "simkit-another-leader"
-_RECORD: Final = "control-plane.alpha.kubernetes.io/leader"
+_RECORD: Final = label("leader", "control-plane.alpha")
 """The annotation in which clients kept the holder of a lock before there were Leases."""
 
 

@@ -35,6 +35,10 @@ ADMISSION_GROUP: Final = api_group("admissionregistration")
 CUSTOM_METRICS_GROUP: Final = api_group("custom.metrics")
 EXTERNAL_METRICS_GROUP: Final = api_group("external.metrics")
 """Groups that code must name. Groups that only data names stay in the data."""
+LAST_APPLIED: Final = label("last-applied-configuration", "kubectl")
+"""The annotation in which ``kubectl apply`` keeps what was applied."""
+MIRROR_POD: Final = label("config.mirror")
+"""The annotation of pods that a kubelet runs from a file."""
 NAMESPACE_FINALIZER: Final = "kubernetes"
 """The finalizer that keeps a namespace until it is empty."""
 API_SERVER: Final = "kube-apiserver"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from simkit.meta.behaviour import applies
+from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import StatusError
 from simkit.meta.names import Key, Revision
 
@@ -79,6 +80,6 @@ def path_of(key: Key) -> str:
     'example.com/widgets/w'
     """
     group, resource = key.resource.group, key.resource.resource
-    custom = "." in group and not group.endswith(".k8s.io")
+    custom = "." in group and not group.endswith(f".{API_DOMAIN}")
     folder = f"{group}/{resource}" if custom else _FOLDERS.get(resource, resource)
     return "/".join(filter(None, (folder, key.namespace, key.name)))

@@ -7,11 +7,9 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.meta.domain import label
+from simkit.meta.domain import LAST_APPLIED
 from simkit.meta.objects import Object, annotations_of, with_metadata
 
-LAST_APPLIED: Final = label("last-applied-configuration", "kubectl")
-"""The annotation of client-side apply with the last applied object, which is a second copy of a secret's values."""
 _VALUES: Final = ("data", "stringData")
 
 

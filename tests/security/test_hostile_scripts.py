@@ -198,7 +198,7 @@ def test_a_line_that_is_shared_out_costs_its_length(line: Callable[[int], str]) 
     [
         ("truncate -s 999999999999 /tmp/a", ("truncate: /tmp/a: No space left on device\n", 1)),
         ("echo a | nl -w 999999999999", ("nl: invalid line number field width: '999999999999'\n", 1)),
-        ("yes | paste", ("paste: out of memory\n", 1)),
+        ("yes | paste -s", ("paste: out of memory\n", 1)),
         ("seq 100000 > /f; sed -n ':x; r /f\nbx' /f", ("sed: out of memory\n", 1)),
         ("awk 'BEGIN { exit 1e999 }'", ("", 255)),
         ("awk 'BEGIN { exit log(-1) }'", ("", 0)),

@@ -12,12 +12,12 @@ import orjson
 import pytest
 import yaml
 
+from simkit.meta.domain import LAST_APPLIED
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key
 from simkit.schema.releases import RELEASES
 from simkit.snapshot.load import load
 from simkit.snapshot.save import save
-from simkit.snapshot.withhold import LAST_APPLIED
 from tests.shared import SHARED, needs_shared
 from tests.snapshot.dumps import PODS, RBAC, ROLES, TWO, names, pod, told
 

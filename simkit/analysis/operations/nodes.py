@@ -12,7 +12,7 @@ from simkit.analysis.operations.observation import NODES, Observation, owner_of,
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.operations.sandbox import OperationSandbox
 from simkit.logic.workloads.pods import has_ended
-from simkit.meta.domain import label
+from simkit.meta.domain import MIRROR_POD, label
 from simkit.meta.duration import seconds
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, annotations_of, labels_of, metadata, name_of, namespace_of
@@ -21,7 +21,6 @@ from simkit.snapshot.protocol import Snapshot
 _ZONE: Final = label("zone", "topology")
 _MERGE: Final = "application/merge-patch+json"
 _RETRY: Final = 5.0
-_MIRROR: Final = label("config.mirror", "")
 
 
 def drain_nodes(
@@ -86,7 +85,7 @@ def _drain(observed: Observation, node: str, touched: dict[str, str], limit: flo
         left = False
         for pod in observed.pods_on([node]):
             uid = uid_of(pod)
-            stays = owner_of(pod).get("kind") == "DaemonSet" or _MIRROR in annotations_of(pod)
+            stays = owner_of(pod).get("kind") == "DaemonSet" or MIRROR_POD in annotations_of(pod)
             touched.setdefault(uid, "kept" if stays else "evicted")
             if stays or has_ended(pod):
                 continue
@@ -158,7 +157,7 @@ def lose_nodes(
     names = named_nodes(observed.snapshot, nodes, zone)
     touched = {}
     for pod in observed.pods_on(names):
-        stays = owner_of(pod).get("kind") == "DaemonSet" or _MIRROR in annotations_of(pod)
+        stays = owner_of(pod).get("kind") == "DaemonSet" or MIRROR_POD in annotations_of(pod)
         touched[uid_of(pod)] = "kept" if stays else "lost"
     for name in names:
         observed.cluster.stop_node(name)

@@ -12,14 +12,13 @@ from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.removed_resources import RemovedResource, RemovedResources, removed_before
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.kinds.conversions import ConversionError, convertible, explain
-from simkit.meta.domain import label
+from simkit.meta.domain import LAST_APPLIED
 from simkit.meta.objects import annotations_of, at
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.lifecycle import Lifecycle, is_served, lifecycle_of, successor
 from simkit.schema.releases import minor_of
 from simkit.snapshot.templates import Template
 
-LAST_APPLIED: Final = label("last-applied-configuration", "kubectl")
 GUIDE: Final = "https://kubernetes.io/docs/reference/using-api/deprecation-guide/"
 CHECK: Final = "api-version"
 DEPRECATED: Final = "api-version-deprecated"

@@ -14,6 +14,7 @@ from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.logic.migration.documents import Document, Rewritten, objects_of, rewrite
 from simkit.logic.migration.migrate_object import MigratedObject
+from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.escaping import patch_lines, patch_path, readable_path
 from simkit.meta.identity import administrator
@@ -298,6 +299,8 @@ def _ensure_named(pod: Object, namespace: str, server: Sandbox) -> None:
             server.perform(Request.of("POST", target, {**made, "metadata": {"name": name}}), identity=administrator())
 
 
+_PRIORITIES: Final = f"{api_group('scheduling')}/v1"
+_RUNTIMES: Final = f"{api_group('node')}/v1"
 _LOOKED_UP: Final = (
     (
         ("spec", "serviceAccountName"),
@@ -306,13 +309,13 @@ _LOOKED_UP: Final = (
     ),
     (
         ("spec", "priorityClassName"),
-        "/apis/scheduling.k8s.io/v1/priorityclasses",
-        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 0},
+        f"/apis/{_PRIORITIES}/priorityclasses",
+        {"apiVersion": _PRIORITIES, "kind": "PriorityClass", "value": 0},
     ),
     (
         ("spec", "runtimeClassName"),
-        "/apis/node.k8s.io/v1/runtimeclasses",
-        {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "handler": "any"},
+        f"/apis/{_RUNTIMES}/runtimeclasses",
+        {"apiVersion": _RUNTIMES, "kind": "RuntimeClass", "handler": "any"},
     ),
 )
 """The field of a pod, the collection in which it must be, and the object to make."""

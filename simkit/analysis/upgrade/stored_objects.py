@@ -8,13 +8,12 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from simkit.analysis.upgrade.removed_resources import RemovedResources
-from simkit.meta.domain import LABEL_DOMAIN
+from simkit.meta.domain import LAST_APPLIED
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Snapshot
 
-_LAST_APPLIED: Final = f"kubectl.{LABEL_DOMAIN}/last-applied-configuration"
 OBJECT_COLUMNS: Final = ("evidence", "api_version", "kind", "resource", "namespace", "name", "where", "manager")
 
 
@@ -76,7 +75,7 @@ def _of_object(obj: Object, resource: GroupResource, removed: RemovedResources, 
             )
     applied = _applied(obj)
     if removed.kind(*applied) is not None:
-        yield ObjectEvidence("applied", *applied, *place, _LAST_APPLIED, "")
+        yield ObjectEvidence("applied", *applied, *place, LAST_APPLIED, "")
     body = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind", "metadata")}
     yield from _mentions(body, "", removed, place)
     for owner in at(obj, "metadata", "ownerReferences") or ():
@@ -85,7 +84,7 @@ def _of_object(obj: Object, resource: GroupResource, removed: RemovedResources, 
 
 
 def _applied(obj: Object) -> tuple[str, str]:
-    text = annotations_of(obj).get(_LAST_APPLIED)
+    text = annotations_of(obj).get(LAST_APPLIED)
     try:
         last = orjson.loads(text) if text else None
     except orjson.JSONDecodeError:

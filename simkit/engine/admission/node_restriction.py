@@ -20,7 +20,7 @@ from simkit.engine.admission.pod_references import references_config_maps, refer
 from simkit.engine.admission.token_audiences import audience_error
 from simkit.engine.seams import Authorizer, Operation, Reader, Review
 from simkit.meta.behaviour import applies
-from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN, NODE_LEASE_NAMESPACE, api_group, label
+from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN, MIRROR_POD, NODE_LEASE_NAMESPACE, api_group, label
 from simkit.meta.errors import StatusError, not_found
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of
@@ -31,7 +31,6 @@ _POD, _NODE = GroupResource("", "pod"), GroupResource("", "node")
 """The resources under which kube-apiserver's plugin reports missing objects."""
 _NODES_GROUP: Final = "system:nodes"
 _USER_PREFIX: Final = "system:node:"
-_MIRROR: Final = label("config.mirror")
 _RESTRICTED: Final = f"node-restriction.{LABEL_DOMAIN}"
 _OWN_LABELS: Final = frozenset(
     {
@@ -111,9 +110,9 @@ class NodeRestriction:
 
     def _pod_create(self, review: Review, node: str) -> None:
         pod = written(review)
-        if _MIRROR not in annotations_of(pod):
+        if MIRROR_POD not in annotations_of(pod):
             raise admission_forbidden(
-                review, f'pod does not have "{_MIRROR}" annotation, node "{node}" can only create mirror pods'
+                review, f'pod does not have "{MIRROR_POD}" annotation, node "{node}" can only create mirror pods'
             )
         if at(pod, "spec", "nodeName") != node:
             raise admission_forbidden(review, f'node "{node}" can only create pods with spec.nodeName set to itself')

@@ -24,14 +24,13 @@ from simkit.kinds.core.secret import is_token_of
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import NameSource
 from simkit.meta.deadline import current_deadline
-from simkit.meta.domain import label
+from simkit.meta.domain import MIRROR_POD, label
 from simkit.meta.errors import StatusError
 from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
 
 SECRETS: Final = GroupResource("", "secrets")
-_MIRROR: Final = label("config.mirror")
 _ENFORCE: Final = label("enforce-mountable-secrets")
 _VOLUME_PREFIX: Final = "kube-api-access-"
 _MOUNT_PATH: Final = f"/var/run/secrets/{label('serviceaccount')}"
@@ -67,7 +66,7 @@ class ServiceAccount:
         pod = written(review)
         if review.operation != "CREATE" or review.subresource:
             return pod
-        if _MIRROR in annotations_of(pod):
+        if MIRROR_POD in annotations_of(pod):
             _check_mirror(review, pod)
             return pod
         name = at(pod, "spec", "serviceAccountName") or _DEFAULT
@@ -89,7 +88,7 @@ class ServiceAccount:
         if review.operation == "UPDATE" and review.subresource == "ephemeralcontainers":
             self._limit(review, pod, _ephemeral_problems)
         elif review.operation == "CREATE" and not review.subresource:
-            if _MIRROR in annotations_of(pod):
+            if MIRROR_POD in annotations_of(pod):
                 _check_mirror(review, pod)
             else:
                 self._limit(review, pod, _secret_problems)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from simkit.engine.seams import Change
 from simkit.logic.rbac.forkable_mapping import ForkableGroups, ForkableMapping
-from simkit.meta.domain import api_group, label
+from simkit.meta.domain import MIRROR_POD, api_group
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
 from simkit.meta.podspec import containers_of
@@ -33,7 +33,6 @@ RESOURCE_CLAIMS: Final = GroupResource(api_group("resource"), "resourceclaims")
 SLICES: Final = GroupResource(api_group("resource"), "resourceslices")
 FOLLOWED: Final = frozenset({PODS, VOLUMES, ATTACHMENTS, SLICES})
 """The resources whose objects make the graph."""
-_MIRROR: Final = label("config.mirror")
 _OF_PODS: Final[Mapping[str, str]] = {
     "azureFile": "secretName",
     "secret": "secretName",
@@ -133,7 +132,7 @@ class NodeGraph:
         if not node:
             return
         self._nodes.put(key, node)
-        mirrored = _MIRROR in annotations_of(pod)
+        mirrored = MIRROR_POD in annotations_of(pod)
         self._uses.put(node, key, frozenset() if mirrored else frozenset(used_by_pod(pod)))
 
     def _put_volume(self, key: Key, volume: Object) -> None:

@@ -18,7 +18,7 @@ from simkit.engine.controllers.slice_reconciler import PORT_FIELDS, Group, Slice
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.pods import owner_reference
-from simkit.meta.domain import API_DOMAIN, label
+from simkit.meta.domain import API_DOMAIN, LAST_APPLIED, label
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of
 
@@ -26,7 +26,7 @@ MANAGER: Final = f"endpointslicemirroring-controller.{API_DOMAIN}"
 _MOST: Final = 1000
 _SKIP: Final = label("skip-mirror", "endpointslice")
 _LEADER: Final = label("leader", "control-plane.alpha")
-_NOT_COPIED: Final = (behind.CHANGED, label("last-applied-configuration", "kubectl"))
+_NOT_COPIED: Final = (behind.CHANGED, LAST_APPLIED)
 
 
 class EndpointSliceMirroringController(ResourceWatcher):

@@ -20,7 +20,7 @@ from simkit.logic.workloads.pods import has_ended, owner_reference
 from simkit.logic.workloads.resource_claims import CLAIM_FINALIZER, claim_name
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock
-from simkit.meta.domain import label
+from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request
 from simkit.meta.names import Key
@@ -108,7 +108,7 @@ class ResourceClaimController(ResourceWatcher):
                 return name_of(each)
         template = lister.get(Key(CLAIM_TEMPLATES, namespace_of(pod), template_name))
         if template is None:
-            missing = f"resourceclaimtemplate.resource.k8s.io {quoted(template_name)} not found"
+            missing = f"resourceclaimtemplate.{api_group('resource')} {quoted(template_name)} not found"
             raise RequeueError(f"resource claim template {quoted(template_name)}: {missing}")
         if not self._admin and _needs_admin(template):
             raise RequeueError("admin access is requested, but the feature is disabled")

@@ -9,10 +9,11 @@ from typing import Final
 import orjson
 
 from simkit.engine.seams import Encodings, Entry
+from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 
-PACKED: Final = frozenset({GroupResource("", "events"), GroupResource("events.k8s.io", "events")})
+PACKED: Final = frozenset({GroupResource("", "events"), GroupResource(EVENTS_GROUP, "events")})
 """Resources whose objects are kept so: Events are written, read once by watches, and then stay for an hour."""
 RECENT: Final = 512
 """Entries whose bytes for clients are kept, those that were asked for last: watches send each soon after its making."""

@@ -20,6 +20,7 @@ from simkit.kinds.parts.validation.fields import FIXED
 from simkit.kinds.parts.validation.signer_name import validate_signer_name
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
+from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import OMITTED, FieldError, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import dns_subdomain, qualified_name
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -62,7 +63,7 @@ def _validate_new(spec: Object) -> Iterator[FieldError]:
         yield required("spec.maxExpirationSeconds", "must be set")
         return
     domain = signer.partition("/")[0]
-    own = domain == "kubernetes.io" or domain.endswith(".kubernetes.io")
+    own = domain == LABEL_DOMAIN or domain.endswith(f".{LABEL_DOMAIN}")
     longest = _DAY if own else 91 * _DAY
     if not _HOUR <= most <= longest:
         yield invalid_value("spec.maxExpirationSeconds", most, f"must be in the range [{_HOUR}, {longest}]")

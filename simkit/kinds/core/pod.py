@@ -26,7 +26,6 @@ from simkit.kinds.parts.pod.status import (
     with_time,
 )
 from simkit.kinds.parts.pod.validation.annotations import (
-    MIRROR,
     validate_annotation_change,
     validate_annotation_value,
     validate_app_armor_agreement,
@@ -41,6 +40,7 @@ from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.workload.template_owner import name_warnings
 from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource, WriteContext
 from simkit.meta.behaviour import applies
+from simkit.meta.domain import MIRROR_POD
 from simkit.meta.fielderror import FieldError, forbidden_field, quoted
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
 from simkit.meta.podspec import NON_EPHEMERAL
@@ -208,7 +208,7 @@ def _merge_ephemeral(draft: Draft, live: Object) -> None:
 
 def _validate_ephemeral(obj: Object, old: Object | None) -> Sequence[FieldError]:
     live = old or {}
-    if MIRROR in annotations_of(live) and applies("static-pods-without-ephemeral-containers"):
+    if MIRROR_POD in annotations_of(live) and applies("static-pods-without-ephemeral-containers"):
         return [forbidden_field("", "static pods do not support ephemeral containers")]
     errors = [*_validate_fields(obj), *validate_annotation_change("metadata.annotations", obj, live)]
     path = f"{_SPEC}.{_EPHEMERAL}"

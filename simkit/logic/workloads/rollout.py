@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.logic.workloads.pods import by_age, integer_or_percent
-from simkit.meta.domain import label
+from simkit.meta.domain import LAST_APPLIED, label
 from simkit.meta.integers import parse_int
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata
 
@@ -167,8 +167,7 @@ def revision_of(obj: Object) -> int:
 
 def copied_annotations(deployment: Object) -> dict[str, str]:
     """The annotations that a deployment's sets copy."""
-    last_applied = f"kubectl.{label('last-applied-configuration')}"
-    skipped = _NOT_COPIED | {last_applied}
+    skipped = _NOT_COPIED | {LAST_APPLIED}
     return {name: value for name, value in annotations_of(deployment).items() if name not in skipped}
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.meta.clock import timestamp
+from simkit.meta.domain import label
 from simkit.meta.objects import at
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.environment import env_lines
@@ -18,7 +19,7 @@ from simkit.notebook.kubectl.subjects import set_selector, set_subject
 from simkit.notebook.kubectl.writing import query_of, said
 
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
-_RESTARTED: Final = "kubectl.kubernetes.io/restartedAt"
+_RESTARTED: Final = label("restartedAt", "kubectl")
 
 
 def set_fields(client: Client, args: Namespace) -> str:

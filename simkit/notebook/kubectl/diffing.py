@@ -10,10 +10,10 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
+from simkit.meta.domain import LAST_APPLIED
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.printing import without_managed_fields, yaml_text
 from simkit.notebook.kubectl.selection import documents, place_of
-from simkit.notebook.kubectl.writing import LAST_APPLIED
 from simkit.schema.resources import Resource
 
 _APPLY = "application/apply-patch+yaml"

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from simkit.meta.domain import MIRROR_POD
 from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.objects import at, controller_of
 from simkit.notebook.kubectl.client import Client, KubectlError
@@ -18,7 +19,6 @@ from simkit.notebook.kubectl.selection import named
 from simkit.notebook.kubectl.waiting import comes, seconds_of
 from simkit.notebook.kubectl.writing import query_of
 
-_MIRROR: Final = "kubernetes.io/config.mirror"
 _DAEMONS: Final = "DaemonSet-managed Pods"
 _LOCAL: Final = "Pods with local storage"
 _UNMANAGED: Final = "Pods that declare no controller"
@@ -70,7 +70,7 @@ def _mode(args: Namespace) -> str:
 
 def _stays(pod: Mapping[str, Any]) -> bool:
     """True for pods of the node itself, and of daemon sets."""
-    return _MIRROR in (pod["metadata"].get("annotations") or {}) or _controller(pod) == "DaemonSet"
+    return MIRROR_POD in (pod["metadata"].get("annotations") or {}) or _controller(pod) == "DaemonSet"
 
 
 def _controller(pod: Mapping[str, Any]) -> str:
@@ -83,7 +83,7 @@ def _in_the_way(pods: Pods, args: Namespace) -> tuple[list[str], list[str]]:
     for pod in pods:
         name = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
         ended = at(pod, "status", "phase") in _ENDED
-        if _MIRROR in (pod["metadata"].get("annotations") or {}):
+        if MIRROR_POD in (pod["metadata"].get("annotations") or {}):
             continue
         if _controller(pod) == "DaemonSet":
             found.setdefault(_DAEMONS, []).append(name)

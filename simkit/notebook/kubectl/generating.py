@@ -11,13 +11,14 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from simkit.meta.domain import api_group, label
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.file_sources import data_of, key_pair
 from simkit.notebook.kubectl.generating_access import binding, role
 from simkit.notebook.kubectl.generating_traffic import ingress, service
 from simkit.notebook.kubectl.heads import head
 
-_BY_HAND: Final = "cronjob.kubernetes.io/instantiate"
+_BY_HAND: Final = label("instantiate", "cronjob")
 _REGISTRY: Final = "https://index.docker.io/v1/"
 _SHORT: Final = {
     "ns": "namespace",
@@ -110,9 +111,9 @@ def _config_map(name: str, args: Namespace) -> dict[str, Any]:
 
 def _secret(name: str, args: Namespace) -> dict[str, Any]:
     if args.part == "docker-registry":
-        values, kind = {".dockerconfigjson": _registry(args).encode()}, "kubernetes.io/dockerconfigjson"
+        values, kind = {".dockerconfigjson": _registry(args).encode()}, label("dockerconfigjson")
     elif args.part == "tls":
-        values, kind = key_pair(args), "kubernetes.io/tls"
+        values, kind = key_pair(args), label("tls")
     else:
         values, kind = data_of(args, "Secret", name), args.type
     data = {key: base64.b64encode(value).decode() for key, value in values.items()}
@@ -195,7 +196,7 @@ def _quota(name: str, args: Namespace) -> dict[str, Any]:
 
 
 def _priority_class(name: str, args: Namespace) -> dict[str, Any]:
-    made = head("scheduling.k8s.io/v1", "PriorityClass", name)
+    made = head(f"{api_group('scheduling')}/v1", "PriorityClass", name)
     told = {"description": args.description} if args.description else {}
     told |= {"globalDefault": True} if args.global_default == "true" else {}
     return {**made, **told, "value": int(args.value or 0), "preemptionPolicy": "PreemptLowerPriority"}

@@ -9,6 +9,7 @@ import re
 from argparse import Namespace
 from typing import Any, Final
 
+from simkit.meta.domain import api_group
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.heads import head
 
@@ -77,7 +78,7 @@ def ingress(client: Client, kind: str, name: str, args: Namespace) -> dict[str, 
     spec |= {"rules": [_rule(host, paths) for host, paths in hosts.items()]} if hosts else {}
     spec |= {"tls": [_tls(secret, names) for secret, names in secrets.items()]} if secrets else {}
     notes = dict(each.split("=", 1) for each in args.annotation if "=" in each)
-    made = head("networking.k8s.io/v1", "Ingress", name, **({"annotations": notes} if notes else {}))
+    made = head(f"{api_group('networking')}/v1", "Ingress", name, **({"annotations": notes} if notes else {}))
     return {**made, "spec": spec}
 
 

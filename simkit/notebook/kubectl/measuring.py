@@ -9,11 +9,12 @@ from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.meta.domain import api_group
 from simkit.meta.quantity import NANO, parse
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.printing import columns_text
 
-_GROUP: Final = "metrics.k8s.io"
+_GROUP: Final = api_group("metrics")
 _METRICS: Final = f"/apis/{_GROUP}/v1beta1"
 _MILLI: Final = NANO // 1000
 _MEBI: Final = 2**20

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.selection import selected
 
-_DEFAULT: Final = "kubectl.kubernetes.io/default-container"
+_DEFAULT: Final = label("default-container", "kubectl")
 
 
 def pods_of(client: Client, word: str) -> Sequence[Object]:

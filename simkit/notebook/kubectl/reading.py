@@ -21,9 +21,8 @@ from simkit.notebook.kubectl.printing import (
     without_managed_fields,
 )
 from simkit.notebook.kubectl.selection import Selected, meant, title
-from simkit.notebook.kubectl.watching import watched
+from simkit.notebook.kubectl.watching import TABLE, watched
 
-_TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 _OUTPUTS: Final = ("", "wide", "yaml", "json", "name")
 _GO: Final = ("go-template", "template")
 _TEMPLATES: Final = ("jsonpath", "jsonpath-as-json", "custom-columns", *_GO)
@@ -79,7 +78,7 @@ def _tables(client: Client, chosen: list[Selected], args: Namespace) -> str:
         try:
             query = _query(args) if not each.name else {}
             query |= {"includeObject": "Object"} if args.sort_by else {}
-            answer = client.ask("GET", path, query=query, accept=_TABLE).object
+            answer = client.ask("GET", path, query=query, accept=TABLE).object
         except KubectlError as error:
             if not (args.ignore_not_found and "(NotFound)" in error.text):
                 errors.append(error)

@@ -19,7 +19,7 @@ from simkit.notebook.kubectl.tab_writer import tabbed
 from simkit.notebook.kubectl.writing import query_of, said
 
 _REVISION: Final = label("revision", "deployment")
-_CAUSE: Final = "kubernetes.io/change-cause"
+_CAUSE: Final = label("change-cause")
 _HASH: Final = "pod-template-hash"
 _KEPT: Final = ("Deployment", "StatefulSet", "DaemonSet")
 _STRATEGIC: Final = "application/strategic-merge-patch+json"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any, Final
 
+from simkit.meta.domain import AUTHENTICATION_GROUP
 from simkit.meta.duration import nanoseconds
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.printing import object_text
@@ -28,7 +29,7 @@ def token(client: Client, args: Namespace) -> str:
         except ValueError:
             told = f'error: invalid argument "{args.duration}" for "--duration" flag; next: --duration=1h'
             raise KubectlError(told) from None
-    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+    request = {"apiVersion": f"{AUTHENTICATION_GROUP}/v1", "kind": "TokenRequest", "spec": spec}
     path = client.path(client.resource("serviceaccounts"), client.namespace, names[0], "token")
     try:
         answer = client.ask("POST", path, request).object

@@ -13,12 +13,14 @@ from typing import Any, Final
 import orjson
 
 from simkit.meta.clock import SystemClock
+from simkit.meta.domain import META_GROUP
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.printing import object_text, table_rows, without_managed_fields
 from simkit.notebook.kubectl.selection import Selected, title
 from simkit.notebook.kubectl.waiting import seconds_of
 
-_TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+TABLE: Final = f"application/json;as=Table;v=v1;g={META_GROUP},application/json"
+"""The media types of an answer as a Table, or as it is."""
 _PADDING: Final = 3
 _SECONDS: Final = "10s"
 """The time of a watch unless ``--request-timeout`` says otherwise."""
@@ -45,7 +47,7 @@ def watched(client: Client, chosen: list[Selected], args: Namespace) -> str:
         query["fieldSelector"] = f"metadata.name={one.name}"
     path = client.path(one.resource, space)
     as_table = args.output in ("", "wide")
-    accept = _TABLE if as_table else "application/json"
+    accept = TABLE if as_table else "application/json"
     first = client.ask("GET", path, query=query, accept=accept).object
     started = {**query, "watch": "true", "resourceVersion": first["metadata"]["resourceVersion"]}
     stream = client.ask("GET", path, query=started, accept=accept).stream

@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from simkit.meta.domain import LAST_APPLIED
 from simkit.notebook.kubectl.client import Client, KubectlError
 from simkit.notebook.kubectl.generating import described, typed
 from simkit.notebook.kubectl.printing import listed, object_text, without_managed_fields
@@ -25,7 +26,6 @@ Example resource specifications include:
    '--filename=rsrc.json'
    '<resource> <name>'
    '<resource>'"""
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _APPLY: Final = "application/apply-patch+yaml"
 
 

@@ -10,18 +10,17 @@ from typing import Any, Final
 
 from simkit.logic.workloads.nodes import tolerated
 from simkit.meta.clock import timestamp
-from simkit.meta.domain import label
+from simkit.meta.domain import MIRROR_POD, label
 from simkit.meta.objects import Object, annotations_of, at
 
 EVICTED: Final = "Evicted"
 _CRITICAL: Final = 2_000_000_000
-_MIRROR: Final = label("config.mirror")
 _MEMORY_TAINT: Final = {"key": label("memory-pressure", "node"), "effect": "NoSchedule"}
 
 
 def is_critical(pod: Object) -> bool:
     """True if a pod is never evicted: one of the system's priorities, or one that the kubelet has from a file."""
-    return (at(pod, "spec", "priority") or 0) >= _CRITICAL or _MIRROR in annotations_of(pod)
+    return (at(pod, "spec", "priority") or 0) >= _CRITICAL or MIRROR_POD in annotations_of(pod)
 
 
 def pressure_objection(pod: Object, conditions: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, aggregate_errors, duplicate, invalid_value
 from simkit.simulation.scheduler.config_fields import ARGUMENTS, CONFIGURATION, Misfit, misfits
@@ -22,7 +23,7 @@ from simkit.simulation.scheduler.plugin_sets import PluginError, Weighted, plugi
 
 NAME: Final = "default-scheduler"
 KIND: Final = "KubeSchedulerConfiguration"
-_GROUP: Final = "kubescheduler.config.k8s.io"
+_GROUP: Final = api_group("kubescheduler.config")
 _RELEASES: Final = {"v1beta2": range(22, 29), "v1beta3": range(23, 29), "v1": range(25, 100)}
 """The releases that read each version."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from simkit.logic.workloads.volumes import class_of
-from simkit.meta.domain import label
+from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object, at, labels_of
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
@@ -80,7 +80,7 @@ def _unbound(view: View, storage_class: str) -> list[_Place]:
         raise Unschedulable("PersistentVolumeClaim had no pv name and storageClass name")
     found = view.storage_class(storage_class)
     if found is None:
-        raise Unschedulable(f"storageclass.storage.k8s.io {quoted(storage_class)} not found")
+        raise Unschedulable(f"storageclass.{api_group('storage')} {quoted(storage_class)} not found")
     if found.get("volumeBindingMode") != "WaitForFirstConsumer":
         raise Unschedulable("PersistentVolume had no name")
     return []

@@ -12,6 +12,7 @@ from typing import Final
 from simkit.engine.http.upgrade.remote_command import CommandDriver
 from simkit.engine.http.upgrade.spdy import Closed, Opened, Pinged, Received, SpdyConnection, SpdyError
 from simkit.engine.http.upgrade.status import exit_status, plain_exit
+from simkit.engine.http.upgrade.stream_protocols import channel
 from simkit.engine.pipeline.subresources.connection_session import CommandSession, PortSession
 from simkit.engine.seams import PortHandler, has_closed
 from simkit.meta.errors import StatusError
@@ -97,7 +98,7 @@ class _Command:
         self._driver = CommandDriver(session, self, link.loop)
         wanted = {"stdin": session.stdin, "stdout": session.stdout, "stderr": session.stderr, "resize": session.tty}
         self._missing = {"error", *(name for name, asked in wanted.items() if asked)}
-        if protocol in ("v2.channel.k8s.io", "channel.k8s.io", ""):
+        if protocol in (channel("v2"), channel(), ""):
             self._missing.discard("resize")
 
     @property
@@ -126,7 +127,7 @@ class _Command:
             self._link.send(self._streams[stream], data)
 
     def ended(self) -> None:
-        told = (exit_status if self._protocol == "v4.channel.k8s.io" else plain_exit)(self._session.process)
+        told = (exit_status if self._protocol == channel("v4") else plain_exit)(self._session.process)
         for name in ("stdout", "stderr"):
             if name in self._streams:
                 self._link.send(self._streams[name], b"", fin=True)

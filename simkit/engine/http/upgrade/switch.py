@@ -13,13 +13,14 @@ from wsproto.utilities import generate_accept_token
 from simkit.engine.authn.bearer import offered_protocols
 from simkit.engine.http.reading_turns import reading_turns
 from simkit.engine.http.upgrade.spdy_session import SpdySession
+from simkit.engine.http.upgrade.stream_protocols import PORT_FORWARD, channel
 from simkit.engine.http.upgrade.websocket_session import COMMANDS, PORTS, WebSocketSession
 from simkit.engine.pipeline.subresources.connection_session import CommandSession, Session
 from simkit.meta.errors import StatusError, bad_request
 from simkit.meta.message import Request
 
-_SPDY_COMMANDS: Final = ("v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
-_SPDY_PORTS: Final = ("portforward.k8s.io",)
+_SPDY_COMMANDS: Final = (*map(channel, ("v4", "v3", "v2")), channel())
+_SPDY_PORTS: Final = (PORT_FORWARD,)
 _PIECE: Final = 1024
 """Bytes that are handed on at once: there may be hundreds of frames in them."""
 _SLICE: Final = 0.001
@@ -161,7 +162,7 @@ def _websocket(request: Request, session: Session) -> tuple[list[Header], str]:
         headers.append((b"sec-websocket-protocol", protocol.encode()))
     elif offered:
         raise bad_request("websocket: no supported protocol is offered")
-    return headers, protocol or "channel.k8s.io"
+    return headers, protocol or channel()
 
 
 def _spdy(request: Request, session: Session) -> tuple[list[Header], str]:

@@ -21,19 +21,14 @@ from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 from simkit.engine.http.upgrade.remote_command import CommandDriver
 from simkit.engine.http.upgrade.spdy_session import SpdySession
 from simkit.engine.http.upgrade.status import exit_status, plain_exit
+from simkit.engine.http.upgrade.stream_protocols import PORT_FORWARD, channel
 from simkit.engine.pipeline.subresources.connection_session import CommandSession, PortSession
 from simkit.engine.seams import PortHandler, has_closed
 from simkit.meta.errors import StatusError
 
-TUNNEL: Final = "SPDY/3.1+portforward.k8s.io"
-COMMANDS: Final = (
-    "v5.channel.k8s.io",
-    "v4.channel.k8s.io",
-    "v4.base64.channel.k8s.io",
-    "channel.k8s.io",
-    "base64.channel.k8s.io",
-)
-PORTS: Final = (TUNNEL, "v4.channel.k8s.io", "v4.base64.channel.k8s.io", "portforward.k8s.io")
+TUNNEL: Final = f"SPDY/3.1+{PORT_FORWARD}"
+COMMANDS: Final = (channel("v5"), channel("v4"), channel("v4.base64"), channel(), channel("base64"))
+PORTS: Final = (TUNNEL, channel("v4"), channel("v4.base64"), PORT_FORWARD)
 _STDIN, _STDOUT, _STDERR, _ERROR, _CLOSE = 0, 1, 2, 3, 255
 _CHUNK: Final = 32 * 1024
 _MOST_MESSAGE: Final = 1 << 22
@@ -182,8 +177,8 @@ class _Ports:
     def begin(self) -> None:
         """Tell the number of the port on each channel, and what is wrong with a port on that of its errors."""
         for number, port in enumerate(self._session.ports):
-            for channel in (2 * number, 2 * number + 1):
-                self._link.send(channel, struct.pack("<H", port & 0xFFFF))
+            for stream in (2 * number, 2 * number + 1):
+                self._link.send(stream, struct.pack("<H", port & 0xFFFF))
             try:
                 self._handlers[2 * number] = self._session.handler(port)
             except StatusError as error:

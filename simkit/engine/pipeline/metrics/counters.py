@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from simkit.engine.pipeline.metrics.families import BODY_BYTES, SECONDS, bounds_of
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
+from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.histogram import Histogram, Histograms, Labels
 from simkit.meta.message import Response
 
@@ -24,7 +25,9 @@ BYTES: Final = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
 """Upper bounds of the buckets of response sizes."""
 _VERBS: Final = {"get": "GET", "list": "LIST", "watch": "WATCH", "deletecollection": "DELETE"}
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_COUNTED: Final = frozenset({"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"})
+_COUNTED: Final = frozenset(
+    {"admin", "client", "kube_proxy", "kubelet", f"system:serviceaccount:{SYSTEM_NAMESPACE}:default"}
+)
 _APPLY: Final = "application/apply-patch+yaml"
 
 

@@ -17,7 +17,7 @@ from simkit.engine.pipeline.options import UNREADABLE, delete_options_invalid
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.domain import RBAC_GROUP, api_group
 from simkit.meta.errors import StatusError, forbidden, internal, invalid
 from simkit.meta.fielderror import FieldError, invalid_value, quoted
 from simkit.meta.message import Response
@@ -25,7 +25,7 @@ from simkit.meta.names import GroupKind, GroupResource, Key
 from simkit.meta.unreadable import Unreadable
 
 _VERB: Final = "unsafe-delete-ignore-read-errors"
-_NOTE: Final = "apiserver.k8s.io/unsafe-delete-ignore-read-error"
+_NOTE: Final = f"{api_group('apiserver')}/unsafe-delete-ignore-read-error"
 _MOST_TOLD: Final = 100
 _NOT_OFFERED: Final = f"no unsafe deleter provided, can not honor {UNREADABLE}"
 _ONLY_UNREADABLE: Final = "is exclusively used to delete corrupt object(s), try again by removing this option"

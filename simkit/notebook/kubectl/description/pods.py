@@ -6,11 +6,10 @@ Upstream: describePod and DescribePodTemplate in k8s.io/kubectl/pkg/describe/des
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from simkit.kinds.parts.pod.qos import qos_class
 from simkit.kinds.parts.printers.cells import age
-from simkit.meta.domain import label
+from simkit.meta.domain import MIRROR_POD
 from simkit.meta.objects import Object, at
 from simkit.notebook.kubectl.client import Client
 from simkit.notebook.kubectl.description.containers import container_lines
@@ -27,8 +26,6 @@ from simkit.notebook.kubectl.description.parts import (
     toleration_lines,
 )
 from simkit.notebook.kubectl.description.volumes import volume_lines
-
-_MIRROR: Final = label("config.mirror")
 
 
 def pod_lines(client: Client, pod: Object) -> Iterator[str]:
@@ -67,7 +64,7 @@ def pod_lines(client: Client, pod: Object) -> Iterator[str]:
     yield from label_lines(spec.get("nodeSelector"), "Node-Selectors")
     yield from toleration_lines(spec.get("tolerations"))
     yield from _spread(spec, "")
-    mirror = (pod["metadata"].get("annotations") or {}).get(_MIRROR)
+    mirror = (pod["metadata"].get("annotations") or {}).get(MIRROR_POD)
     yield from event_lines(client, events_of(client, pod, uid=mirror))
 
 

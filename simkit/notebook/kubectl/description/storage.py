@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from simkit.meta.domain import label
 from simkit.meta.objects import Object, at
 from simkit.notebook.kubectl.client import Client
 from simkit.notebook.kubectl.description.events import event_lines, events_of
@@ -114,7 +115,7 @@ def _claims(pod: Object) -> list[str]:
 def storage_class_lines(client: Client, obj: Object) -> Iterator[str]:
     """A storage class."""
     annotations = obj["metadata"].get("annotations") or {}
-    default = annotations.get("storageclass.kubernetes.io/is-default-class") == "true"
+    default = annotations.get(label("is-default-class", "storageclass")) == "true"
     expands = obj.get("allowVolumeExpansion")
     yield f"Name:\t{obj['metadata']['name']}"
     yield f"IsDefaultClass:\t{'Yes' if default else 'No'}"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from simkit.engine.controllers.lister import is_terminating, uid_of
 from simkit.logic.workloads.resource_claims import claim_name
 from simkit.meta.behaviour import applies
+from simkit.meta.domain import api_group
 from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object, at, controller_of
 from simkit.simulation.scheduler.node_info import PodInfo
@@ -40,7 +41,7 @@ def _claims(pod: PodInfo, view: View) -> Iterator[Object]:
             continue
         claim = view.resource_claim(pod.namespace, named)
         if claim is None:
-            raise Missing(f"resourceclaim.resource.k8s.io {quoted(named)} not found")
+            raise Missing(f"resourceclaim.{api_group('resource')} {quoted(named)} not found")
         if is_terminating(claim):
             raise Missing(f"resourceclaim {quoted(named)} is being deleted")
         if not each.get("resourceClaimName") and (controller_of(claim) or {}).get("uid") != uid_of(pod.pod):

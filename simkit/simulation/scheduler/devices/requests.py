@@ -13,6 +13,7 @@ from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationE
 from simkit.logic.workloads.device_selectors import selects_device
 from simkit.logic.workloads.nodes import tolerated
 from simkit.meta.behaviour import applies
+from simkit.meta.domain import api_group
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.scheduler.devices.binding_conditions import awaits_devices
 from simkit.simulation.scheduler.devices.capacity import SharedCapacity
@@ -110,7 +111,7 @@ def _made(claim: Object, name: str, told: str, spec: Mapping[str, Any], around: 
     wanted = str(spec.get("deviceClassName") or "")
     found = around.class_of(wanted)
     if found is None:
-        text = f'could not retrieve device class {wanted}: deviceclass.resource.k8s.io "{wanted}" not found'
+        text = f'could not retrieve device class {wanted}: deviceclass.{api_group("resource")} "{wanted}" not found'
         raise AllocationError(f"{where}: {text}")
     every: list[Device] | None = None
     if spec.get("allocationMode") == "All":

@@ -10,7 +10,7 @@ from typing import Final
 
 from simkit.kinds.parts.pod.validation.operating_system import every_container
 from simkit.kinds.parts.pod.validation.paths import validate_local_descending_path
-from simkit.meta.domain import label
+from simkit.meta.domain import MIRROR_POD, label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted
 from simkit.meta.integers import parse_int
 from simkit.meta.objects import Draft, Object, annotations_of, at
@@ -18,7 +18,6 @@ from simkit.meta.objects import Draft, Object, annotations_of, at
 APP_ARMOR: Final = label("", "container.apparmor.security.beta")
 SECCOMP_POD: Final = label("pod", "seccomp.security.alpha")
 SECCOMP_CONTAINER: Final = label("", "container.seccomp.security.alpha")
-MIRROR: Final = label("config.mirror")
 DELETION_COST: Final = label("pod-deletion-cost", "controller")
 INIT: Final = tuple(
     label(name, f"pod.{level}")
@@ -34,9 +33,9 @@ def validate_annotation_value(path: str, holder: Object, spec: Object) -> Iterat
     annotations = annotations_of(holder)
     if not annotations:
         return
-    if MIRROR in annotations and not spec.get("nodeName"):
+    if MIRROR_POD in annotations and not spec.get("nodeName"):
         text = "must set spec.nodeName if mirror pod annotation is set"
-        yield invalid_value(f"{path}[{MIRROR}]", annotations[MIRROR], text)
+        yield invalid_value(f"{path}[{MIRROR_POD}]", annotations[MIRROR_POD], text)
     cost = annotations.get(DELETION_COST)
     if cost is not None:
         yield from _validate_cost(f"{path}[{DELETION_COST}]", cost)
@@ -89,7 +88,7 @@ def validate_annotation_change(path: str, pod: Object, old: Object) -> Iterator[
 def _kept(key: str) -> str:
     if key.startswith(APP_ARMOR):
         return "AppArmor annotations"
-    return "mirror pod annotation" if key == MIRROR else ""
+    return "mirror pod annotation" if key == MIRROR_POD else ""
 
 
 def validate_field_agreement(path: str, holder: Object, spec: Object) -> Iterator[FieldError]:

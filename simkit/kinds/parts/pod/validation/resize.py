@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from simkit.kinds.parts.pod.qos import qos_class
-from simkit.kinds.parts.pod.validation.annotations import MIRROR
 from simkit.meta.behaviour import applies
+from simkit.meta.domain import MIRROR_POD
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.meta.objects import Object, annotations_of, at
 from simkit.meta.quantity import parse
@@ -55,7 +55,7 @@ def _refusal(old_pod: Object, spec: Object, old: Object) -> str:
     whole = any(at(each, "resources", side) for each in (spec, old) for side in ("requests", "limits"))
     if whole and not applies("resize-of-pod-level-resources"):
         return _WHOLE if applies("resize-of-whole-pods-named") else "pods with pod-level resources cannot be resized"
-    if MIRROR in annotations_of(old_pod):
+    if MIRROR_POD in annotations_of(old_pod):
         return "static pods cannot be resized"
     return "windows pods cannot be resized" if at(old, "os", "name") == "windows" else ""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.pod.validation.annotations import MIRROR
+from simkit.meta.domain import MIRROR_POD
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, missing, required
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Object, annotations_of
@@ -24,7 +24,7 @@ def validate_resource_claims(path: str, spec: Object, pod: Object | None) -> Ite
     """The errors of the resource claims of a pod spec; ``pod`` is None for a template."""
     names: set[str] = set()
     for index, claim in enumerate(spec.get("resourceClaims") or ()):
-        if pod is not None and MIRROR in annotations_of(pod):
+        if pod is not None and MIRROR_POD in annotations_of(pod):
             yield forbidden_field("", "static pods do not support resource claims")
         else:
             yield from _validate_claim(f"{path}[{index}]", claim, names)
