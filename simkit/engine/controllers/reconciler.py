@@ -137,4 +137,6 @@ class ReconcilingController:
 
 def _named(keys: Iterable[Key]) -> set[Key]:
     """The keys whose names are texts: others come from references that a dump holds in a wrong type."""
+    if not keys:
+        return set()
     return {key for key in keys if isinstance(key.name, str) and isinstance(key.namespace, str)}

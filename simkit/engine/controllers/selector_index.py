@@ -40,6 +40,8 @@ class SelectorIndex:
 
     def selecting(self, labels: Mapping[str, str]) -> list[Object]:
         """The objects that select something with these labels, in their order."""
+        if not self._by_label:
+            return []
         pairs = [None, *(pair for pair in labels.items() if isinstance(pair[1], str))]
         asked = (each for pair in pairs for each in self._by_label.get(pair, ()))
         found = {number: obj for number, obj, selector in asked if selector.matches(labels)}
