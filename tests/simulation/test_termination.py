@@ -129,6 +129,31 @@ def test_kill_from_an_exec(script: str, code: int) -> None:
     assert (status["restartCount"], "running" in status["state"]) == (1, True)
 
 
+def test_a_watch_sees_each_end() -> None:
+    """A kubelet writes that a container has ended before it starts it again, or has it wait."""
+    cluster = _running(_LOOP, **_ENDS)
+    for restarts, after in enumerate((("running", 1, True), ("waiting", 1, False))):
+        seen = len(cluster.history("pod", "p"))
+        execute(cluster, "p", "kill", "1")
+        cluster.settle()
+        told = [each.object["status"] for each in cluster.history("pod", "p")[seen:] if each.object]
+        own = [each["containerStatuses"][0] for each in told]
+        states = [(next(iter(each["state"])), each["restartCount"], each["ready"]) for each in own]
+        assert states == [("terminated", restarts, False), after]
+        assert {each["phase"] for each in told} == {"Running"}
+
+
+def test_a_pod_runs_on_without_its_sidecar() -> None:
+    """A sidecar that has ended starts again; meanwhile the pod is not pending, as it was when the sidecar first came."""
+    sidecar = {"name": "side", "image": "app:1", "restartPolicy": "Always", "command": ["sh", "-c", "sleep 5"]}
+    cluster = _running("sleep 1000", initContainers=[sidecar])
+    cluster.advance(60)
+    told = [each.object["status"] for each in cluster.history("pod", "p")]
+    phases = [each.get("phase") for each in told]
+    assert phases[phases.index("Running") :].count("Pending") == 0
+    assert told[-1]["initContainerStatuses"][0]["restartCount"] > 1
+
+
 def test_a_failed_liveness_probe_leaves_the_grace_period() -> None:
     """A ``sleep`` is killed at its end; a trap ends the container before. The probe may have a period of its own."""
     cluster = simulated(1)

@@ -76,22 +76,24 @@ class ContainerRun:
     """Always, OnFailure or Never."""
     progress: Progress
     environment: PodEnvironment
-    given_up: bool = False
-    """True if a probe has ended it: then it starts again even if it ended well."""
+    killed: bool = False
+    """True if its kubelet has ended it, which starts it again in the same breath, even if it ended well."""
 
     def advance(self, start: float | None) -> dict[str, Any]:
         """The status now. ``start`` is when it may start for the first time; None: not yet."""
         status = self._whole()
-        if "running" not in status["state"] and "terminated" not in status["state"]:
+        if "terminated" in status["state"]:
+            status = self._restarted(status) if self._restarts(status) else status
+        elif "running" not in status["state"]:
             status = self._started_if_due(status, start)
         while "running" in status["state"]:
             status = self._running(status)
             if "terminated" not in status["state"] or not self._restarts(status):
                 break
+            if not self.killed:  # a kubelet writes the end that it has found, and then starts the container again
+                self.progress.look_again(self.progress.now)
+                break
             status = self._restarted(status)
-        else:
-            if "terminated" in status["state"] and self._restarts(status):
-                status = self._restarted(status)
         return status
 
     def _whole(self) -> dict[str, Any]:
@@ -192,7 +194,7 @@ class ContainerRun:
                     self._probed(LIVENESS, status, started, process)
                 ready = self._ready(started) and self._probed(READINESS, status, started, process)
         if process.ended is not None:
-            self.given_up = process.last is not None
+            self.killed = self.killed or process.last is not None
             return self._ended(status, *process.ended)
         self.progress.look_again(process.next_time if process.next_time and process.next_time < 1e11 else None)
         return {**status, "ready": ready, "started": has_started}
@@ -209,6 +211,7 @@ class ContainerRun:
             text = f"Container {self.container['name']} resize requires restart"
             self.environment.tell(self.pod, self.container, ("Killing", text, False))
             process.kill(self.progress.now, KILLED)
+            self.killed = True
         return {**status, "resources": wanted}
 
     def _probed(self, kind: str, status: Status, started: float, process: Process) -> bool:
@@ -257,7 +260,7 @@ class ContainerRun:
 
     def _restarts(self, status: Status) -> bool:
         code = status["state"]["terminated"]["exitCode"]
-        return self.policy == "Always" or (self.policy == "OnFailure" and (code != 0 or self.given_up))
+        return self.policy == "Always" or (self.policy == "OnFailure" and (code != 0 or self.killed))
 
     def _restarted(self, status: dict[str, Any]) -> dict[str, Any]:
         """After its first end a container starts again at once, and after later ones it has to wait."""

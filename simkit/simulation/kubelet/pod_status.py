@@ -188,7 +188,8 @@ def _phase(spec: Mapping[str, Any], init: Sequence[Status], main: Sequence[Statu
     for each in init:
         code = at(each, "state", "terminated", "exitCode")
         if each["name"] in sidecars:
-            if not each.get("started"):
+            ended_before = at(each, "state", "terminated") or each.get("lastState")
+            if not each.get("started") and not ended_before:
                 return "Pending"
         elif code is None or (code != 0 and policy != "Never"):
             return "Pending"
