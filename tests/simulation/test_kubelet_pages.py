@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from simkit.cluster.cluster import Cluster
 from simkit.meta.message import Request
 from simkit.meta.quantity import NANO, parse
-from tests.simulation.worlds import pod, simulated
+from tests.simulation.worlds import execute, pod, simulated
 
 GI = 1024**3
 
@@ -67,6 +67,54 @@ def test_the_summary_adds_up(cluster: Cluster) -> None:
     assert told["node"]["memory"]["workingSetBytes"] == parse(usage["memory"]).nano // NANO
     beside = sum(each["memory"]["workingSetBytes"] for each in told["pods"])
     assert 0 < told["node"]["memory"]["workingSetBytes"] - beside < GI
+
+
+def test_the_summary_tells_of_disks() -> None:
+    """Files that containers write are seen in their layer or volume, and all of it on the disk of the node."""
+    cluster = simulated(1)
+    data = {"name": "settings", "namespace": "default"}
+    cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": data, "data": {"a": "b"}})
+    volumes = [
+        {"name": "room", "emptyDir": {}},
+        {"name": "fast", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+        {"name": "told", "configMap": {"name": "settings"}},
+        {"name": "host", "hostPath": {"path": "/var"}},
+    ]
+    mounts = {"volumeMounts": [{"name": name, "mountPath": f"/{name}"} for name in ("room", "fast")]}
+    command = ["sh", "-c", "echo hello; head -c 5000 /dev/zero > /tmp/x; sleep 1d"]
+    cluster.create(pod("a", command=command, volumes=volumes, container=mounts))
+    cluster.settle()
+    before = summary(cluster)["node"]["fs"]
+    execute(cluster, "a", "sh", "-c", "head -c 9000 /dev/zero > /room/y; echo > /fast/z")
+    told = summary(cluster)
+    node, own = told["node"], told["pods"][0]
+    main, volume = own["containers"][0], {each["name"]: each for each in own["volume"]}
+    assert (main["rootfs"]["usedBytes"], main["rootfs"]["inodesUsed"]) == (8192, 1)
+    assert 0 < main["logs"]["usedBytes"] < 100
+    assert (volume["room"]["usedBytes"], volume["told"]["usedBytes"]) == (12288, 4096)
+    assert (volume["fast"]["capacityBytes"], volume["fast"]["availableBytes"]) == (1024**2, 1024**2 - 4096)
+    assert "host" not in volume
+    assert own["ephemeral-storage"]["usedBytes"] == 8192 + 12288 + 4096 + main["logs"]["usedBytes"]
+    assert node["fs"]["usedBytes"] - before["usedBytes"] == 12288
+    assert node["fs"]["capacityBytes"] == 100 * GI == node["fs"]["usedBytes"] + node["fs"]["availableBytes"]
+    assert set(node["runtime"]) == {"imageFs", "containerFs"}
+    assert (node["rlimit"]["curproc"], own["process_stats"]) == (1, {"process_count": 1})
+    assert own["network"]["interfaces"][0]["rxBytes"] == 0
+
+
+def test_the_summary_tells_of_claims() -> None:
+    """The volume of a claim has the size of the claim, and is not on the disk of the node."""
+    cluster = simulated(1)
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    own = {"name": "data", "namespace": "default"}
+    cluster.create({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": own, "spec": claim})
+    volumes = [{"name": "room", "persistentVolumeClaim": {"claimName": "data"}}]
+    mounts = {"volumeMounts": [{"name": "room", "mountPath": "/room"}]}
+    cluster.create(pod("a", command=["sh", "-c", "echo > /room/x; sleep 1d"], volumes=volumes, container=mounts))
+    cluster.settle()
+    told = next(each for each in summary(cluster)["pods"][0]["volume"] if each["name"] == "room")
+    assert told["pvcRef"] == own
+    assert (told["usedBytes"], told["capacityBytes"]) == (4096, GI)
 
 
 def test_metrics_of_resources(cluster: Cluster) -> None:

@@ -176,7 +176,7 @@ class KubeletConnections:
 
     def kubelet(self, node: Object, pods: Callable[[], Iterable[Object]]) -> PortHandler:
         """The kubelet of a node at its own port, among all pods of the cluster."""
-        pages = KubeletPages(node, pods, self._kubelets.behaviours, self._clock)
+        pages = KubeletPages(node, pods, self._kubelets.behaviours, self._clock, self._kubelets.runtime.processes)
         return KubeletServer(
             pages, lambda: [pod for pod in pods() if at(pod, "spec", "nodeName") == name_of(node)], self
         )

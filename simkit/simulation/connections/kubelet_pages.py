@@ -14,11 +14,17 @@ from simkit.meta import go_json
 from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.meta.quantity import NANO, parse
+from simkit.simulation.connections.disk_statistics import Extent, FileSystem, PodUse, pod_use
 from simkit.simulation.connections.http_answer import JSON, TEXT, answered, not_allowed
 from simkit.simulation.connections.kubelet_metrics import Measured, exposed, of_cadvisor, of_kubelet
 from simkit.simulation.kubelet.behaviour import Behaviours
+from simkit.simulation.kubelet.eviction_settings import PROCESS_NUMBERS
 from simkit.simulation.kubelet.ports import request_line
+from simkit.simulation.kubelet.processes import Processes
 from simkit.simulation.metrics.usage import UsageModel, Used, node_overhead
+from simkit.simulation.pressure.consumption import consumption, image_bytes, used_besides
+from simkit.simulation.pressure.thresholds import FILES, PIDS, capacities
+from simkit.simulation.scheduler.resource_amounts import STORAGE
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -57,6 +63,8 @@ class KubeletPages:
         Gives all pods of the cluster.
     behaviours
         What a test says of them.
+    processes
+        Knows their files and logs.
 
     Notes
     -----
@@ -64,8 +72,14 @@ class KubeletPages:
     """
 
     def __init__(
-        self, node: Object, pods: Callable[[], Iterable[Object]], behaviours: Behaviours, clock: Clock
+        self,
+        node: Object,
+        pods: Callable[[], Iterable[Object]],
+        behaviours: Behaviours,
+        clock: Clock,
+        processes: Processes,
     ) -> None:
+        self._processes = processes
         self._node, self._pods, self._behaviours, self._clock = node, pods, behaviours, clock
         self._pages: Mapping[str, tuple[str, Callable[[], bytes]]] = {
             "/healthz": (TEXT, lambda: b"ok"),
@@ -143,15 +157,69 @@ class KubeletPages:
             made = found.setdefault(uid, {"podRef": reference, "startTime": since, "containers": []})
             made["containers"].append({"name": each.name, "startTime": each.since, **self._stats(each.spent)})
             sums[uid], total = sums.get(uid, _Spent()).plus(each.spent), total.plus(each.spent)
-        pods = [{**made, **self._stats(sums[uid])} for uid, made in found.items()]
+        used, disk = self._use()
+        pods = [{**self._with_disk(made, used.get(uid), disk), **self._stats(sums[uid])} for uid, made in found.items()]
         stats = self._stats(total)
         capacity = at(self._node, "status", "capacity", "memory")
         if capacity is not None:
             stats["memory"]["availableBytes"] = max(0, parse(str(capacity)).nano - total.used.memory) // NANO
-        return {"node": {"nodeName": name_of(self._node), "startTime": self._since, **stats}, "pods": pods}
+        node = {"nodeName": name_of(self._node), "startTime": self._since, **stats, **self._of_node(used, disk)}
+        return {"node": node, "pods": pods}
+
+    def _use(self) -> tuple[Mapping[str, PodUse], FileSystem]:
+        """The usage of disks by pods that have running containers, and the disk of the node."""
+        known = list(self._pods())
+        usage = UsageModel(self._behaviours, self._clock, known)
+        consumed = [consumption(pod, usage, self._behaviours) for pod in self._own(known)]
+        used = {uid_of(each.pod): pod_use(each, self._processes) for each in consumed if each.containers}
+        capacity = capacities(at(self._node, "status", "capacity") or {})
+        besides, together = used_besides(self._node, capacity), Extent()
+        for each in used.values():
+            together = together.plus(each.ephemeral)
+        taken = Extent(besides.get(STORAGE, 0), besides.get(FILES, 0)).plus(together)
+        return used, FileSystem(self._now, capacity, {STORAGE: taken.held, FILES: taken.files})
+
+    def _with_disk(self, made: Mapping[str, Any], used: PodUse | None, disk: FileSystem) -> dict[str, Any]:
+        found = {**made, "network": self._network()}
+        if used is None:
+            return found
+        for each in made["containers"]:
+            rootfs, logs = used.containers.get(each["name"], (Extent(), Extent()))
+            each |= {"rootfs": disk.shown(rootfs), "logs": disk.shown(logs)}
+        if used.volumes:
+            found["volume"] = [each.shown(disk) for each in used.volumes]
+        found["ephemeral-storage"] = disk.shown(used.ephemeral)
+        return {**found, "process_stats": {"process_count": used.processes}}
+
+    def _of_node(self, used: Mapping[str, PodUse], disk: FileSystem) -> dict[str, Any]:
+        """The network, the disk and the processes of the node; images and containers are on the same disk."""
+        images = disk.shown(Extent(image_bytes(self._node), disk.taken[FILES]))
+        processes = sum(each.processes for each in used.values())
+        processes += used_besides(self._node, disk.capacity).get(PIDS, 0)
+        return {
+            "network": self._network(),
+            "fs": disk.whole,
+            "runtime": {"imageFs": images, **({"containerFs": images} if self._tells_containers else {})},
+            "rlimit": {"time": self._now, "maxpid": PROCESS_NUMBERS, "curproc": processes},
+        }
+
+    @property
+    def _tells_containers(self) -> bool:
+        """True if the release tells of the disk of written files besides that of images (from 1.29 on)."""
+        version = str(at(self._node, "status", "nodeInfo", "kubeletVersion") or "").lstrip("v").split(".")
+        return version[0] == "1" and len(version) > 1 and version[1].isdigit() and int(version[1]) >= 29
+
+    def _network(self) -> dict[str, Any]:
+        """The traffic, which nobody counts."""
+        first = {"name": "eth0", "rxBytes": 0, "rxErrors": 0, "txBytes": 0, "txErrors": 0}
+        return {"time": self._now, **first, "interfaces": [first]}
+
+    @property
+    def _now(self) -> str:
+        return timestamp(self._clock.now())
 
     def _stats(self, spent: _Spent) -> dict[str, Any]:
-        now, held = timestamp(self._clock.now()), spent.used.memory // NANO
+        now, held = self._now, spent.used.memory // NANO
         cpu = {"time": now, "usageNanoCores": spent.used.cpu, "usageCoreNanoSeconds": spent.cpu_time}
         return {"cpu": cpu, "memory": {"time": now, "usageBytes": held, "workingSetBytes": held, "rssBytes": held}}
 

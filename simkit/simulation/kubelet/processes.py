@@ -27,7 +27,7 @@ class Processes:
     """Processes and files by pod and container. The process before the last restart is kept for its log."""
 
     def __init__(self, behaviours: Behaviours, volumes: Volumes, network: Callable[[Object, Files], Network]) -> None:
-        self._behaviours, self._volumes, self._network = behaviours, volumes, network
+        self._behaviours, self.volumes, self._network = behaviours, volumes, network
         self._by_pod: dict[str, dict[tuple[str, int], Process]] = {}
         self._files: dict[tuple[str, str], Files] = {}
         self.woken: Callable[[Key], None] = lambda _: None
@@ -113,10 +113,15 @@ class Processes:
                 born=moment(begun) if begun else 0.0,
             )
             mount_kernel_files(found, pod, container)
-            self._volumes.mount(found, pod, container)
+            self.volumes.mount(found, pod, container)
             for path, text in self._behaviours.files(pod, container).items():
                 found.place(path, text.encode() if isinstance(text, str) else text)
         return found
+
+    def occupied(self, uid: str, container: str) -> tuple[int, int]:
+        """The bytes and the number of the files that a container has of its own; none before somebody looked at it."""
+        found = self._files.get((uid, container))
+        return (0, 0) if found is None else found.occupied()
 
     def kill(self, pod: Object, now: float, code: int) -> None:
         """End all processes of a pod."""
@@ -140,6 +145,6 @@ class Processes:
         """Forget a pod that is gone."""
         uid = uid_of(pod)
         self._by_pod.pop(uid, None)
-        self._volumes.forget(pod)
+        self.volumes.forget(pod)
         for key in [key for key in self._files if key[0] == uid]:
             del self._files[key]

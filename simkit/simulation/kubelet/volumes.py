@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from simkit.engine.controllers.lister import uid_of
+from simkit.engine.controllers.resources import CLAIMS
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.meta.quantity import parse
 from simkit.simulation.kubelet.downward import listed_fields, resource_value
 from simkit.simulation.kubelet.environment import CONFIG_MAPS, SECRETS, Get, content
 from simkit.simulation.kubelet.volume_modes import VolumeModes, folder_mark, give_to_group
@@ -23,6 +25,7 @@ from simkit.simulation.shell.marks import Mark
 from simkit.simulation.shell.network import CLUSTER_DOMAIN, RESOLVER, SERVICE_DOMAIN
 from simkit.simulation.shell.paths import ROOT
 
+_SOURCES: Final = ("configMap", "secret", "downwardAPI", "projected")
 Token = Callable[[Object, Mapping[str, Any]], bytes]
 """A token of a pod's service account, for a source of a projected volume."""
 
@@ -60,8 +63,26 @@ class Volumes:
         for key in [key for key in self._trees if key[:2] == ("pod", uid_of(pod))]:
             del self._trees[key]
 
+    def occupied(self, pod: Object, volume: Mapping[str, Any]) -> tuple[int, int]:
+        """The bytes and the number of the files of a volume; a token is not issued for it, since it fits a block."""
+        if any(kind in volume for kind in _SOURCES):
+            sources = at(volume, "projected", "sources") or ()
+            tokens = (
+                each["serviceAccountToken"].get("path", "token") for each in sources if "serviceAccountToken" in each
+            )
+            return Files(self._shown(pod, volume, dict.fromkeys(tokens, b"token"))).occupied()
+        owner = _owner(pod, volume)
+        sizes = [tree.occupied() for key, tree in self._trees.items() if key[:-1] == owner]
+        return sum(each[0] for each in sizes), sum(each[1] for each in sizes)
+
+    def claimed(self, pod: Object, claim: str) -> int | None:
+        """The bytes of the volume of a claim; None where it has none."""
+        found = self._get(Key(CLAIMS, namespace_of(pod), claim))
+        size = at(found, "status", "capacity", "storage") if found is not None else None
+        return parse(str(size)).whole if size else None
+
     def _tree(self, pod: Object, volume: Mapping[str, Any], inner: str) -> Files | Source:
-        if any(kind in volume for kind in ("configMap", "secret", "downwardAPI", "projected")):
+        if any(kind in volume for kind in _SOURCES):
             return self._source(pod, volume, inner)
         key = (*_owner(pod, volume), inner)
         if key not in self._trees:
