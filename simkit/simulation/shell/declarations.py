@@ -27,6 +27,8 @@ _REFERS: Final = "n"
 def _export(machine: Machine, words: list[str]) -> Run:
     """``export`` and ``readonly``."""
     given, rest = options(words[1:])
+    if not rest and machine.bash and "f" not in given:
+        return (yield from _print(machine, rest, {"r" if words[0] == "readonly" else "x": ""}))
     if not rest:
         names = machine.readonly if words[0] == "readonly" else machine.environment.keys() - machine.local
         for name in sorted(names):
