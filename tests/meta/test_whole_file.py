@@ -24,6 +24,7 @@ DIRECTLY = {
     "engine/http/certificates.py": "a lock",
     "simulation/shell/archives.py": "an archive in memory",
     "cli/notebooks.py": "a folder that was not there before",
+    "simulation/kubelet/host_files.py": "a temporary folder, before the program runs that sees it",
 }
 """Modules that write files in another way, and why."""
 METHODS = {"write_text", "write_bytes"}

@@ -17,9 +17,10 @@ MADE = {
     "kinds/parts/devices/names.py": "one word, a constant of the file",
     "language/cel/grammar.py": "the grammar of celpy, at the start",
     "schema/custom/formats.py": "formats whose letters and spaces exclude each other",
+    "simulation/shell/date_words.py": "a table of words and numbers of our own",
+    "simulation/shell/field_commands.py": "letters of a script, escaped, in a set",
     "simulation/shell/patterns.py": "letters of a script, escaped; patterns of scripts are RE2's",
     "simulation/shell/reading.py": "the separators of IFS, escaped, in sets without nesting",
-    "simulation/shell/text_commands.py": "letters of a script, escaped; patterns of scripts are RE2's",
     "snapshot/yamldocuments.py": "spaces and a dash",
 }
 """Files in which a pattern is made of something else than one text, and why that may be."""

@@ -7,11 +7,11 @@ pkg/kubelet/kuberuntime/logs/logs.go (their lines), release 1.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from html import escape
 from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.engine.controllers.lister import uid_of
+from simkit.meta.escaping import html_text
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.connections.http_answer import TEXT, answered, not_allowed
 
@@ -52,7 +52,7 @@ class NodeLogs:
             return answered("404 Not Found", TEXT, b"404 page not found\n")
         if not path.endswith("/"):
             return _MOVED.format(quote(f"{path.rpartition('/')[2]}/")).encode()
-        lines = "".join(f'<a href="{quote(name)}">{escape(name)}</a>\n' for name in inside)
+        lines = "".join(f'<a href="{quote(name)}">{html_text(name)}</a>\n' for name in inside)
         return answered("200 OK", _HTML, f"<pre>\n{lines}</pre>\n".encode())
 
 

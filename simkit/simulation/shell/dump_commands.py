@@ -36,7 +36,7 @@ _NAMES: Final = re.findall(
     "nul soh stx etx eot enq ack bel bs ht nl vt ff cr so si "
     "dle dc1 dc2 dc3 dc4 nak syn etb can em sub esc fs gs rs us sp",
 )
-_FORM: Final = re.compile(r"\s*(?:(\d{1,4})?/(\d{1,2})\s+|(\d{1,4})\s+)?\"((?:[^\"\\]|\\.)*)\"")
+_FORM: Final = re.compile(r"(?:(\d{1,4})?/(\d{1,2})\s{1,9}|(\d{1,4})\s{1,9})?\"((?:[^\"\\]|\\.){0,200})\"")
 _ROW: Final = 16
 Found = Generator[Effect, bytes, tuple[bytes, int]]
 """Steps up to the bytes that are shown, and the exit code so far."""
