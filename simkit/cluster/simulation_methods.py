@@ -32,6 +32,11 @@ class SimulationMethods(AnalysedCluster):
         """The clock of the cluster."""
         return self._control_plane.clock
 
+    @property
+    def runs_pods(self) -> bool:
+        """True if there are simulated nodes, which run pods."""
+        return self._control_plane.simulation is not None
+
     def add_nodes(
         self,
         count: int = 1,

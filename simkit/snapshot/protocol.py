@@ -77,3 +77,21 @@ class Sandbox(Protocol):
     def snapshot(self) -> Snapshot:
         """The objects as they are now."""
         ...
+
+
+@runtime_checkable
+class PodRunner(Sandbox, Protocol):
+    """A sandbox that can have simulated nodes, which run its pods. A Cluster is one."""
+
+    @property
+    def runs_pods(self) -> bool:
+        """True if the sandbox has simulated nodes."""
+        ...
+
+    def settle(self) -> int:
+        """Run controllers and kubelets until nothing is left to do."""
+        ...
+
+    def advance(self, seconds: float = 0) -> None:
+        """Let time pass. Raises SimkitError where the clock is the machine's."""
+        ...

@@ -10,7 +10,7 @@ from simkit.analysis.escalation.find.goal import AccessQuestion
 from simkit.analysis.escalation.find.path import Path, Step
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.escalation.prove.certificates import signed
-from simkit.analysis.escalation.prove.command_output import output_of
+from simkit.analysis.escalation.prove.command_output import is_carried_out, output_of
 from simkit.analysis.escalation.prove.credentials import (
     BOOTSTRAP_USER,
     SOMEBODY,
@@ -18,10 +18,14 @@ from simkit.analysis.escalation.prove.credentials import (
     impersonating,
     initial_credential,
     node_identity,
+    reviewed,
     token_credential,
 )
+from simkit.analysis.escalation.prove.debugger import TOKEN_FILE, debugger
 from simkit.analysis.escalation.prove.goal_check import Question, review
+from simkit.analysis.escalation.prove.observed_steps import PRINTED, has_happened, see_output
 from simkit.analysis.escalation.prove.required_requests import make_needed_requests
+from simkit.analysis.escalation.prove.running_pods import RunningPods
 from simkit.analysis.escalation.prove.session import REFUSALS, NotExecutable, Refused, Session, message_of
 from simkit.analysis.escalation.prove.templates import body_of, fill, merged
 from simkit.analysis.escalation.prove.variables import StepVariables
@@ -40,15 +44,6 @@ from simkit.snapshot.protocol import Sandbox
 MERGE: Final = "application/merge-patch+json"
 EXEC: Final = Permission("create", "", "pods/exec")
 NEEDED: Final = Operation.model_validate({"use": "requirements"})
-DEBUGGER: Final = {
-    "image": "registry.example/tools:1",
-    "securityContext": {
-        "allowPrivilegeEscalation": False,
-        "runAsNonRoot": True,
-        "capabilities": {"drop": ["ALL"]},
-        "seccompProfile": {"type": "RuntimeDefault"},
-    },
-}
 COMMAND: Final = "the kubelet would run the command in the container"
 BEHIND: Final = {
     "pods/exec": ("inside pod {pod}", COMMAND),
@@ -67,6 +62,8 @@ UPGRADE: Final = {
     "sec-websocket-key": "c2lta2l0LXByb29mLWtleQ==",
 }
 """Headers of a request that opens a WebSocket."""
+OPENED: Final = ("exec", "attach", "portforward")
+"""Subresources whose requests open a stream."""
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
@@ -77,6 +74,7 @@ class Attacker:
         self.path = path
         self.session = Session(sandbox, initial_credential(path.start, tuple(groups)))
         self.step_variables = StepVariables(sandbox)
+        self.running = RunningPods(sandbox)
         self.values: dict[str, Any] = {}
         self.step: Step | None = None
 
@@ -159,12 +157,7 @@ class Attacker:
             self._do(operation)
 
     def _do(self, operation: Operation) -> None:
-        printed = self.session.printed.get((self.values["namespace"], self.values["pod"]))
-        becomes = self.step.becomes if self.step else None
-        if operation.take == "token" and operation.by == "kubelet" and printed and becomes is not None:
-            self.session.note(f"has the token of pod {self.values['pod']}", "")
-            token = token_credential(self.session.sandbox, printed, becomes, "a token that a command has printed")
-            self.session.obtain(token)
+        if operation.by != "attacker" and has_happened(self, operation):
             return
         method, path = fill(operation.do, self.values).split(" ", 1)
         body = body_of(operation.body, self.values) if operation.body else None
@@ -224,15 +217,16 @@ class Attacker:
     def _add_container(self, operation: Operation) -> None:
         path = fill(operation.ephemeral, self.values)
         pod = self.session.stored(path.rpartition("/")[0])
-        debug = {**DEBUGGER, "name": f"debug-{self.session.number}"}
+        debug = {**debugger(pod), "name": f"debug-{self.session.number}"}
         containers = [*(at(pod, "spec", "ephemeralContainers") or ()), debug]
         if self.step and self.step.edge.permissions[0].verb == "update":
             self.ask(operation, "PUT", path, merged(pod, {"spec": {"ephemeralContainers": containers}}))
         else:
             self.ask(operation, "PATCH", path, {"spec": {"ephemeralContainers": [debug]}}, content_type=STRATEGIC)
+        see_output(self, debug["name"])
 
     def connect(self, operation: Operation) -> None:
-        """Request a stream, up to the authorizer's decision; the rest would be done by the node."""
+        """Request a stream, up to the authorizer's decision; the rest is done by a simulated node, or would be."""
         permission = self.step.edge.permissions[0] if self.step else EXEC
         if not self.values["pod"]:
             raise NotExecutable("there is no running pod")
@@ -242,17 +236,20 @@ class Attacker:
         name = path.partition(f"/{plural}/")[2].partition("/")[0]
         where = "" if plural == "nodes" else path.partition("/namespaces/")[2].partition("/")[0]
         self.review(AccessQuestion(permission.verb, plural, permission.group, where, name, subresource))
-        opens = UPGRADE if reads and operation.upgrade else {}
+        opens = UPGRADE if subresource in OPENED or (reads and operation.upgrade) else {}
         method = "GET" if reads else "POST"
         answer = self.session.attempt(method, path, None, headers=opens)
-        printed = output_of(answer) if operation.take == "token" else None
-        self.session.keep(answer, f"{method} {path}", message_of(answer) if printed is None else "")
+        given = f"cat {TOKEN_FILE}\n" if subresource == "attach" else ""
+        printed = output_of(answer, given) if operation.take == "token" else None
+        token = reviewed(self.session.sandbox, printed, PRINTED) if printed else None
+        self.session.keep(answer, f"{method} {path}", "" if token or answer.succeeded else message_of(answer))
         if answer.status in REFUSALS:
             raise Refused(message_of(answer))
         at, why = BEHIND[permission.resource]
-        if printed:
+        if token and printed:
             self.session.printed[self.values["namespace"], self.values["pod"]] = printed
-        self.session.note(at.format(name=name, pod=self.values["pod"]), "" if printed else why)
+        done = token or is_carried_out(answer, self.values["port"])
+        self.session.note(at.format(name=name, pod=self.values["pod"]), "" if done else why)
 
     def review(self, access: AccessQuestion) -> None:
         """Send a SelfSubjectAccessReview. Raises Refused if it is denied."""
@@ -266,8 +263,12 @@ class Attacker:
             raise Refused(f"{self.session.credential.user} may not {access}")
 
     def _approve(self, operation: Operation) -> None:
+        if operation.by != "attacker":
+            self.running.settle()
         path = fill(operation.approve, self.values)
         live = self.session.stored(path.rpartition("/")[0])
+        if operation.by != "attacker" and any(at(live, "status", "conditions") or ()):
+            return  # the approving controller has decided
         condition = {"type": "Approved", "status": "True", "reason": "Proof", "message": "approved in a proof"}
         body = merged(live, {"status": {"conditions": [condition]}})
         permissions = self.step.edge.permissions if self.step else ()
@@ -277,6 +278,7 @@ class Attacker:
             self.ask(operation, "PUT", path, body)
 
     def _sign(self, operation: Operation) -> None:
+        self.running.settle()
         method, path = fill(operation.do, self.values).split(" ", 1)
         live = self.session.stored(path.rpartition("/")[0])
         certificate, user, groups = signed(at(live, "spec", "request"))
@@ -334,7 +336,8 @@ class Attacker:
         self.session.obtain(impersonated)
 
     def _refill(self, operation: Operation) -> None:
-        """Fill aggregated roles as the aggregation controller does."""
+        """Fill aggregated roles as the aggregation controller does, unless that of simulated nodes has."""
+        self.running.settle()
         for path, answer, who in aggregate_roles(self.session.sandbox):
             self.session.keep(answer, f"PATCH {path}", message_of(answer), who, operation.because)
             if not answer.succeeded:

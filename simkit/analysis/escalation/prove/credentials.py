@@ -71,13 +71,21 @@ def impersonating(credential: Credential, state: AttackState, mask: str) -> Cred
 
 def token_credential(sandbox: Sandbox, token: str, expected: AttackState, by: str) -> Credential:
     """The identity of an issued token, by TokenReview; the expected identity if the server serves no reviews."""
+    found = reviewed(sandbox, token, by)
+    if found is not None:
+        return found
+    assert expected.subject is not None
+    return Credential(identity_of(expected.subject), by)
+
+
+def reviewed(sandbox: Sandbox, token: str, by: str) -> Credential | None:
+    """The identity of a token by TokenReview; None if the server does not know the token."""
     body = {"apiVersion": f"{AUTHENTICATION_GROUP}/v1", "kind": "TokenReview", "spec": {"token": token}}
     answer = sandbox.perform(Request.of("POST", REVIEWS, body), identity=administrator())
     status: Mapping[str, Any] = (answer.object or {}).get("status") or {} if answer.succeeded else {}
-    if status.get("authenticated"):
-        return Credential(_of_review(status["user"]), f"{by}, as the server reviews the token")
-    assert expected.subject is not None
-    return Credential(identity_of(expected.subject), by)
+    if not status.get("authenticated"):
+        return None
+    return Credential(_of_review(status["user"]), f"{by}, as the server reviews the token")
 
 
 def _of_review(user: Mapping[str, Any]) -> Identity:

@@ -140,7 +140,8 @@ def prove(path: Path, sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> Pro
 
     Every request goes through authentication of credentials that the fork issued, authorization and admission. What a
     kubelet, a scheduler, a controller or an operator would do is performed in its name and shown as an assumption.
-    The sandbox itself is not touched, and nothing outside is.
+    On simulated nodes kubelets and controllers do it themselves: the attacker's scripts run, and tokens are read from
+    what they print. The sandbox itself is not touched, and nothing outside is.
 
     Parameters
     ----------

@@ -26,6 +26,9 @@ from simkit.snapshot.protocol import Sandbox
 FRESH: Final = "proof"
 """The prefix of names of objects that a proof creates."""
 
+WEB_PORT: Final = 80
+"""The port of a pod that names none."""
+
 
 class StepVariables:
     """Computes the variables of steps on a fork."""
@@ -54,6 +57,7 @@ class StepVariables:
         pod = self._pod(namespace, values["pod"])
         values["pod_uid"] = at(pod, "metadata", "uid") or ""
         values["container"] = at(pod, "spec", "containers", 0, "name") or "main"
+        values["port"] = at(pod, "spec", "containers", 0, "ports", 0, "containerPort") or WEB_PORT
         values["me_subject"] = _entry(credential)
         values["by_name"] = values["and_by_name"] = ""
         if "secret" in step.variables:
@@ -100,7 +104,7 @@ class StepVariables:
         if "resource" in step.variables:
             resource = self.catalogue.lookup(step.variables["resource"])
         values |= {"resource": resource, "collection": collection(resource, values["namespace"])}
-        values["workload_change"] = workload_change(resource, {"serviceAccountName": values["account"]})
+        values["workload_change"] = workload_change(resource, _own_specification(values))
         values["privileged_change"] = workload_change(resource, _host_specification(values))
 
     def _labels(self, aggregated: str) -> dict[str, str]:
@@ -136,6 +140,11 @@ def _names(step: Step) -> tuple[str, tuple[str, ...]]:
     if place is None or place.subject is None:
         return SOMEBODY, ()
     return (SOMEBODY, (place.name,)) if place.kind == GROUP else (identity_of(place.subject).user, ())
+
+
+def _own_specification(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a pod specification that run a script of the attacker as an account, from the table's pod."""
+    return {**fill(primitives().bodies["pod"], values)["spec"], "initContainers": None}
 
 
 def _host_specification(values: Mapping[str, Any]) -> dict[str, Any]:

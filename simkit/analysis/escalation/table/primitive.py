@@ -70,6 +70,8 @@ class Operation(_Strict):
     sign: bool = False
     take: Literal["", "token", "secret", "certificate", "bootstrap"] = ""
     """The credential that the answer contains."""
+    output: bool = False
+    """True if a script of the attacker prints the credential, where a simulated node runs the pod."""
     use: str = ""
     """A sequence of the table, or ``requirements``: the required requests themselves."""
     become: Literal[True, False, "deputy", "masters", "node"] = False
