@@ -69,7 +69,7 @@ def test_pods_are_made_in_portions(cluster: simkit.Cluster, wanted: Object) -> N
 
 def test_leases_are_no_sign_of_too_much_work(cluster: simkit.Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many nodes renew theirs while a long work goes on."""
-    monkeypatch.setattr("simkit.simulation.kubelet.heartbeats._REPORT_EVERY", 1e9)
+    monkeypatch.setattr("simkit.simulation.kubelet.heartbeats.REPORT_EVERY", 1e9)
     cluster.add_nodes(30)
     for _ in range(20):
         with suppress(SimkitError):

@@ -148,6 +148,37 @@ def test_metrics_of_the_kubelet_and_of_cadvisor(cluster: Cluster) -> None:
     assert [each.value for each in families["machine_cpu_cores"]] == [8]
 
 
+def test_tries_of_probes_are_counted() -> None:
+    """Each try of a probe is counted by its result, also over restarts; a fork goes on with the numbers."""
+    cluster = simulated(1)
+    probe = {"exec": {"command": ["test", "-e", "/tmp/well"]}, "periodSeconds": 5, "failureThreshold": 100}
+    given = {"readinessProbe": probe}
+    cluster.create(pod("a", command=["sh", "-c", "sleep 12; touch /tmp/well; sleep 1d"], container=given))
+    cluster.settle()
+    cluster.advance(23)
+    for each in (cluster, cluster.fork()):
+        text = asked(each, "metrics/probes")[1].decode()
+        family = next(each for each in text_string_to_metric_families(text) if each.name == "prober_probe")
+        counts = {each.labels["result"]: each.value for each in family.samples if each.name == "prober_probe_total"}
+        assert counts == {"failed": 3, "successful": 2}
+        labels = {name: text for name, text in family.samples[0].labels.items() if name not in ("result", "pod_uid")}
+        assert labels == {"probe_type": "Readiness", "container": "main", "pod": "a", "namespace": "default"}
+
+
+def test_the_configuration_is_the_one_of_the_node() -> None:
+    """What a test has set is told, in the notation of a KubeletConfiguration."""
+    cluster = Cluster("1.30")
+    soft = {"evictionSoft": {"memory.available": "1Gi"}, "evictionSoftGracePeriod": {"memory.available": "90s"}}
+    cluster.add_nodes(1, capacity={"cpu": "4", "memory": "8Gi", "pods": "50"}, eviction_hard={}, eviction=soft)
+    told = orjson.loads(asked(cluster, "configz")[1])["kubeletconfig"]
+    assert (told["maxPods"], told["evictionHard"], told["evictionSoftGracePeriod"]) == (
+        50,
+        {},
+        {"memory.available": "1m30s"},
+    )
+    assert (told["clusterDNS"], told["evictionPressureTransitionPeriod"]) == (["10.96.0.10"], "5m0s")
+
+
 def test_other_pages_methods_and_ports(cluster: Cluster) -> None:
     """What is not there is said by the kubelet, and what listens nowhere by the server."""
     assert asked(cluster, "none") == (404, b"404 page not found\n")

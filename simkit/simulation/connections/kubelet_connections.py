@@ -22,6 +22,7 @@ from simkit.simulation.connections.kubelet_server import Finished, KubeletServer
 from simkit.simulation.connections.remote_processes import AttachedProcess, ExecProcess, FailedProcess
 from simkit.simulation.connections.terminal import Terminal
 from simkit.simulation.kubelet.environment import TERMINAL, TERMINAL_VARIABLE
+from simkit.simulation.kubelet.eviction_settings import EvictionSettings
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.ports import listener
 from simkit.simulation.kubelet.process import Process
@@ -176,7 +177,10 @@ class KubeletConnections:
 
     def kubelet(self, node: Object, pods: Callable[[], Iterable[Object]]) -> PortHandler:
         """The kubelet of a node at its own port, among all pods of the cluster."""
-        pages = KubeletPages(node, pods, self._kubelets.behaviours, self._clock, self._kubelets.runtime.processes)
+        known = self._kubelets.nodes.get(name_of(node))
+        eviction = known.eviction if known is not None else EvictionSettings()
+        runtime, behaviours = self._kubelets.runtime, self._kubelets.behaviours
+        pages = KubeletPages(node, pods, behaviours, self._clock, runtime, eviction)
         return KubeletServer(
             pages, lambda: [pod for pod in pods() if at(pod, "spec", "nodeName") == name_of(node)], self
         )

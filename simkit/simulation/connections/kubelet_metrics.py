@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from simkit.engine.controllers.lister import uid_of
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.meta.quantity import NANO, parse
+from simkit.simulation.kubelet.probes import Probes
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
 _CONTAINER: Final = ("container", "id", "image", "name", "namespace", "pod")
+_PROBE: Final = ("probe_type", "result", "container", "pod", "namespace", "pod_uid")
 _PERIOD: Final = 100_000
 _STATES: Final = {"running": "running", "terminated": "exited", "waiting": "created"}
 
@@ -75,6 +78,20 @@ def _one(name: str, text: str, labels: Sequence[str], values: Sequence[str]) -> 
     family = GaugeMetricFamily(name, text, labels=labels)
     family.add_metric(values, 1)
     return family
+
+
+def of_probes(pods: Iterable[Object], probes: Probes) -> Iterator[Metric]:
+    """The tries of probes of pods by their results."""
+    from prometheus_client.core import CounterMetricFamily
+
+    text = "Cumulative number of a liveness, readiness or startup probe for a container by result."
+    family = CounterMetricFamily("prober_probe", text, labels=_PROBE)
+    for pod in pods:
+        for (container, kind, passed), count in sorted(probes.counted(pod).items()):
+            result = "successful" if passed else "failed"
+            what = kind.removesuffix("Probe").capitalize()
+            family.add_metric([what, result, container, name_of(pod), namespace_of(pod), uid_of(pod)], count)
+    yield family
 
 
 def of_cadvisor(node: Object, measured: Sequence[Measured], now: float) -> Iterator[Metric]:

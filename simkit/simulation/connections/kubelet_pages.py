@@ -16,11 +16,12 @@ from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.meta.quantity import NANO, parse
 from simkit.simulation.connections.disk_statistics import Extent, FileSystem, PodUse, pod_use
 from simkit.simulation.connections.http_answer import JSON, TEXT, answered, not_allowed
-from simkit.simulation.connections.kubelet_metrics import Measured, exposed, of_cadvisor, of_kubelet
+from simkit.simulation.connections.kubelet_configuration import configuration
+from simkit.simulation.connections.kubelet_metrics import Measured, exposed, of_cadvisor, of_kubelet, of_probes
 from simkit.simulation.kubelet.behaviour import Behaviours
-from simkit.simulation.kubelet.eviction_settings import PROCESS_NUMBERS
+from simkit.simulation.kubelet.container_runtime import ContainerRuntime
+from simkit.simulation.kubelet.eviction_settings import PROCESS_NUMBERS, EvictionSettings
 from simkit.simulation.kubelet.ports import request_line
-from simkit.simulation.kubelet.processes import Processes
 from simkit.simulation.metrics.usage import UsageModel, Used, node_overhead
 from simkit.simulation.pressure.consumption import consumption, image_bytes, used_besides
 from simkit.simulation.pressure.thresholds import FILES, PIDS, capacities
@@ -63,8 +64,10 @@ class KubeletPages:
         Gives all pods of the cluster.
     behaviours
         What a test says of them.
-    processes
-        Knows their files and logs.
+    runtime
+        Knows their files, logs and probes.
+    eviction
+        The settings of the kubelet.
 
     Notes
     -----
@@ -77,9 +80,10 @@ class KubeletPages:
         pods: Callable[[], Iterable[Object]],
         behaviours: Behaviours,
         clock: Clock,
-        processes: Processes,
+        runtime: ContainerRuntime,
+        eviction: EvictionSettings,
     ) -> None:
-        self._processes = processes
+        self._processes = runtime.processes
         self._node, self._pods, self._behaviours, self._clock = node, pods, behaviours, clock
         self._pages: Mapping[str, tuple[str, Callable[[], bytes]]] = {
             "/healthz": (TEXT, lambda: b"ok"),
@@ -89,6 +93,8 @@ class KubeletPages:
             "/metrics/resource": (_METRICS, self._resource_metrics),
             "/metrics": (_METRICS, lambda: exposed(lambda: of_kubelet(node, self.own()))),
             "/metrics/cadvisor": (_METRICS, self._cadvisor),
+            "/metrics/probes": (_METRICS, lambda: exposed(lambda: of_probes(self.own(), runtime.probes))),
+            "/configz": (JSON, lambda: go_json.encode(configuration(node, eviction))),
         }
 
     def __call__(self, data: bytes) -> bytes:

@@ -65,7 +65,7 @@ class ContainerRuntime:
         )
         self.processes = Processes(behaviours, volumes, self._network)
         commands = ContainerCommands(behaviours, self.processes, self.environment)
-        self._attempts, self._probes = ProbeAttempts(behaviours, commands, self._listener), Probes()
+        self._attempts, self.probes = ProbeAttempts(behaviours, commands, self._listener), Probes()
         self.hooks = LifecycleHooks(behaviours, commands, self.processes, self._reaches)
 
     def _reaches(self, pod: Object, container: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
@@ -120,7 +120,7 @@ class ContainerRuntime:
             process,
             tell,
             objection,
-            self._probes,
+            self.probes,
             attempt,
             post_start,
             self._pulls,
@@ -131,11 +131,11 @@ class ContainerRuntime:
     def forget(self, pod: Object) -> None:
         """Forget a pod that is gone."""
         self.processes.forget(pod)
-        self._probes.forget(pod)
+        self.probes.forget(pod)
         self._pulls.forget(pod)
         self.hooks.forget(pod)
 
     def resume_from(self, other: ContainerRuntime) -> None:
         """Know the results of probes and pulls of another one, for a fork; its programs are run again when needed."""
-        self._probes.resume_from(other._probes)
+        self.probes.resume_from(other.probes)
         self._pulls.resume_from(other._pulls)

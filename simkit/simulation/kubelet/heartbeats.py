@@ -22,7 +22,8 @@ _RENEWED_SIMULATED: Final = 100
 """The most leases that are renewed in that time, so that thousands of nodes live through a day in a minute."""
 _RENEWED_IN_A_SECOND: Final = 50
 """The most leases that are renewed in a second: more nodes renew theirs less often."""
-_REPORT_EVERY: Final = 300.0
+REPORT_EVERY: Final = 300.0
+"""Seconds after which a node is reported though nothing has changed."""
 _REPORT_CHANGES: Final = 10.0
 """Seconds after which a change of a node is reported."""
 
@@ -90,6 +91,6 @@ class Heartbeats:
     def _heartbeat(self, lister: Lister, node: SimulatedNode, now: float, period: float, _: str) -> None:
         client = NodeClient(self._perform, node)
         renew_lease(client, node, now, period)
-        if now - node.reported >= _REPORT_EVERY and not node.status_in_stages:
+        if now - node.reported >= REPORT_EVERY and not node.status_in_stages:
             node.reported = now
             report_conditions(client, lister, node, now)

@@ -11,7 +11,8 @@ from typing import Any, Final
 from simkit.simulation.kubelet.image_references import full_name
 from simkit.simulation.kubelet.images import image_name
 
-_MOST_LISTED: Final = 50
+MOST_LISTED: Final = 50
+"""The most images that the status of a node lists."""
 _MOST_NAMES: Final = 5
 _USUAL: Final = 50_000_000
 """Bytes of an image of which nothing is known."""
@@ -78,4 +79,4 @@ class NodeImages:
     def listed(self) -> Sequence[Mapping[str, Any]]:
         """The images as the status of a node has them: the largest first, at most 50."""
         different = sorted(set(self._listed.values()), key=lambda each: (-each[1], each[0]))
-        return [{"names": list(names[:_MOST_NAMES]), "sizeBytes": size} for names, size in different[:_MOST_LISTED]]
+        return [{"names": list(names[:_MOST_NAMES]), "sizeBytes": size} for names, size in different[:MOST_LISTED]]

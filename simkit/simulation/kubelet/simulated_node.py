@@ -24,7 +24,8 @@ from simkit.simulation.kubelet.eviction_settings import EvictionSettings
 from simkit.simulation.kubelet.node_config import node_conditions
 from simkit.simulation.kubelet.node_images import NodeImages
 
-_LEASE_SECONDS: Final = 40
+LEASE_SECONDS: Final = 40
+"""Seconds for which a lease lasts."""
 _MERGE: Final = "application/merge-patch+json"
 
 
@@ -81,7 +82,7 @@ def create_lease(client: Client, node: SimulatedNode, made: Object, now: float) 
         },
         "spec": {
             "holderIdentity": node.name,
-            "leaseDurationSeconds": _LEASE_SECONDS,
+            "leaseDurationSeconds": LEASE_SECONDS,
             "renewTime": micro_time(now),
         },
     }
@@ -90,7 +91,7 @@ def create_lease(client: Client, node: SimulatedNode, made: Object, now: float) 
 
 def renew_lease(client: Client, node: SimulatedNode, now: float, period: float) -> None:
     """Renew the lease by which a node says that it lives, and does so again after a period."""
-    lasts = max(_LEASE_SECONDS, int(4 * period))
+    lasts = max(LEASE_SECONDS, int(4 * period))
     change = {"spec": {"renewTime": micro_time(now), "holderIdentity": node.name, "leaseDurationSeconds": lasts}}
     path = path_of(LEASES, NODE_LEASE_NAMESPACE, node.name)
     client.perform(Request.of("PATCH", path, change, content_type=_MERGE))
