@@ -147,6 +147,13 @@ def test_aggregated_roles_are_filled() -> None:
     assert step_of(cluster_of(*scene(escalates, place="")), "A9").assumptions == ()
 
 
+def test_containers_that_take_time_to_start() -> None:
+    """Time goes on until the attacker's container has started."""
+    cluster = cluster_of(*scene(rule("create", "pods"), place="ops"))
+    cluster.behave(namespace="ops", start_after="20s")
+    assert proof_of(cluster, "D1").assumptions == ()
+
+
 def test_a_clock_that_goes_by_itself() -> None:
     """Time cannot be let go on, so that the pod of a cron job is made in the controller's name, and runs all the same."""
     cluster = Cluster()

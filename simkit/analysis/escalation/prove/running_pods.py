@@ -15,6 +15,7 @@ from simkit.snapshot.protocol import PodRunner, Sandbox
 
 _ATTACKERS_PODS: Final = ("pod", "privileged-pod")
 _UNTIL_CRON_JOBS_RUN: Final = 61
+"""Seconds after which images are pulled too."""
 
 
 class RunningPods:
@@ -38,10 +39,19 @@ class RunningPods:
         return True
 
     def log(self, namespace: str, pod: str, container: str = "") -> tuple[str, Response]:
-        """The request of an administrator for what a container has printed, and the answer."""
+        """The request of an administrator for what a container has printed, and the answer.
+
+        Notes
+        -----
+        While the container has not started, time goes on until its image is pulled, if the clock is a simulated one.
+        """
         chosen = f"?container={container}" if container else ""
         path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log{chosen}"
-        return path, self._sandbox.perform(Request.of("GET", path), identity=administrator())
+        request = Request.of("GET", path)
+        answer = self._sandbox.perform(request, identity=administrator())
+        if not (answer.succeeded and answer.body) and self._has_waited():
+            answer = self._sandbox.perform(request, identity=administrator())
+        return path, answer
 
     def exists(self, path: str) -> bool:
         """True if there is an object at a path."""
@@ -58,13 +68,19 @@ class RunningPods:
             return None
         wanted = body_of(operation.body, values)["spec"]["containers"][0]
         found = self._made_by_workload(values, wanted)
-        if found is None:
-            try:
-                self._runner.advance(_UNTIL_CRON_JOBS_RUN)
-            except SimkitError:  # the clock is the machine's
-                return None
+        if found is None and self._has_waited():
             found = self._made_by_workload(values, wanted)
         return found
+
+    def _has_waited(self) -> bool:
+        """Let time go on; False where only the machine's clock can."""
+        if self._runner is None:
+            return False
+        try:
+            self._runner.advance(_UNTIL_CRON_JOBS_RUN)
+        except SimkitError:  # the clock is the machine's
+            return False
+        return True
 
     def _made_by_workload(self, values: Mapping[str, Any], wanted: Mapping[str, Any]) -> Object | None:
         """A running pod whose name begins with the workload's, and that runs the attacker's container."""
