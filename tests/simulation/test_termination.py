@@ -143,6 +143,26 @@ def test_a_watch_sees_each_end() -> None:
         assert {each["phase"] for each in told} == {"Running"}
 
 
+def test_commands_in_the_background_of_an_exec_run_on() -> None:
+    """They end by themselves, with what they have started, or with their container."""
+    cluster = _running(_LOOP, **_ENDS, **_shared())
+    first = "(sleep 5; echo one >> /shared/log; (sleep 5; echo two >> /shared/log) &) > /dev/null 2>&1 &"
+    second = "(while sleep 4; do echo again >> /shared/log; done) > /dev/null 2>&1 &"
+    assert execute(cluster, "p", "sh", "-c", first) == (0, "")
+    cluster.advance(1)
+    assert execute(cluster, "p", "sh", "-c", "cat /shared/log")[1].endswith("No such file or directory\n")
+    cluster.advance(5)
+    assert execute(cluster, "p", "cat", "/shared/log") == (0, "one\n")
+    cluster.advance(5)
+    assert execute(cluster, "p", "cat", "/shared/log") == (0, "one\ntwo\n")
+    assert execute(cluster, "p", "sh", "-c", second) == (0, "")
+    cluster.advance(9)
+    assert execute(cluster, "p", "cat", "/shared/log") == (0, "one\ntwo\nagain\nagain\n")
+    execute(cluster, "p", "kill", "1")
+    cluster.advance(60)
+    assert execute(cluster, "p", "grep", "-c", "again", "/shared/log") == (0, "2\n")
+
+
 def test_a_pod_runs_on_without_its_sidecar() -> None:
     """A sidecar that has ended starts again; meanwhile the pod is not pending, as it was when the sidecar first came."""
     sidecar = {"name": "side", "image": "app:1", "restartPolicy": "Always", "command": ["sh", "-c", "sleep 5"]}

@@ -5,7 +5,7 @@ Upstream: pkg/kubelet/{kubelet,kubelet_pods}.go and pkg/kubelet/server, release 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from simkit.simulation.kubelet.environment import TERMINAL, TERMINAL_VARIABLE
 from simkit.simulation.kubelet.eviction_settings import EvictionSettings
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.ports import listener
-from simkit.simulation.kubelet.process import Process
+from simkit.simulation.kubelet.process import Process, Step
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
 from simkit.simulation.shell.signals import EXIT
 
@@ -150,12 +150,16 @@ class KubeletConnections:
                 self._kubelets.look_at(key)
             return first.ended is None or name != EXIT
 
+        def leave(steps: Generator[Step, Any, Any]) -> None:
+            first.keep(steps, process.latest)
+            self._kubelets.look_at(key)
+
         self._last_pid += 1
         variables = dict(self._kubelets.runtime.environment(pod, spec))
         variables.pop(TERMINAL_VARIABLE, "")
         variables |= TERMINAL if tty else {}
         given = self._kubelets.runtime.processes.container(pod, spec, now, variables)
-        given = replace(given, pid=self._last_pid, signal=signal)
+        given = replace(given, pid=self._last_pid, signal=signal, leave=leave)
         told = self._kubelets.behaviours.command(pod, spec, command[0])
         try:
             if told is not None:
@@ -167,7 +171,8 @@ class KubeletConnections:
                 "failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: unable to "
                 f'start container process: exec: "{command[0]}": executable file not found in $PATH: unknown'
             )
-        return Process(steps, now, takes_input=stdin)
+        process = Process(steps, now, takes_input=stdin)
+        return process
 
     def port(self, pod: Object, port: int) -> PortHandler:
         """The listener on a port. Raises 400 for an invalid number, and 500 where nothing listens."""

@@ -31,6 +31,8 @@ _MOST_TOGETHER: Final = 256 << 20
 """Bytes of input that all programs together need not have read, of those that have more than a megabyte each."""
 _HOLDING: Final = WeakSet["Process"]()
 _COUNTING: Final = threading.Lock()
+_MOST_BESIDE: Final = 256
+"""Commands that run on beside one program."""
 _AT_ONCE: Final = 1 << 20
 """Bytes of output after which whoever follows a program takes them first."""
 SLICE: Final = 0.01
@@ -50,6 +52,10 @@ def _sends_nothing(name: str) -> bool:
     return False
 
 
+def _ends(steps: Generator[Step, Any, Any]) -> None:
+    steps.close()
+
+
 @dataclass(frozen=True, slots=True)
 class Container:
     """The information for a program about its container."""
@@ -66,6 +72,8 @@ class Container:
     """The number of the program's process; 1 for the one that the container is started with."""
     signal: Callable[[str], bool] = field(default=_sends_nothing)
     """Sends the first process of the container a signal, by name; gives back whether it runs. ``EXIT`` sends none."""
+    leave: Callable[[Generator[Step, Any, Any]], None] = field(default=_ends)
+    """Takes the commands in the background that run on after the program."""
     programs: Mapping[str, Command] = field(default_factory=dict)
     """Programs besides those of the built-in shell, by name."""
 
@@ -145,14 +153,41 @@ class Process:
         self.sockets: Mapping[int, Socket] = {}
         """The ports on which its commands listen."""
         self._visited = False
+        self._beside: list[Process] = []
 
     @property
     def next_time(self) -> float | None:
-        """The time of its next step; None if it has ended or only waits."""
+        """The time of its next step, or of one beside it; None if it has ended or only waits."""
         if self.ended:
             return None
+        times = (self._own_time, *(each.next_time for each in self._beside))
+        return min((each for each in times if each is not None), default=None)
+
+    @property
+    def _own_time(self) -> float | None:
         following = self._deadline if self._blocked else self._now
         return following if self.last is None or (following is not None and following < self.last) else self.last
+
+    @property
+    def latest(self) -> float:
+        """The time that its program has reached."""
+        return self._now
+
+    def keep(self, steps: Generator[Step, Any, Any], now: float) -> None:
+        """Let commands run on beside it until they end, or it does."""
+        if self.ended is None and len(self._beside) < _MOST_BESIDE:
+            self._beside.append(Process(steps, now))
+        else:
+            steps.close()
+
+    def _advance_beside(self, now: float, within: float | None) -> None:
+        for each in tuple(self._beside):
+            if self.ended is None:
+                each.advance(now, within=within)
+            else:
+                each.kill(self.ended[0], KILLED)
+            if each.ended is not None:
+                self._beside.remove(each)
 
     @property
     def _blocked(self) -> bool:
@@ -247,6 +282,7 @@ class Process:
             self._advance(last, None if within is None else time.perf_counter() + within)
             if self.last is not None and self.last <= now:
                 self.kill(self.last, KILLED)
+            self._advance_beside(last, within)
 
     def _advance(self, now: float, until: float | None) -> None:
         steps, before = 0, self.dropped + len(self.printed)
@@ -337,6 +373,7 @@ class Process:
                 self._given.clear()
                 with suppress(ValueError, RuntimeError):  # it is at work, or does not heed its end
                     self._steps.close()
+                self._advance_beside(now, None)
                 self._tell()
 
 

@@ -19,6 +19,7 @@ from simkit.simulation.shell.paths import resolved
 from simkit.simulation.shell.shells import run_script, session
 from simkit.simulation.shell.signals import ARRIVAL, Signalled
 from simkit.simulation.shell.syntax import parse
+from simkit.simulation.shell.tasks import Task, together
 from simkit.simulation.shell.tree import ScriptError, command_names
 from simkit.simulation.shell.user_files import UserFiles
 
@@ -65,7 +66,7 @@ def script_program(
         machine.shared.own_words = ("sh", "-c", command) if isinstance(command, str) else command
         run = run_script(machine, command) if isinstance(command, str) else run_command(machine, command)
         machine.shared.now = machine.begun = container.started
-        return _steps(machine, session(machine, run, heard=container.pid != 1))
+        return _with_rest(machine, session(machine, run, heard=container.pid != 1), container)
 
     return program
 
@@ -115,12 +116,34 @@ def run_command(machine: Machine, command: Sequence[str]) -> Run:
     return shell_of(machine, run_words(machine, list(command), functions=False))
 
 
-def _steps(machine: Machine, run: Run) -> Generator[Step, Any, Any]:
-    """Effects of a script as steps of a process. An interruption goes to what runs at the moment."""
+def _with_rest(machine: Machine, run: Run, container: Container) -> Generator[Step, Any, Any]:
+    """A program whose commands in the background are left to its container when it ends."""
+    left: list[Task] = []
+    code = yield from _steps(machine, run, left)
+    if left:
+        container.leave(_rest(machine, left))
+    return code
+
+
+def _rest(machine: Machine, left: list[Task]) -> Generator[Step, Any, Any]:
+    """Commands that run on; the group is made anew as soon as one has ended, with those that it has started."""
+    while left:
+        tasks, following = list(left), list[Task]()
+        yield from _steps(machine, together(machine.shared, tasks, until=tasks[0]), following)
+        left = following
+
+
+def _steps(machine: Machine, run: Generator[Effect, bytes, Any], left: list[Task]) -> Generator[Step, Any, Any]:
+    """Effects of a script as steps of a process. An interruption goes to what runs at the moment.
+
+    What it leaves in the background is added to ``left``.
+    """
     following: Callable[[], Effect] = partial(next, run)
     try:
         while True:
             effect = following()
+            if isinstance(effect, Spawn):
+                left.append(effect.task)
             try:
                 following = partial(run.send, (yield from _step(machine, effect)))
             except Interrupted as problem:
