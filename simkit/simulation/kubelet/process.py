@@ -160,6 +160,8 @@ class Process:
         """The time of its next step, or of one beside it; None if it has ended or only waits."""
         if self.ended:
             return None
+        if not self._beside:
+            return self._own_time
         times = (self._own_time, *(each.next_time for each in self._beside))
         return min((each for each in times if each is not None), default=None)
 
