@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from simkit.meta.domain import label
 from simkit.meta.objects import Object, at
 
-TOKEN_FILE: Final = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+TOKEN_FILE: Final = f"/var/run/secrets/{label('serviceaccount')}/token"
 _SOME_USER: Final = 65532
 
 
