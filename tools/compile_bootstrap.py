@@ -1,6 +1,6 @@
 """Makes the table under ``datasets/bootstrap`` from the recorded objects of an empty cluster of a release.
 
-    python tools/compile_bootstrap.py [--objects ../shared/datasets/empty-cluster.json.gz] [--out datasets]
+    python -m tools.compile_bootstrap --objects empty-cluster.json.gz [--out datasets]
 
 Only what says how requests share the server: flow schemas and priority levels, without what differs between servers.
 The same objects give the same bytes, one object a line.
@@ -18,7 +18,6 @@ from typing import Any
 import orjson
 
 HERE = Path(__file__).resolve().parent
-DEFAULT_OBJECTS = HERE.parent.parent / "shared" / "datasets" / "empty-cluster.json.gz"
 KINDS = ("PriorityLevelConfiguration", "FlowSchema")
 
 
@@ -37,7 +36,7 @@ def table(objects: Iterable[Mapping[str, Any]]) -> bytes:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--objects", type=Path, default=DEFAULT_OBJECTS)
+    parser.add_argument("--objects", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=HERE.parent / "datasets")
     parser.add_argument("--release", default="1.30")
     options = parser.parse_args(arguments)

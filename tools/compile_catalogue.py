@@ -1,6 +1,6 @@
 """Makes the tables under ``datasets/api`` and ``datasets/rbac`` from the fact tables of a release.
 
-    python tools/compile_catalogue.py [--facts ../shared/facts] [--out datasets] [--release 1.30]
+    python -m tools.compile_catalogue [--facts tools/facts] [--out datasets] [--release 1.30]
 
 The same facts give the same bytes. Tables are JSON with one entry a line, so that a change can be read as a diff.
 """
@@ -15,11 +15,12 @@ from typing import Any
 
 import orjson
 
+from tools.facts import FOLDER, read
+
 Facts = Mapping[str, Any]
 Versions = Mapping[tuple[str, str], Sequence[str]]
 """Versions that serve a resource, by group and plural, in the order of the group."""
 HERE = Path(__file__).resolve().parent
-DEFAULT_FACTS = HERE.parent.parent / "shared" / "facts"
 STORED_VERBS = {"create", "get", "list"}
 RBAC_VERSION = "v1"
 
@@ -294,24 +295,24 @@ def rbac_object(kind: str, key: str, row: Facts, common: Facts, group: str) -> d
 
 def compiled(facts: Path, release: str) -> Iterable[tuple[str, str]]:
     """Every table with its path under ``datasets``."""
-    discovery = load(facts / f"discovery-{release}.json")
-    proto = load(facts / f"protobuf-{release}.json")
+    discovery = read(f"discovery-{release}.json", facts)
+    proto = read(f"protobuf-{release}.json", facts)
     shapes = load(HERE / f"go-shapes-{release}.json")
     rbac = next(gv for gv in discovery["enabledByDefault"] if gv.startswith("rbac."))
     home = f"api/{release}"
     yield f"{home}/catalogue.json", catalogue(discovery, shapes, release)
-    yield f"{home}/schemas.json", schemas(load(facts / f"schema-{release}.json"), proto["packages"], shapes)
-    yield f"{home}/columns.json", columns(load(facts / f"table-columns-{release}.json"))
-    yield f"{home}/fields.json", field_labels(load(facts / f"field-selectors-{release}.json"))
-    yield f"{home}/defaults.json", defaults(load(facts / f"defaults-{release}.json"))
+    yield f"{home}/schemas.json", schemas(read(f"schema-{release}.json", facts), proto["packages"], shapes)
+    yield f"{home}/columns.json", columns(read(f"table-columns-{release}.json", facts))
+    yield f"{home}/fields.json", field_labels(read(f"field-selectors-{release}.json", facts))
+    yield f"{home}/defaults.json", defaults(read(f"defaults-{release}.json", facts))
     yield f"{home}/protobuf.json", protobuf(proto)
-    objects = rbac_objects(load(facts / f"rbac-defaults-{release}.json"), split(rbac)[0])
+    objects = rbac_objects(read(f"rbac-defaults-{release}.json", facts), split(rbac)[0])
     yield f"rbac/default-objects-{release}.json", objects
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--facts", type=Path, default=DEFAULT_FACTS, help="folder of the fact tables")
+    parser.add_argument("--facts", type=Path, default=FOLDER, help="folder of the fact tables")
     parser.add_argument("--out", type=Path, default=HERE.parent / "datasets", help="folder to write to")
     parser.add_argument("--release", default="1.30")
     chosen = parser.parse_args(arguments)

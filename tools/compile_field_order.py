@@ -19,6 +19,8 @@ from pathlib import Path
 
 import orjson
 
+from tools.facts import FOLDER, read
+
 HERE = Path(__file__).resolve().parent
 REVISIONS = ("HEAD", "kubernetes-1.30.0")
 _PACKAGE = re.compile(r"^package ([\w.]+);", re.MULTILINE)
@@ -84,9 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkouts", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, default=HERE.parent / "datasets")
-    parser.add_argument("--facts", type=Path, default=HERE.parent.parent / "shared" / "facts" / "protobuf-1.30.json")
+    parser.add_argument("--facts", type=Path, default=FOLDER)
     chosen = parser.parse_args(arguments)
-    facts: Facts = orjson.loads(chosen.facts.read_bytes())["packages"]
+    facts: Facts = read("protobuf-1.30.json", chosen.facts)["packages"]
     orders = Orders()
     for checkout in chosen.checkouts:
         for revision in REVISIONS:

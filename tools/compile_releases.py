@@ -1,6 +1,6 @@
 """Makes the tables under ``datasets/api/releases`` from pinned packages and the fact tables.
 
-    python tools/compile_releases.py [--facts ../shared/facts] [--packages build/packages] [--out datasets]
+    python -m tools.compile_releases [--facts tools/facts] [--packages build/packages] [--out datasets]
 
 Packages are downloaded into the folder if they are not there. The same packages and facts give the same bytes.
 """
@@ -17,14 +17,14 @@ from typing import Any
 
 import orjson
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+from tools.facts import FOLDER, read
+from tools.facts import text as fact_text
+from tools.releases import gates, packages, rows, served
 
-from tools.releases import gates, packages, rows, served  # noqa: E402
+HERE = Path(__file__).resolve().parent
 
 BASE = 30
 """The release whose definitions are complete; all others are told as differences, each to its neighbour."""
-DEFAULT_FACTS = HERE.parent.parent / "shared" / "facts"
 
 
 def load(path: Path) -> Any:
@@ -81,13 +81,10 @@ def schema_tables(sources: Mapping[str, packages.Definitions], base: Mapping[str
         yield f"schemas/{release}.json.gz", gzip.compress(text(change), 9, mtime=0)
 
 
-def first_seen(path: Path) -> dict[str, str]:
+def first_seen(facts: Path) -> dict[str, str]:
     """The first release whose schemas hold a kind; those of 1.8 may be older."""
-    with path.open(encoding="utf-8") as file:
-        listed = csv.DictReader(file)
-        return {
-            f"{served.api_version(row['group'], row['version'])} {row['kind']}": row["schema_first"] for row in listed
-        }
+    listed = csv.DictReader(fact_text("served-versions.csv", facts).decode().splitlines())
+    return {f"{served.api_version(row['group'], row['version'])} {row['kind']}": row["schema_first"] for row in listed}
 
 
 def compiled(facts: Path, folder: Path, datasets: Path) -> Iterator[tuple[str, bytes]]:
@@ -95,17 +92,15 @@ def compiled(facts: Path, folder: Path, datasets: Path) -> Iterator[tuple[str, b
     overrides = load(HERE / "releases" / "overrides.json")
     catalogue = load(datasets / "api" / f"1.{BASE}" / "catalogue.json")
     base = load(datasets / "api" / f"1.{BASE}" / "schemas.json")
-    known = load(facts / "served-by-release.json")
+    known = read("served-by-release.json", facts)
     resources = served.resource_rows(served.observed(packages.routes(folder)), catalogue, overrides)
     check_served(resources, known["resources"])
     order = [{key: entry[key] for key in ("group", "until", "order")} for entry in overrides["versionOrder"]]
     head = {"groups": served.groups(resources, catalogue, overrides), "versionOrder": order}
     yield "served.json", nested({"order": head, "resources": resources})
-    life = served.lifecycle(
-        resources, load(facts / "lifecycle-tags.json"), first_seen(facts / "served-versions.csv"), overrides
-    )
+    life = served.lifecycle(resources, read("lifecycle-tags.json", facts), first_seen(facts), overrides)
     yield "lifecycle.json", table(dict(sorted(life.items())))
-    yield "gates.json", table(gate_lives(load(facts / f"flags-1.{BASE}.json")))
+    yield "gates.json", table(gate_lives(read(f"flags-1.{BASE}.json", facts)))
     yield "releases.json", table(dict(sorted(known["releaseDates"].items(), key=lambda each: served.number(each[0]))))
     yield from schema_tables(packages.schemas(folder), base)
 
@@ -133,7 +128,7 @@ def check_served(resources: Mapping[str, Any], known: dict[str, Any]) -> None:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--facts", type=Path, default=DEFAULT_FACTS, help="folder of the fact tables")
+    parser.add_argument("--facts", type=Path, default=FOLDER, help="folder of the fact tables")
     parser.add_argument("--packages", type=Path, default=HERE.parent / "build" / "packages", help="downloaded packages")
     parser.add_argument("--out", type=Path, default=HERE.parent / "datasets", help="folder to write to")
     chosen = parser.parse_args(arguments)

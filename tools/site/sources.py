@@ -10,7 +10,7 @@ from typing import Final
 
 TOP: Final = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Pages at the top of the repository, with their names on the site."""
-LEFT_OUT: Final = ("changes", "solutions", ".ipynb_checkpoints")
+LEFT_OUT: Final = ("solutions", ".ipynb_checkpoints")
 """Folders that are not shown on the site."""
 _LINK: Final = re.compile(r"\[([^\]]*)\]\(([^)#\s]+)((?:#[^)]*)?)\)")
 
