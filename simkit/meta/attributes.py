@@ -1,4 +1,4 @@
-"""Authorization attributes and decisions.
+"""Authorization attributes, decisions, and the protocol of authorizers.
 
 Follows ``k8s.io/apiserver/pkg/authorization/authorizer/interfaces.go``, release 1.30.
 """
@@ -6,14 +6,16 @@ Follows ``k8s.io/apiserver/pkg/authorization/authorizer/interfaces.go``, release
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
-from simkit.meta.escaping import html_text
 from simkit.meta.fields import Term
 from simkit.meta.frozen_init import quickly_made
 from simkit.meta.identity import Identity
 from simkit.meta.labels import Requirement
 from simkit.meta.names import Key
+from simkit.meta.visible_text import html_text
 
 
 @quickly_made
@@ -87,6 +89,36 @@ class Decision:
         told = f"<p><b>{self.verdict.value}</b> {html_text(self.reason or self.error)}</p>"
         spoke = [f"{each.binding}, {each.role}, rule {each.rule}" for each in self.evidence]
         return told + (f"<ul>{''.join(f'<li>{html_text(line)}</li>' for line in spoke)}</ul>" if spoke else "")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleList:
+    """Answer to a rules review: resource rules, non-resource rules, and whether the list may be incomplete."""
+
+    resource_rules: Sequence[Mapping[str, Any]] = ()
+    path_rules: Sequence[Mapping[str, Any]] = ()
+    incomplete: bool = False
+    error: str = ""
+
+
+class Authorizer(Protocol):
+    """Decisions on requests, as ``Authorizer`` of k8s.io/apiserver/pkg/authorization/authorizer makes them.
+
+    An implementation must not raise for attributes that it does not understand: it has no opinion then.
+    """
+
+    @property
+    def leaves_process(self) -> bool:
+        """True if a call may wait for another process."""
+        ...
+
+    def authorize(self, ask: Attributes) -> Decision:
+        """Allow, deny or no opinion, with the reason and the evidence."""
+        ...
+
+    def rules_for(self, identity: Identity, namespace: str) -> RuleList:
+        """The rules of an identity in a namespace, as far as this authorizer can list them."""
+        ...
 
 
 ALLOW, DENY, NO_OPINION = Verdict.ALLOW, Verdict.DENY, Verdict.NO_OPINION

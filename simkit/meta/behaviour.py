@@ -1,9 +1,8 @@
 """Behaviour that differs between releases: the table of changes, and the predicate that stands where a rule differs.
 
 Each change is one row of ``datasets/api/releases/behaviour/AREA.json``. The code asks ``applies("id-of-the-row")`` at
-the place of the rule, and the engine says for each request at which release and under which gates it is answered.
-Outside of requests the rules are those of 1.30. What is kept between requests of several servers, such as a cached
-result, must not depend on the answer.
+the place of the rule, within ``serving(behaviour)`` of the server or snapshot that is asked about. What is kept between
+requests of several servers, such as a cached result, must not depend on the answer.
 """
 
 from __future__ import annotations
@@ -14,8 +13,10 @@ from contextvars import ContextVar
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
+from simkit.meta import datasets
+
 BASE_MINOR: Final = 30
-"""The number of the release whose rules hold outside of requests."""
+"""The number of the release that the tables describe, from which others differ."""
 FOLDER: Final = "api/releases/behaviour"
 
 
@@ -57,8 +58,6 @@ def _minor(release: str) -> int:
 @cache
 def changes() -> Mapping[str, BehaviourChange]:
     """All changes by their id, area by area. Raises ValueError for an id that two rows have."""
-    from simkit.meta import datasets  # whose errors ask here how they are worded
-
     found: dict[str, BehaviourChange] = {}
     for file in sorted(datasets.path(FOLDER).glob("*.json")):
         for row in datasets.load(f"{FOLDER}/{file.name}"):
@@ -83,6 +82,10 @@ class ServedBehaviour:
     def __init__(self, minor: int, gate_open: Callable[[str], bool] | None = None) -> None:
         self.minor, self._gate_open = minor, gate_open
 
+    def applies(self, change: str) -> bool:
+        """True if a change holds."""
+        return change in self.ids
+
     @cached_property
     def ids(self) -> frozenset[str]:
         """The ids of the changes that hold."""
@@ -94,17 +97,19 @@ class ServedBehaviour:
         return change.within(self.minor)
 
 
-_DEFAULT: Final = ServedBehaviour(BASE_MINOR)
-_SERVED: Final[ContextVar[ServedBehaviour]] = ContextVar("served behaviour", default=_DEFAULT)
+_SERVED: Final[ContextVar[ServedBehaviour]] = ContextVar("served behaviour")
 
 
 def applies(change: str) -> bool:
-    """True if a change holds on the server that answers the present request; outside of requests, at 1.30.
+    """True if a change holds on the server that answers the present request, or that is asked about.
+
+    Raises
+    ------
+    LookupError
+        Outside of ``serving``: a fault of the caller, which has to say what it asks about.
 
     Examples
     --------
-    >>> applies("values-in-json")
-    False
     >>> with serving(ServedBehaviour(34)):
     ...     applies("values-in-json")
     True
@@ -113,8 +118,15 @@ def applies(change: str) -> bool:
 
 
 def served_minor() -> int:
-    """The number of the release that is served, for tables whose rows have releases of their own; else 30."""
+    """The number of the release that is served, for tables whose rows have releases of their own. Raises LookupError
+    outside of ``serving``.
+    """
     return _SERVED.get().minor
+
+
+def served() -> ServedBehaviour:
+    """The behaviour of the server that answers the present request, or that is asked about; see ``applies``."""
+    return _SERVED.get()
 
 
 begin_serving: Final = _SERVED.set

@@ -6,12 +6,14 @@ Follows ``k8s.io/apimachinery/pkg/api/errors/errors.go``, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, aggregate_errors, quoted
 from simkit.meta.names import GroupKind, GroupResource
 from simkit.meta.objects import Draft, Object
+
+if TYPE_CHECKING:
+    from simkit.meta.behaviour import ServedBehaviour
 
 TOLD: Final = 1024 * 1024
 """Letters of field errors after which no further ones are told."""
@@ -27,6 +29,10 @@ class SimkitError(Exception):
 
 def _raised(kind: type[SimkitError], args: tuple[Any, ...]) -> SimkitError:
     return kind.__new__(kind, *args)
+
+
+class NoConnection(SimkitError):
+    """A running cluster to which Python cannot connect: the client is missing, or its kubeconfig cannot be used."""
 
 
 class UnknownResource(SimkitError):
@@ -152,9 +158,9 @@ def not_found(resource: GroupResource, name: str) -> StatusError:
     return StatusError(404, "NotFound", f"{resource} {quoted(name)} not found", details=_details(resource, name))
 
 
-def scheme_name(made_in: str) -> str:
+def scheme_name(behaviour: ServedBehaviour, made_in: str) -> str:
     """The name of a scheme, in quotes, as messages about unknown kinds have it: where it was made."""
-    return quoted(made_in if applies("scheme-by-its-caller") else "pkg/runtime/scheme.go:100")
+    return quoted(made_in if behaviour.applies("scheme-by-its-caller") else "pkg/runtime/scheme.go:100")
 
 
 def no_route() -> StatusError:
@@ -195,30 +201,30 @@ def expired(message: str, *, continue_token: str = "") -> StatusError:
     return StatusError(410, "Expired", message, metadata=metadata)
 
 
-def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> StatusError:
-    """422 with a cause for every field error; duplicate texts appear once in the message.
+def invalid(behaviour: ServedBehaviour, kind: GroupKind, name: str, errors: Sequence[FieldError]) -> StatusError:
+    """422 in the words of a release, with a cause for every field error; duplicate texts appear once in the message.
 
     Notes
     -----
     An error may show all of a list, and there may be one for each of its elements. So errors are told until their texts
     are longer than ``TOLD`` together, and the others are counted. kube-apiserver tells all.
     """
-    told = list(_told(errors))
-    texts = list(map(str, told))
+    told = list(_told(behaviour, errors))
+    texts = [error.told(behaviour) for error in told]
     if len(told) < len(errors):
         texts.append(f"and {len(errors) - len(told)} further errors")
     message = f"{kind} {quoted(name)} is invalid" + (f": {aggregate_errors(texts)}" if texts else "")
-    causes = [error.cause() for error in told]
+    causes = [error.cause(behaviour) for error in told]
     return StatusError(422, "Invalid", message, details=_details(kind, name, causes=causes))
 
 
-def _told(errors: Sequence[FieldError]) -> Iterator[FieldError]:
+def _told(behaviour: ServedBehaviour, errors: Sequence[FieldError]) -> Iterator[FieldError]:
     length = 0
     for error in errors:
         if length > TOLD:
             return
         yield error
-        length += len(str(error))
+        length += len(error.told(behaviour))
 
 
 def internal(message: str) -> StatusError:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.meta import go_json
-from simkit.meta.behaviour import applies
+from simkit.meta.wording import Text, Worded, told
+
+if TYPE_CHECKING:
+    from simkit.meta.behaviour import ServedBehaviour
 
 _WORDS: Final = {
     "FieldValueNotFound": "Not found",
@@ -79,13 +82,14 @@ def _escaped(letter: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def show(value: Any) -> str:
+def show(value: Any) -> Text:
     """A value in a field error: strings quoted, structs as compact JSON, nothing as null."""
-    in_json = applies("values-in-json")
     if isinstance(value, Shown):
-        return value.text if value.json is ... or not in_json else go_json.encode(value.json).decode()
+        if value.json is ...:
+            return value.text
+        return Worded("values-in-json", go_json.encode(value.json).decode(), value.text)
     if value is None:
-        return "null" if in_json else quoted("null")
+        return Worded("values-in-json", "null", quoted("null"))
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, Mapping | Sequence | bool):
@@ -100,28 +104,32 @@ class FieldError:
     kind: str
     field: str
     value: Any = None
-    detail: str = ""
+    detail: Text = ""
 
-    @property
-    def body(self) -> str:
-        word = _WORDS[self.kind]
+    def body(self, behaviour: ServedBehaviour) -> str:
+        """The error without its field, in the words of a release."""
+        word, detail = _WORDS[self.kind], told(self.detail, behaviour)
         if self.kind not in _WITHOUT_VALUE and self.value is not OMITTED:
-            word = f"{word}: {show(self.value)}"
-        return f"{word}: {self.detail}" if self.detail else word
+            word = f"{word}: {told(show(self.value), behaviour)}"
+        return f"{word}: {detail}" if detail else word
 
-    def cause(self) -> dict[str, str]:
+    def cause(self, behaviour: ServedBehaviour) -> dict[str, str]:
         """The entry of ``details.causes``."""
-        return {"reason": self.kind, "message": self.body, "field": self.field}
+        return {"reason": self.kind, "message": self.body(behaviour), "field": self.field}
+
+    def told(self, behaviour: ServedBehaviour) -> str:
+        """The error in the words of a release."""
+        return f"{self.field}: {self.body(behaviour)}"
 
     def __str__(self) -> str:
-        return f"{self.field}: {self.body}"
+        raise TypeError(f"the words of an error of {self.field} depend on the release: use told")
 
 
-def invalid_value(field: str, value: Any, detail: str) -> FieldError:
+def invalid_value(field: str, value: Any, detail: Text) -> FieldError:
     return FieldError("FieldValueInvalid", field, value, detail)
 
 
-def required(field: str, detail: str = "") -> FieldError:
+def required(field: str, detail: Text = "") -> FieldError:
     return FieldError("FieldValueRequired", field, None, detail)
 
 
@@ -130,7 +138,7 @@ def unsupported(field: str, value: Any, choices: Sequence[str]) -> FieldError:
     return FieldError("FieldValueNotSupported", field, value, f"supported values: {listed}" if choices else "")
 
 
-def forbidden_field(field: str, detail: str) -> FieldError:
+def forbidden_field(field: str, detail: Text) -> FieldError:
     return FieldError("FieldValueForbidden", field, None, detail)
 
 
@@ -138,47 +146,44 @@ def duplicate(field: str, value: Any) -> FieldError:
     return FieldError("FieldValueDuplicate", field, value)
 
 
-def missing(field: str, value: Any, detail: str = "") -> FieldError:
+def missing(field: str, value: Any, detail: Text = "") -> FieldError:
     return FieldError("FieldValueNotFound", field, value, detail)
 
 
 def too_long(field: str, limit: int) -> FieldError:
-    told = _too_long(limit) if applies("too-long-in-one-form") else f"must have at most {limit} bytes"
-    return FieldError("FieldValueTooLong", field, None, told)
+    return _too_long(field, limit, f"must have at most {limit} bytes")
 
 
 def too_long_text(field: str, limit: int) -> FieldError:
     """A text that is too long where older releases told it in other words: custom resources, managers of jobs."""
-    told = _too_long(limit) if applies("too-long-in-one-form") else f"may not be longer than {limit}"
-    return FieldError("FieldValueTooLong", field, None, told)
+    return _too_long(field, limit, f"may not be longer than {limit}")
 
 
-def _too_long(limit: int) -> str:
-    return f"may not be more than {limit} {'byte' if limit == 1 and applies('one-byte') else 'bytes'}"
+def _too_long(field: str, limit: int, before: str) -> FieldError:
+    since: Text = f"may not be more than {limit} bytes"
+    if limit == 1:
+        since = Worded("one-byte", "may not be more than 1 byte", since)
+    return FieldError("FieldValueTooLong", field, None, Worded("too-long-in-one-form", since, before))
 
 
 def too_many(field: str, actual: int, limit: int) -> FieldError:
-    told = "item" if limit == 1 and applies("one-item") else "items"
-    return FieldError("FieldValueTooMany", field, actual, f"must have at most {limit} {told}")
+    detail: Text = f"must have at most {limit} items"
+    if limit == 1:
+        detail = Worded("one-item", "must have at most 1 item", detail)
+    return FieldError("FieldValueTooMany", field, actual, detail)
 
 
-def wrong_type(field: str, value: Any, detail: str) -> FieldError:
+def wrong_type(field: str, value: Any, detail: Text) -> FieldError:
     return FieldError("FieldValueTypeInvalid", field, value, detail)
 
 
-def internal_error(field: str, detail: str) -> FieldError:
+def internal_error(field: str, detail: Text) -> FieldError:
     return FieldError("InternalError", field, None, detail)
 
 
-def field_detail(text: str) -> str:
-    """A detail that begins with the name of its field, as it is up to 1.33; later ones leave the name out.
-
-    Examples
-    --------
-    >>> field_detail("message must not contain line breaks")
-    'message must not contain line breaks'
-    """
-    return text.partition(" ")[2] if applies("details-without-field-names") else text
+def field_detail(text: str) -> Text:
+    """A detail that begins with the name of its field, as it is up to 1.33; later ones leave the name out."""
+    return Worded("details-without-field-names", text.partition(" ")[2], text)
 
 
 def aggregate_errors(texts: Iterable[str]) -> str:

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from simkit.meta.frozen_init import quickly_made
-from simkit.meta.name_validation import dns_label, dns_subdomain
+from simkit.meta.name_validation import dns_subdomain, is_dns_label
 
 ANONYMOUS: Final = "system:anonymous"
 AUTHENTICATED: Final = "system:authenticated"
 UNAUTHENTICATED: Final = "system:unauthenticated"
 MASTERS: Final = "system:masters"
+NODES: Final = "system:nodes"
+NODE_PREFIX: Final = "system:node:"
 SERVICE_ACCOUNTS: Final = "system:serviceaccounts"
 SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 
@@ -72,7 +74,7 @@ def split_service_account(user: str) -> tuple[str, str] | None:
     if not user.startswith(SERVICE_ACCOUNT_PREFIX):
         return None
     namespace, _, name = user[len(SERVICE_ACCOUNT_PREFIX) :].partition(":")
-    return None if dns_label(namespace) or dns_subdomain(name) else (namespace, name)
+    return None if not is_dns_label(namespace) or dns_subdomain(name) else (namespace, name)
 
 
 def service_account_groups(namespace: str) -> tuple[str, str]:

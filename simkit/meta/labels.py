@@ -6,14 +6,17 @@ Follows ``k8s.io/apimachinery/pkg/labels/selector.go``, release 1.30.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.bounded_cache import cached_when_short
 from simkit.meta.deadline import check_deadline
-from simkit.meta.fielderror import aggregate_errors, invalid_value
-from simkit.meta.name_validation import label_value, qualified_name
+from simkit.meta.fielderror import FieldError, aggregate_errors, invalid_value
+from simkit.meta.name_validation import is_label_value, is_qualified_name, label_value, qualified_name
+from simkit.meta.wording import joined
 
 Labels = Mapping[str, str]
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -22,7 +25,14 @@ _DIGITS: Final = 100
 
 
 class BadSelector(ValueError):
-    """A selector that cannot be parsed; the text is kube-apiserver's."""
+    """A selector that cannot be parsed. ``told`` is kube-apiserver's text, in the words of a release."""
+
+    def __init__(self, told: str | Callable[[ServedBehaviour], str]) -> None:
+        super().__init__(told)
+        self._told = told
+
+    def told(self, behaviour: ServedBehaviour) -> str:
+        return self._told if isinstance(self._told, str) else self._told(behaviour)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +175,8 @@ class _Parser:
         try:
             return self._read_requirement()
         except BadSelector as error:
-            raise BadSelector(f"unable to parse requirement: {error}") from None
+            told = error.told
+            raise BadSelector(lambda behaviour: f"unable to parse requirement: {told(behaviour)}") from None
 
     def _read_requirement(self) -> Requirement:
         token = self._next()
@@ -173,9 +184,8 @@ class _Parser:
         key = self._next() if negated else token
         if not _is_word(key):
             raise BadSelector(f"found '{key}', expected: identifier")
-        wrong = qualified_name(key)
-        if wrong:
-            raise BadSelector(str(invalid_value("<nil>", key, "; ".join(wrong))))
+        if not is_qualified_name(key):
+            raise BadSelector(partial(_bad_key, key))
         if negated:
             return Requirement(key, "!")
         operator = self._peek()
@@ -242,19 +252,28 @@ def _is_word(token: str) -> bool:
     return bool(token) and token not in ("==", "!=") and token[0] not in "!=<>(),"
 
 
+def _bad_key(key: str, behaviour: ServedBehaviour) -> str:
+    return invalid_value("<nil>", key, joined("; ", qualified_name(key))).told(behaviour)
+
+
 def _checked(requirement: Requirement) -> Requirement:
-    errors: list[str] = []
+    numbers = requirement.operator not in ("gt", "lt") or None not in map(_whole, requirement.values)
+    if not numbers or not all(map(is_label_value, requirement.values)):
+        raise BadSelector(partial(_bad_values, requirement))
+    return requirement
+
+
+def _bad_values(requirement: Requirement, behaviour: ServedBehaviour) -> str:
+    errors: list[FieldError] = []
     for index, value in enumerate(requirement.values):
         if requirement.operator in ("gt", "lt") and _whole(value) is None:
             detail = "for 'Gt', 'Lt' operators, the value must be an integer"
-            errors.append(str(invalid_value(f"values[{index}]", value, detail)))
+            errors.append(invalid_value(f"values[{index}]", value, detail))
     for index, value in enumerate(requirement.values):
         wrong = label_value(value)
         if wrong:
-            errors.append(str(invalid_value(f"values[{index}][{requirement.key}]", value, "; ".join(wrong))))
-    if errors:
-        raise BadSelector(aggregate_errors(errors))
-    return requirement
+            errors.append(invalid_value(f"values[{index}][{requirement.key}]", value, joined("; ", wrong)))
+    return aggregate_errors(error.told(behaviour) for error in errors)
 
 
 @cached_when_short(512)

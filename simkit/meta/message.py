@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlencode
 
 import orjson
 
-from simkit.meta.escaping import html_text
 from simkit.meta.frozen_init import quickly_made
 from simkit.meta.objects import Object
+from simkit.meta.visible_text import html_text
 
 BODY_LIMIT: Final = 3 * 1024 * 1024
 """The longest request body, in bytes. Of a longer one, slightly more is passed on, so that it can be recognized."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from simkit.meta.behaviour import applies
+from simkit.meta.wording import Text, Worded
 
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
@@ -30,9 +30,10 @@ def too_long_text(limit: int) -> str:
     return f"must be no more than {limit} characters"
 
 
-def too_long_label(limit: int) -> str:
+def too_long_label(limit: int, part: str = "") -> Text:
     """The error of a label's key or value that is too long."""
-    return f"must be no more than {limit} {'bytes' if applies('lengths-told-in-bytes') else 'characters'}"
+    told = f"{part}must be no more than {limit}"
+    return Worded("lengths-told-in-bytes", f"{told} bytes", f"{told} characters")
 
 
 def _regex_error(message: str, pattern: str, *examples: str) -> str:
@@ -56,18 +57,16 @@ def _masked(name: str, prefix: bool) -> str:
     return name[:-2] + "a" if prefix and len(name) > 1 and name.endswith("-") else name
 
 
-def dns_subdomain_with_underscore(name: str) -> Sequence[str]:
+def dns_subdomain_with_underscore(name: str) -> Sequence[Text]:
     """The errors of a lower-case RFC 1123 subdomain whose labels may have underscores."""
-    wrong = [] if len(name) <= 253 else [too_long_text(253)]
+    wrong: list[Text] = [] if len(name) <= 253 else [too_long_text(253)]
     if not _UNDERSCORED_SUBDOMAIN_RE.fullmatch(name):
-        wrong.append(
-            _regex_error(
-                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', "
-                "and must start and end with an alphanumeric character",
-                _UNDERSCORED_SUBDOMAIN if applies("underscored-subdomains-shown") else _SUBDOMAIN,
-                "example.com",
-            )
+        text = (
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', "
+            "and must start and end with an alphanumeric character"
         )
+        since, before = (_regex_error(text, each, "example.com") for each in (_UNDERSCORED_SUBDOMAIN, _SUBDOMAIN))
+        wrong.append(Worded("underscored-subdomains-shown", since, before))
     return wrong
 
 
@@ -88,24 +87,27 @@ def dns_subdomain(name: str, prefix: bool = False) -> Sequence[str]:
     return wrong
 
 
-def dns_label(name: str, prefix: bool = False) -> Sequence[str]:
+def dns_label(name: str, prefix: bool = False) -> Sequence[Text]:
     """The errors of a lower-case RFC 1123 label."""
     if prefix:
         name = _masked(name, prefix)
-    wrong = [] if len(name) <= 63 else [too_long_text(63)]
-    if not _LABEL_RE.fullmatch(name) and _SUBDOMAIN_RE.fullmatch(name) and applies("dots-in-labels-told"):
-        wrong.append("must not contain dots")
-    elif not _LABEL_RE.fullmatch(name):
-        wrong.append(
-            _regex_error(
-                "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
-                "and must start and end with an alphanumeric character",
-                _LABEL,
-                "my-name",
-                "123-abc",
-            )
+    wrong: list[Text] = [] if len(name) <= 63 else [too_long_text(63)]
+    if not _LABEL_RE.fullmatch(name):
+        text = _regex_error(
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+            "and must start and end with an alphanumeric character",
+            _LABEL,
+            "my-name",
+            "123-abc",
         )
+        dotted = _SUBDOMAIN_RE.fullmatch(name)
+        wrong.append(Worded("dots-in-labels-told", "must not contain dots", text) if dotted else text)
     return wrong
+
+
+def is_dns_label(name: str) -> bool:
+    """True for a lower-case RFC 1123 label."""
+    return len(name) <= 63 and _LABEL_RE.fullmatch(name) is not None
 
 
 def dns1035_label(name: str, prefix: bool = False) -> Sequence[str]:
@@ -148,14 +150,13 @@ def whole_path_segment(name: str, prefix: bool = False) -> Sequence[str]:
     return path_segment(name)
 
 
-def qualified_name(key: str) -> Sequence[str]:
+def qualified_name(key: str) -> Sequence[Text]:
     """The errors of a label or annotation key: an optional subdomain, a slash, a name."""
     parts = key.split("/")
-    wrong: list[str] = []
+    wrong: list[Text] = []
     if len(parts) > 2:
-        optional = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        what = "a valid label key" if applies("qualified-names-called-label-keys") else "a qualified name"
-        return [f"{what} {_QUALIFIED_ERROR}{optional}"]
+        text = f"{_QUALIFIED_ERROR} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [Worded("qualified-names-called-label-keys", f"a valid label key {text}", f"a qualified name {text}")]
     if len(parts) == 2:
         if not parts[0]:
             wrong.append("prefix part must be non-empty")
@@ -165,15 +166,27 @@ def qualified_name(key: str) -> Sequence[str]:
     if not name:
         wrong.append("name part must be non-empty")
     elif len(name) > 63:
-        wrong.append(f"name part {too_long_label(63)}")
+        wrong.append(too_long_label(63, "name part "))
     if not _QUALIFIED_RE.fullmatch(name):
         wrong.append(f"name part {_QUALIFIED_ERROR}")
     return wrong
 
 
-def label_value(value: str) -> Sequence[str]:
+def is_qualified_name(key: str) -> bool:
+    """True for a label or annotation key: an optional subdomain, a slash, a name."""
+    prefix, slash, name = key.rpartition("/")
+    placed = not slash or (len(prefix) <= 253 and _SUBDOMAIN_RE.fullmatch(prefix) is not None)
+    return placed and len(name) <= 63 and _QUALIFIED_RE.fullmatch(name) is not None
+
+
+def is_label_value(value: str) -> bool:
+    """True for the value of a label."""
+    return len(value) <= 63 and _LABEL_VALUE_RE.fullmatch(value) is not None
+
+
+def label_value(value: str) -> Sequence[Text]:
     """The errors of a label's value."""
-    wrong = [] if len(value) <= 63 else [too_long_label(63)]
+    wrong: list[Text] = [] if len(value) <= 63 else [too_long_label(63)]
     if not _LABEL_VALUE_RE.fullmatch(value):
         wrong.append(
             _regex_error(
@@ -188,14 +201,14 @@ def label_value(value: str) -> Sequence[str]:
     return wrong
 
 
-def port_name(name: str) -> Sequence[str]:
+def port_name(name: str) -> Sequence[Text]:
     """The errors of a port's name."""
-    wrong = [] if len(name) <= 15 else [too_long_text(15)]
+    wrong: list[Text] = [] if len(name) <= 15 else [too_long_text(15)]
     if not _PORT_NAME_RE.fullmatch(name):
         wrong.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not re.search("[a-z]", name):
-        needed = "letter (a-z)" if applies("port-names-need-letters-told") else "letter or number (a-z, 0-9)"
-        wrong.append(f"must contain at least one {needed}")
+        text = "must contain at least one letter"
+        wrong.append(Worded("port-names-need-letters-told", f"{text} (a-z)", f"{text} or number (a-z, 0-9)"))
     if "--" in name:
         wrong.append("must not contain consecutive hyphens")
     if name.startswith("-") or name.endswith("-"):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from simkit.meta.behaviour import applies
 from simkit.meta.names import GroupVersion
+
+if TYPE_CHECKING:
+    from simkit.meta.behaviour import ServedBehaviour
 
 Object = Mapping[str, Any]
 """An API object, read-only by convention: to change one, make another."""
@@ -108,6 +110,6 @@ def with_metadata(obj: Object, **changes: Any) -> Draft:
     return {**obj, "metadata": {key: value for key, value in merged.items() if value is not None}}
 
 
-def null_creation() -> dict[str, Any]:
+def null_creation(behaviour: ServedBehaviour) -> dict[str, Any]:
     """The creation time in metadata of what was never stored: null, and nothing at all since 1.34."""
-    return {} if applies("no-null-creation-time") else {"creationTimestamp": None}
+    return {} if behaviour.applies("no-null-creation-time") else {"creationTimestamp": None}

@@ -2,7 +2,7 @@
 
 The engine's code is synchronous: who writes into a store gets the result of the call. Where that store is a service
 outside, such a call would need a thread for each request, and threads of Python get into each other's way. So a step
-that an event loop runs (see ``simkit.engine.http.paused_step``) may be paused instead.
+that an event loop runs (see ``simkit.engine.http.loop_turns``) may be paused instead.
 
 A step that is paused must hold no lock: the next step in the same thread could take it again, or wait for it forever.
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import StatusError
 from simkit.meta.names import Key, Revision
@@ -59,13 +59,16 @@ class UnreadableObject(StatusError):
     """500 for an object that is stored but cannot be read; ``unreadable`` is that object."""
 
     def __init__(self, unreadable: Unreadable) -> None:
+        super().__init__(500, "", f"the object at /registry/{unreadable.path} cannot be decoded: {unreadable.why}")
         self.unreadable = unreadable
-        if applies("unreadable-objects-deleted"):
-            text = unreadable.told()
-            message, details = f"Internal error occurred: {text}", {"causes": [{"message": text}]}
-            super().__init__(500, "InternalError", message, details=details)
-        else:
-            super().__init__(500, "", f"the object at /registry/{unreadable.path} cannot be decoded: {unreadable.why}")
+
+    def worded(self, behaviour: ServedBehaviour) -> StatusError:
+        """The error in the words of a release: stores do not know which one they serve."""
+        if not behaviour.applies("unreadable-objects-deleted"):
+            return self
+        text = self.unreadable.told()
+        details = {"causes": [{"message": text}]}
+        return StatusError(500, "InternalError", f"Internal error occurred: {text}", details=details)
 
 
 def path_of(key: Key) -> str:

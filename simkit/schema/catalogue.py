@@ -8,10 +8,12 @@ from functools import cache, cached_property
 from typing import Any
 
 from simkit.meta import datasets
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import SimkitError, UnknownResource
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 from simkit.meta.objects import group_version_of
 from simkit.schema import lifecycle
+from simkit.schema.behaviour import default_behaviour
 from simkit.schema.definitions import Definitions, definitions
 from simkit.schema.gated_subresources import closed_subresources, without_subresources
 from simkit.schema.releases import BASE, RELEASES, release_name
@@ -56,8 +58,11 @@ class Catalogue:
         order: Sequence[tuple[str, Sequence[str]]],
         paths: Sequence[str],
         providers: Mapping[GroupVersionKind, SchemaProvider],
+        behaviour: ServedBehaviour,
     ) -> None:
         self.release = release
+        self.behaviour = behaviour
+        """The rules of the release under the feature gates of the server."""
         self.paths: tuple[str, ...] = tuple(paths)
         """Non-resource paths of a server with default settings."""
         self._resources = resources
@@ -184,6 +189,12 @@ class Catalogue:
         kinds = {resource.gvk for resource in kept.values()}
         return self._with(kept, {gvk: provider for gvk, provider in self._providers.items() if gvk in kinds})
 
+    def with_behaviour(self, behaviour: ServedBehaviour) -> Catalogue:
+        """The same resources on a server with other feature gates."""
+        if behaviour is self.behaviour:
+            return self
+        return Catalogue(self.release, self._resources, self._order, self.paths, self._providers, behaviour)
+
     def without_subresources(self, closed: Collection[str]) -> Catalogue:
         """A catalogue without some subresources, each named by version and name: ``v1 pods/resize``."""
         kept = {gvr: without_subresources(resource, closed) for gvr, resource in self._resources.items()}
@@ -194,7 +205,7 @@ class Catalogue:
         resources: Mapping[GroupVersionResource, Resource],
         providers: Mapping[GroupVersionKind, SchemaProvider],
     ) -> Catalogue:
-        return Catalogue(self.release, resources, self._order, self.paths, providers)
+        return Catalogue(self.release, resources, self._order, self.paths, providers, self.behaviour)
 
     # Indexes, each made when it is first needed
 
@@ -284,4 +295,5 @@ def _for_release(release: str, everything: bool) -> Catalogue:
         order: Sequence[tuple[str, Sequence[str]]] = table["groups"]
     else:
         resources, order = lifecycle.resources(name), lifecycle.order(name)
-    return Catalogue(name, {each.gvr: each for each in resources}, order, table["paths"], {})
+    known = {each.gvr: each for each in resources}
+    return Catalogue(name, known, order, table["paths"], {}, default_behaviour(name))

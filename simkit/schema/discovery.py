@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import applies, served
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupVersionKind
 from simkit.meta.objects import null_creation
@@ -134,7 +134,7 @@ def _aggregated_group(catalogue: Catalogue, found: Group) -> Document:
         }
         for version in found.versions
     ]
-    return {"metadata": {**metadata, **null_creation()}, "versions": versions}
+    return {"metadata": {**metadata, **null_creation(served())}, "versions": versions}
 
 
 def _aggregated_resources(resources: Sequence[Resource]) -> list[Document]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from simkit.meta.behaviour import served
 from simkit.meta.fielderror import invalid_value
 from simkit.meta.go_json import go_kind
 from simkit.schema.custom.messages import shown
@@ -83,7 +84,7 @@ class _Pruner:
     def _text(self, value: Any, path: tuple[str, ...]) -> Any:
         """The kind or the apiVersion of an embedded object."""
         if len(path) > 1 and not isinstance(value, str) and not self._stored:
-            raise DecodeError(str(invalid_value(".".join(path), shown(value), "must be a string")))
+            raise DecodeError(invalid_value(".".join(path), shown(value), "must be a string").told(served()))
         return value
 
     def metadata(self, value: Any, path: tuple[str, ...]) -> Any:
@@ -96,7 +97,7 @@ class _Pruner:
             if self._stored:
                 return value
             place = ".".join((*path, "metadata"))
-            raise DecodeError(str(invalid_value(place, shown(value), str(error)))) from None
+            raise DecodeError(invalid_value(place, shown(value), str(error)).told(served())) from None
 
     def _read(self, value: Any, path: tuple[str, ...]) -> Any:
         if value is None:

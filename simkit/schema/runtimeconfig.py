@@ -8,10 +8,12 @@ from types import MappingProxyType
 from typing import Final
 
 from simkit.meta import datasets
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.schema import lifecycle
+from simkit.schema.behaviour import behaviour_of
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.feature_gates import is_enabled, parse_feature_gates
 from simkit.schema.gated_subresources import closed_subresources
@@ -71,7 +73,13 @@ def configured(release: str, settings: Mapping[str, bool], gates: Mapping[str, b
     simkit.meta.errors.UnknownResource: no resource 'jobs.batch' at release 1.30
     """
     parts = frozenset(closed_subresources(release, gates))
-    return _configured(release, tuple(sorted(settings.items())), frozenset(_closed(release, gates)), parts)
+    found = _configured(release, tuple(sorted(settings.items())), frozenset(_closed(release, gates)), parts)
+    return _under(found, behaviour_of(found.release, parse_feature_gates(gates, release).values))
+
+
+@lru_cache(maxsize=64)
+def _under(catalogue: Catalogue, behaviour: ServedBehaviour) -> Catalogue:
+    return catalogue.with_behaviour(behaviour)
 
 
 def gates_that_are_missing(release: str, settings: Mapping[str, bool], gates: Mapping[str, bool]) -> Iterator[str]:

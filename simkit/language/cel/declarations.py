@@ -16,7 +16,7 @@ from simkit.language.cel.types import Type, parameters_in, parsed, parsed_list
 from simkit.language.cel.values import kind_of
 
 _NAMESPACES: Final = frozenset({"sets", "ip", "optional", "strings", "lists", "format", "jsonpatch"})
-_SIGNATURE = re.compile(r"(?:(?P<target>.+)\.)?(?P<name>\w+)\((?P<arguments>.*)\) (?P<result>\S+)")
+_SIGNATURE = re.compile(r"(?:(?P<target>.+)\.)?(?P<name>\w+)\((?P<arguments>[^ ]*(?:, [^ ]*)*)\) (?P<result>\S+)")
 
 
 @dataclass(frozen=True, slots=True)

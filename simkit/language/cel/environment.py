@@ -18,6 +18,7 @@ from simkit.language.cel.errors import (
     CompileError,
     EvaluationError,
     InstantiationError,
+    Issue,
     ResultTypeError,
 )
 from simkit.language.cel.generate import Generator
@@ -29,7 +30,7 @@ from simkit.language.cel.names import Variables
 from simkit.language.cel.runtime import FAILURES
 from simkit.language.cel.tree import Node, Select
 from simkit.language.cel.types import Type, object_of, parsed
-from simkit.meta.behaviour import applies, served_minor
+from simkit.meta.behaviour import ServedBehaviour
 
 NEW_EXPRESSIONS: Final = "1.29"
 """The compatibility version in which release 1.30 compiles new expressions."""
@@ -191,6 +192,8 @@ class Environment:
 
     Parameters
     ----------
+    behaviour
+        That of the server that compiles them.
     variables
         Types by name: a ``Type``, or a ``DeclType`` made from a schema.
     version
@@ -212,13 +215,14 @@ class Environment:
     Examples
     --------
     >>> from simkit.language.cel.types import BOOL, STRING
-    >>> environment = Environment({"name": STRING})
+    >>> environment = Environment(ServedBehaviour(30), {"name": STRING})
     >>> environment.compile("name.startsWith('kube-')", expected=BOOL).evaluate({"name": "kube-dns"}).value
     True
     """
 
     def __init__(
         self,
+        behaviour: ServedBehaviour,
         variables: Variables | None = None,
         *,
         version: str = NEW_EXPRESSIONS,
@@ -229,19 +233,20 @@ class Environment:
         bindings: bool = False,
         libraries: tuple[Library, ...] = (),
     ) -> None:
+        self.behaviour = behaviour
         major, _, minor = version.partition(".")
         self.version = (int(major), int(minor))
         self.variables: Variables = dict(variables or {})
         self.strict, self.container, self.homogeneous, self.patches = strict, container, homogeneous, patches
         self.bindings, self.libraries = bindings, libraries
-        later = applies("first-and-last-of-lists")
-        self._functions = functions(self.version, patches=patches, later=later, others=libraries)
+        self._functions = functions(behaviour, self.version, patches=patches, others=libraries)
 
     def with_variables(self, variables: Variables) -> Environment:
         """The environment with more variables."""
         version = f"{self.version[0]}.{self.version[1]}"
         merged = {**self.variables, **variables}
         return Environment(
+            self.behaviour,
             merged,
             version=version,
             strict=self.strict,
@@ -267,7 +272,8 @@ class Environment:
         CompileError
             ``str()`` is cel-go's text; ``stage`` says what kind of error it is.
         """
-        node = parse(source, self.version, bindings=self.bindings)
+        quoted = self.behaviour.applies("quoted-names-in-grammar")
+        node = parse(source, self.version, bindings=self.bindings, quoted=quoted)
         checker = Checker(
             self._functions,
             self.variables,
@@ -279,7 +285,7 @@ class Environment:
         )
         found = checker.run(node)
         if checker.issues:
-            raise CompileError(source, checker.issues)
+            raise CompileError(source, [Issue(each.position, self._named(each.text)) for each in checker.issues])
         if check:
             self._validate(source, node)
             self._expect(source, found, expected)
@@ -298,22 +304,27 @@ class Environment:
             return
         wanted = (expected,) if isinstance(expected, Type) else tuple(expected)
         if found not in wanted:
-            raise ResultTypeError(source, " or ".join(map(str, wanted)), str(found))
+            raise ResultTypeError(source, " or ".join(map(str, wanted)), self._named(str(found)))
+
+    def _named(self, text: str) -> str:
+        """A text about types in the words of the release, as to optional values."""
+        renamed = self.behaviour.applies("optional-type-named")
+        return text if renamed else text.replace("optional_type(", "optional(")
 
 
-def written_version() -> str:
-    """The compatibility version in which the release that is served reads expressions that are being written."""
-    return f"1.{served_minor() - 1}"
+def written_version(behaviour: ServedBehaviour) -> str:
+    """The compatibility version in which a server reads expressions that are being written."""
+    return f"1.{behaviour.minor - 1}"
 
 
-def own_version() -> str:
-    """The one with all that the release that is served has itself."""
-    return f"1.{served_minor()}"
+def own_version(behaviour: ServedBehaviour) -> str:
+    """The one with all that its release has itself."""
+    return f"1.{behaviour.minor}"
 
 
-def stored_version() -> str:
+def stored_version(behaviour: ServedBehaviour) -> str:
     """The one in which it reads those that are stored already, by whichever server: all libraries that there are."""
-    return f"1.{max(served_minor(), _KNOWN)}"
+    return f"1.{max(behaviour.minor, _KNOWN)}"
 
 
 def type_named(name: str) -> Type:

@@ -41,7 +41,8 @@ def explain(program: Program, bindings: Mapping[str, Any]) -> list[Step]:
     --------
     >>> from simkit.language.cel.environment import Environment
     >>> from simkit.language.cel.types import INT
-    >>> steps = explain(Environment({"x": INT}).compile("x + 1 > 2"), {"x": 1})
+    >>> from simkit.schema.behaviour import default_behaviour
+    >>> steps = explain(Environment(default_behaviour("1.30"), {"x": INT}).compile("x + 1 > 2"), {"x": 1})
     >>> [(step.expression, step.value, step.cost) for step in steps]
     [('x', 1, 1), ('x + 1', 2, 2), ('x + 1 > 2', False, 3)]
     """

@@ -24,7 +24,8 @@ def failure_position(program: Program, bindings: Mapping[str, Any], failure: Eva
     --------
     >>> from simkit.language.cel.environment import Environment
     >>> from simkit.language.cel.types import DYN
-    >>> program = Environment({"self": DYN}).compile("self.a && self.bb")
+    >>> from simkit.schema.behaviour import default_behaviour
+    >>> program = Environment(default_behaviour("1.30"), {"self": DYN}).compile("self.a && self.bb")
     >>> values = {"self": {"a": True}}
     >>> print(failure_position(program, values, EvaluationError("no such key: bb")).rendered(program.source))
     ERROR: <input>:1:15: no such key: bb

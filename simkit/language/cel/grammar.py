@@ -157,10 +157,10 @@ def _word(token: Any) -> Any:
     return token
 
 
-def parse(source: str, version: tuple[int, int] = (1, 0), *, bindings: bool = False) -> Node:
+def parse(source: str, version: tuple[int, int] = (1, 0), *, bindings: bool = False, quoted: bool = False) -> Node:
     """The syntax tree of an expression, with the macros of a compatibility version expanded.
 
-    ``bindings`` tells whether ``cel.bind`` is one of them.
+    ``bindings`` tells whether ``cel.bind`` is one of them, ``quoted`` whether the grammar has names in backquotes.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def parse(source: str, version: tuple[int, int] = (1, 0), *, bindings: bool = Fa
         found: Any = parser().parse(source)
     except UnexpectedInput:
         reading.issues.clear()
-        wrong = syntax_errors.issues(source, parser())
+        wrong = syntax_errors.issues(source, parser(), quoted=quoted)
         raise CompileError(source, [*wrong, *reading.issues]) from None
     except VisitError as error:
         if isinstance(error.orig_exc, CompileError):

@@ -13,7 +13,7 @@ from simkit.language.cel.declarations import Library, declared
 from simkit.language.cel.errors import EvaluationError
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.identity import Identity, service_account
-from simkit.meta.name_validation import dns_label, dns_subdomain
+from simkit.meta.name_validation import dns_subdomain, is_dns_label
 from simkit.meta.selector_requirements import parsed_or_empty
 
 Ask = Callable[[Attributes], Decision]
@@ -78,7 +78,7 @@ def _group(asker: AuthorizerValue, group: str) -> GroupCheck:
 def _service_account(asker: AuthorizerValue, namespace: str, name: str) -> AuthorizerValue:
     if dns_subdomain(name, False):
         raise EvaluationError("Invalid service account name")
-    if dns_label(namespace, False):
+    if not is_dns_label(namespace):
         raise EvaluationError("Invalid service account namespace")
     return AuthorizerValue(service_account(namespace, name), asker.ask)
 

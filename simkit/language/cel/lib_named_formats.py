@@ -14,7 +14,9 @@ from simkit.language.cel.declarations import Library, Overload, declared
 from simkit.language.cel.lib_url import error_of
 from simkit.language.cel.types import parsed
 from simkit.language.cel.values import NONE, Optional
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.name_validation import dns1035_label, dns_label, dns_subdomain, label_value, port_name, qualified_name
+from simkit.meta.wording import Text, told
 from simkit.schema.custom.formats import format_named
 
 
@@ -24,7 +26,7 @@ class NamedFormat:
 
     cel_kind: ClassVar[str] = "kubernetes.NamedFormat"
     name: str
-    errors: Callable[[str], Sequence[str]]
+    errors: Callable[[str], Sequence[Text]]
     pattern_size: int
 
 
@@ -68,15 +70,18 @@ def named(name: str) -> Optional:
     return NONE if found is None else Optional(True, found)
 
 
-def validated(found: NamedFormat, text: str) -> Optional:
-    """The errors of a text, as an optional list; none if it is valid.
+def validated(behaviour: ServedBehaviour, found: NamedFormat, text: str) -> Optional:
+    """The errors of a text in the words of a release, as an optional list; none if it is valid.
 
     Examples
     --------
-    >>> validated(FORMATS["dns1123Label"], "fine").present, validated(FORMATS["uuid"], "x").value
-    (False, ['does not match the UUID format'])
+    >>> behaviour = ServedBehaviour(31)
+    >>> validated(behaviour, FORMATS["dns1123Label"], "fine").present
+    False
+    >>> validated(behaviour, FORMATS["uuid"], "x").value
+    ['does not match the UUID format']
     """
-    wrong = list(found.errors(text))
+    wrong = [told(error, behaviour) for error in found.errors(text)]
     return Optional(True, wrong) if wrong else NONE
 
 
@@ -88,9 +93,18 @@ NAMED_FORMATS: Final = Library(
     "named formats",
     (1, 31),
     (
-        declared("format-validate", "NamedFormat.validate(string) optional(list(string))", validated),
         declared("format-named", "format.named(string) optional(NamedFormat)", named),
         *(_constant(name, found) for name, found in FORMATS.items()),
     ),
     types=(parsed("NamedFormat"),),
 )
+
+
+def validation(behaviour: ServedBehaviour) -> Library:
+    """The function that validates a text against a format, as a server has it."""
+    run = partial(validated, behaviour)
+    return Library(
+        "validation",
+        NAMED_FORMATS.since,
+        (declared("format-validate", "NamedFormat.validate(string) optional(list(string))", run),),
+    )

@@ -8,13 +8,13 @@ Upstream: github.com/google/cel-go/ext/strings.go, version 0.17.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from simkit.language.cel.declarations import Library, Overload, declared
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.limits import LONGEST_TEXT
 from simkit.language.cel.text_format import format_text
-from simkit.meta.behaviour import applies
 
 _BLANK: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -48,25 +48,25 @@ def char_at(text: str, position: int) -> str:
     return text[position : position + 1]
 
 
-def index_of(text: str, part: str, start: int = 0) -> int:
-    """The first position of a part from ``start`` on, or -1."""
+def index_of(past_end: bool, text: str, part: str, start: int = 0) -> int:
+    """The first position of a part from ``start`` on, or -1; ``past_end`` tells whether it may lie behind the end."""
     if part == "":
         return start
     if not 0 <= start < len(text):
-        if (start == 0 and not text) or (start > 0 and applies("offsets-past-the-end")):
+        if (start == 0 and not text) or (start > 0 and past_end):
             return -1
         raise _outside(start)
     return text.find(part, start)
 
 
-def last_index_of(text: str, part: str, start: int | None = None) -> int:
+def last_index_of(past_end: bool, text: str, part: str, start: int | None = None) -> int:
     """The last position of a part that starts at or before ``start``, or -1."""
     if part == "":
         return len(text) if start is None else start
     if start is None:
         return text.rfind(part)
     if not 0 <= start < len(text):
-        if start >= 0 and applies("offsets-past-the-end"):
+        if start >= 0 and past_end:
             return -1
         raise _outside(start)
     return text.rfind(part, 0, start + len(part))
@@ -120,12 +120,20 @@ def quote(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
+def _searches(past_end: bool) -> tuple[Overload, ...]:
+    first, last = partial(index_of, past_end), partial(last_index_of, past_end)
+    return (
+        declared("string_index_of_string", "string.indexOf(string) int", first),
+        declared("string_index_of_string_int", "string.indexOf(string,int) int", first),
+        declared("string_last_index_of_string", "string.lastIndexOf(string) int", last),
+        declared("string_last_index_of_string_int", "string.lastIndexOf(string,int) int", last),
+    )
+
+
+SEARCHES: Final = {past_end: Library("searches", (1, 0), _searches(past_end)) for past_end in (False, True)}
+"""The functions that look for a text in another, by whether they may start behind its end."""
 _BOTH: Final[tuple[Overload, ...]] = (
     declared("string_char_at_int", "string.charAt(int) string", char_at),
-    declared("string_index_of_string", "string.indexOf(string) int", index_of),
-    declared("string_index_of_string_int", "string.indexOf(string,int) int", index_of),
-    declared("string_last_index_of_string", "string.lastIndexOf(string) int", last_index_of),
-    declared("string_last_index_of_string_int", "string.lastIndexOf(string,int) int", last_index_of),
     declared("string_lower_ascii", "string.lowerAscii() string", lambda text: text.translate(_LOWER)),
     declared("string_replace_string_string", "string.replace(string,string) string", replace),
     declared("string_replace_string_string_int", "string.replace(string,string,int) string", replace),
@@ -140,11 +148,13 @@ _BOTH: Final[tuple[Overload, ...]] = (
 )
 
 STRINGS: Final = Library("strings", (1, 0), _BOTH)
-STRINGS_2: Final = Library(
-    "strings 2",
-    (1, 29),
-    (
-        declared("string_format", "string.format(list(dyn)) string", format_text),
-        declared("strings_quote", "strings.quote(string) string", quote),
-    ),
-)
+STRINGS_2: Final = Library("strings 2", (1, 29), (declared("strings_quote", "strings.quote(string) string", quote),))
+FORMATS: Final = {
+    narrow: Library(
+        "formats",
+        (1, 29),
+        (declared("string_format", "string.format(list(dyn)) string", partial(format_text, narrow)),),
+    )
+    for narrow in (False, True)
+}
+"""Formatting, by whether it writes exponents without spaces."""

@@ -12,7 +12,7 @@ from typing import Final
 from simkit.language.cel.declarations import Function, Library, functions_of
 from simkit.language.cel.lib_authorizer import AUTHORIZER, AUTHORIZER_SELECTORS
 from simkit.language.cel.lib_lists import LISTS, LISTS_3, SETS
-from simkit.language.cel.lib_named_formats import NAMED_FORMATS
+from simkit.language.cel.lib_named_formats import NAMED_FORMATS, validation
 from simkit.language.cel.lib_network import NETWORK
 from simkit.language.cel.lib_optionals import OPTIONALS, OPTIONALS_2
 from simkit.language.cel.lib_patches import PATCHES
@@ -20,9 +20,10 @@ from simkit.language.cel.lib_quantity import QUANTITIES
 from simkit.language.cel.lib_regex import REGEX
 from simkit.language.cel.lib_semver import SEMVER
 from simkit.language.cel.lib_standard import MIXED_NUMBERS, STANDARD
-from simkit.language.cel.lib_strings import STRINGS, STRINGS_2
+from simkit.language.cel.lib_strings import FORMATS, SEARCHES, STRINGS, STRINGS_2
 from simkit.language.cel.lib_url import URLS
 from simkit.language.cel.types import Type
+from simkit.meta.behaviour import ServedBehaviour
 
 LIBRARIES: Final[tuple[Library, ...]] = (
     STANDARD,
@@ -46,11 +47,18 @@ LIBRARIES: Final[tuple[Library, ...]] = (
 
 @cache
 def functions(
-    version: tuple[int, int], *, patches: bool = False, later: bool = False, others: tuple[Library, ...] = ()
+    behaviour: ServedBehaviour, version: tuple[int, int], *, patches: bool = False, others: tuple[Library, ...] = ()
 ) -> Mapping[str, Function]:
-    """The functions of a compatibility version, by name; ``patches`` adds those of mutating policies, ``later`` those
-    that came to old versions with a later library, ``others`` those of libraries that are not kube-apiserver's."""
-    more = [*others, *([PATCHES] if patches else []), *([OPTIONALS_2] if later else [])]
+    """The functions that a server has in a compatibility version, by name; ``patches`` adds those of mutating policies,
+    ``others`` those of libraries that are not kube-apiserver's."""
+    more = [
+        SEARCHES[behaviour.applies("offsets-past-the-end")],
+        FORMATS[behaviour.applies("narrow-exponents")],
+        validation(behaviour),
+        *others,
+        *([PATCHES] if patches else []),
+        *([OPTIONALS_2] if behaviour.applies("first-and-last-of-lists") else []),
+    ]
     return functions_of((*LIBRARIES, *more), version)
 
 

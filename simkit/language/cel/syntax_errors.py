@@ -17,7 +17,6 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.language.cel.errors import Issue
-from simkit.meta.behaviour import applies
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -55,15 +54,19 @@ class _Token:
         self.type, self.text, self.position = type, text, position
 
 
-def issues(source: str, parser: Lark) -> list[Issue]:
-    """The errors of a source that did not parse, in the order of their positions."""
+def issues(source: str, parser: Lark, *, quoted: bool) -> list[Issue]:
+    """The errors of a source that did not parse, in the order of their positions.
+
+    ``quoted`` tells whether the grammar has names in backquotes.
+    """
     symbols = {terminal.pattern.value: terminal.name for terminal in parser.terminals if terminal.pattern.type == "str"}
-    tokens, found = _tokens(source, symbols)
-    found += _grammar_errors(source, tokens, parser, {name: text for text, name in symbols.items()})
+    tokens, found = _tokens(source, symbols, quoted)
+    reading = _Reading(parser, {name: text for text, name in symbols.items()}, quoted)
+    found += _grammar_errors(source, tokens, reading)
     return found or [Issue(0, "Syntax error")]
 
 
-def _tokens(source: str, symbols: dict[str, str]) -> tuple[list[_Token], list[Issue]]:
+def _tokens(source: str, symbols: dict[str, str], quoted: bool) -> tuple[list[_Token], list[Issue]]:
     tokens: list[_Token] = []
     wrong: list[Issue] = []
     position = 0
@@ -72,7 +75,7 @@ def _tokens(source: str, symbols: dict[str, str]) -> tuple[list[_Token], list[Is
         if blank:
             position = blank.end()
             continue
-        end, kind = _read(source, position, symbols)
+        end, kind = _read(source, position, symbols, quoted)
         text = source[position:end]
         if kind == _QUOTED:
             wrong.append(Issue(position, "unsupported syntax: '`'"))
@@ -85,7 +88,7 @@ def _tokens(source: str, symbols: dict[str, str]) -> tuple[list[_Token], list[Is
     return tokens, wrong
 
 
-def _read(source: str, position: int, symbols: dict[str, str]) -> tuple[int, str]:
+def _read(source: str, position: int, symbols: dict[str, str], quoted: bool) -> tuple[int, str]:
     """The end of the token that starts here, and its type; empty if there is none."""
     quote = _QUOTE.match(source, position)
     if quote:
@@ -99,7 +102,7 @@ def _read(source: str, position: int, symbols: dict[str, str]) -> tuple[int, str
     if word:
         kind = "BOOL_LIT" if word[0] in ("true", "false") else "NULL_LIT" if word[0] == "null" else "IDENT"
         return word.end(), symbols.get(word[0], kind) if word[0] == "in" else kind
-    if source[position] == "`" and applies("quoted-names-in-grammar"):
+    if source[position] == "`" and quoted:
         return _quoted_name(source, position)
     symbol = _SYMBOL.match(source, position)
     if symbol and symbol[0] in symbols:
@@ -169,8 +172,9 @@ class _Reading:
     Of a map or message, the construct is followed by ``:`` while one of its values is read.
     """
 
-    def __init__(self, parser: Lark, texts: Mapping[str, str]) -> None:
+    def __init__(self, parser: Lark, texts: Mapping[str, str], quoted: bool) -> None:
         self._parser: Any = parser.parse_interactive("")
+        self.quoted = quoted
         self.texts, self._types = texts, {text: name for name, text in texts.items()}
         self.open: list[str] = []
         self.last = ""
@@ -251,9 +255,9 @@ class _Fault(NamedTuple):
     """A second error at the same place."""
 
 
-def _grammar_errors(source: str, tokens: list[_Token], parser: Lark, texts: Mapping[str, str]) -> list[Issue]:
+def _grammar_errors(source: str, tokens: list[_Token], reading: _Reading) -> list[Issue]:
     """The tokens in wrong places, with ANTLR's recovery after each."""
-    reading, silent, attempts = _Reading(parser, texts), False, 0
+    silent, attempts = False, 0
     wrong: list[Issue] = []
     rest = [*tokens, _Token("$END", "<EOF>", len(source))]
     while True:
@@ -299,7 +303,7 @@ def _error(reading: _Reading, token: _Token, after: _Token) -> _Fault:
     if reading.last == ".":
         return _Fault(_nothing_fits(".", token), ends=True)
     if reading.optional:
-        return _missing_name(token, after)
+        return _missing_name(reading, token, after)
     innermost = reading.open[-1] if reading.open else ""
     complete = innermost in _INSIDE and reading.last == ","
     if reading.wants_operand() and not complete:
@@ -325,13 +329,12 @@ def _error(reading: _Reading, token: _Token, after: _Token) -> _Fault:
     return _ended(f"mismatched input '{token.text}' expecting '{closing}'", token, supplied)
 
 
-def _missing_name(token: _Token, after: _Token) -> _Fault:
+def _missing_name(reading: _Reading, token: _Token, after: _Token) -> _Fault:
     """The error of a token in place of the name behind ``.?``."""
-    quoted = applies("quoted-names-in-grammar")
-    wanted = "{IDENTIFIER, ESC_IDENTIFIER}" if quoted else "IDENTIFIER"
+    wanted = "{IDENTIFIER, ESC_IDENTIFIER}" if reading.quoted else "IDENTIFIER"
     if after.type == "IDENT" and token.type != "$END":
         return _Fault(f"extraneous input '{token.text}' expecting {wanted}", dropped=True)
-    besides = "unsupported ident kind" if quoted else ""
+    besides = "unsupported ident kind" if reading.quoted else ""
     return _Fault(f"mismatched input '{token.text}' expecting {wanted}", ends=True, besides=besides)
 
 
@@ -355,7 +358,7 @@ def _missing_operand(reading: _Reading, token: _Token, after: _Token, innermost:
 def _missing_field(reading: _Reading, token: _Token, after: _Token) -> _Fault:
     accepted = reading.accepted()
     names = _expected(accepted, reading.texts, optional=True)
-    if applies("quoted-names-in-grammar"):
+    if reading.quoted:
         names = names.replace("IDENTIFIER", f"IDENTIFIER, {_QUOTED}")
     return _misplaced(token, after, accepted, f"{{{names}}}" if ", " in names else names, ("x", ":", "x"))
 

@@ -6,21 +6,22 @@ Upstream: github.com/google/cel-go/ext/strings.go, version 0.17.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from simkit.language.cel.containers import plain_key
 from simkit.language.cel.conversions import type_of
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.values import kind_of
-from simkit.meta.behaviour import applies
 from simkit.meta.go_fmt import format_float
 
 _STRING_CLAUSE: Final = (
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
     "timestamps"
 )
+_Clause = Callable[[Any, int | None], str]
 _WHOLE: Final = 1e20
 """The size from which numbers are written without a fraction."""
 _LONGEST_PRECISION: Final = 4
@@ -28,8 +29,8 @@ _LONGEST_PRECISION: Final = 4
 _SUPERSCRIPT: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
-def format_text(template: str, values: Sequence[Any]) -> str:
-    """The template with each clause replaced by the next value."""
+def format_text(narrow: bool, template: str, values: Sequence[Any]) -> str:
+    """The template with each clause replaced by the next value; ``narrow`` writes exponents without spaces."""
     parts: list[str] = []
     position, used = 0, 0
     while position < len(template):
@@ -46,13 +47,13 @@ def format_text(template: str, values: Sequence[Any]) -> str:
             raise EvaluationError("unexpected end of string")
         if used >= len(values):
             raise EvaluationError(f"index {used} out of range")
-        text, position = _clause(template, mark + 1, values[used])
+        text, position = _clause(_CLAUSES[narrow], template, mark + 1, values[used])
         parts.append(text)
         used += 1
     return "".join(parts)
 
 
-def _clause(template: str, position: int, value: Any) -> tuple[str, int]:
+def _clause(clauses: Mapping[str, _Clause], template: str, position: int, value: Any) -> tuple[str, int]:
     precision: int | None = None
     if template[position] == ".":
         end = position + 1
@@ -65,7 +66,7 @@ def _clause(template: str, position: int, value: Any) -> tuple[str, int]:
             raise EvaluationError(f"could not parse precision: {digits[:20]} is too large")
         precision = int(digits or 0)
         position = end
-    work = _CLAUSES.get(template[position])
+    work = clauses.get(template[position])
     if work is None:
         raise EvaluationError(
             f'could not parse formatting clause: unrecognized formatting clause "{template[position]}"'
@@ -157,13 +158,13 @@ def _fixed(value: Any, precision: int | None) -> str:
     return f"{Decimal(number):f}"
 
 
-def _scientific(value: Any, precision: int | None) -> str:
+def _scientific(narrow: bool, value: Any, precision: int | None) -> str:
     number = _double(value, "scientific")
     if isinstance(number, str):
         return number
     mantissa, _, exponent = f"{number:.{6 if precision is None else precision}e}".partition("e")
     power = f"{'-' if exponent[0] == '-' else ''}{abs(int(exponent)):02d}"
-    space = "" if applies("narrow-exponents") else "\u202f"
+    space = "" if narrow else "\u202f"
     return f"{mantissa}{space}×{space}10{power.translate(_SUPERSCRIPT)}"
 
 
@@ -190,13 +191,15 @@ def _octal(value: Any, precision: int | None) -> str:
     return f"{int(value):o}"
 
 
-_CLAUSES: Final = {
+_COMMON: Final[Mapping[str, _Clause]] = {
     "s": _string,
     "d": _decimal,
     "f": _fixed,
-    "e": _scientific,
     "b": _binary,
     "x": _hexadecimal,
     "X": lambda value, precision: _hexadecimal(value, precision).upper(),
     "o": _octal,
+}
+_CLAUSES: Final[Mapping[bool, Mapping[str, _Clause]]] = {
+    narrow: {**_COMMON, "e": partial(_scientific, narrow)} for narrow in (False, True)
 }

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from simkit.meta.behaviour import applies
-
 
 class Typed(Protocol):
     """Anything that has a type."""
@@ -47,7 +45,7 @@ class Type:
     def __str__(self) -> str:
         if not self.parameters:
             return self.name
-        if is_optional(self) and applies("optional-type-named"):
+        if is_optional(self):
             return f"optional_type({self.parameters[0]})"
         return f"{self.name}({', '.join(map(str, self.parameters))})"
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import orjson
 
+from simkit.meta.behaviour import served
 from simkit.meta.fielderror import (
     FieldError,
     Shown,
@@ -22,6 +23,7 @@ from simkit.meta.fielderror import (
     unsupported,
     wrong_type,
 )
+from simkit.meta.wording import joined, told
 
 NOWHERE: Final = "<nil>"
 """The field of an error without a path."""
@@ -81,7 +83,7 @@ def structure(value: Any) -> str:
     'map[string]interface {}{"a":interface {}(nil), "b":[]interface {}{1, "x"}}'
     """
     if isinstance(value, dict):
-        inner = ", ".join(f"{show(name)}:{structure(value[name])}" for name in sorted(value))
+        inner = ", ".join(f"{structure(name)}:{structure(value[name])}" for name in sorted(value))
         return f"map[string]interface {{}}{{{inner}}}"
     if isinstance(value, list | tuple):
         return f"[]interface {{}}{{{', '.join(map(structure, value))}}}"
@@ -89,7 +91,7 @@ def structure(value: Any) -> str:
         return "interface {}(nil)"
     if isinstance(value, float):
         return number(value)
-    return show(value)
+    return told(show(value), served())
 
 
 def place(path: str) -> str:
@@ -99,7 +101,7 @@ def place(path: str) -> str:
 def mistyped(path: str, wanted: str, found: str, value: Any = None) -> FieldError:
     """The error of a value of another type; ``found`` is its description, unless the value itself is shown."""
     text = found if value is None else value
-    return wrong_type(place(path), text, f"{path} in body must be of type {wanted}: {show(text)}")
+    return wrong_type(place(path), text, joined("", (f"{path} in body must be of type {wanted}: ", show(text))))
 
 
 def against(path: str, value: Any, rule: str) -> FieldError:

@@ -19,6 +19,7 @@ from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError
 from simkit.meta.go_json import compact
 from simkit.meta.linear_patterns import re2_module
+from simkit.meta.wording import Text
 from simkit.schema.custom import messages
 from simkit.schema.custom.formats import checked_format, format_named
 from simkit.schema.custom.numbers import is_whole, number_errors
@@ -55,8 +56,9 @@ class Check:
 
     Examples
     --------
+    >>> from simkit.schema.behaviour import default_behaviour
     >>> check = Check({"type": "object", "required": ["a"], "properties": {"a": {"type": "integer", "minimum": 2}}})
-    >>> [str(error) for error in check.errors({"a": 1})]
+    >>> [str(error.told(default_behaviour("1.30"))) for error in check.errors({"a": 1})]
     ['a: Invalid value: 1: a in body should be greater than or equal to 2']
     """
 
@@ -304,7 +306,7 @@ def _types_of(properties: Mapping[str, Any]) -> tuple[str, ...]:
     return (kind,) if kind else ()
 
 
-def _rest(error: FieldError) -> tuple[Any, str]:
+def _rest(error: FieldError) -> tuple[Any, Text]:
     return error.value, error.detail
 
 

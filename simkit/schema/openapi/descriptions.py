@@ -15,10 +15,12 @@ from importlib import util
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from simkit.meta.distribution import install_hint
+
 _PACKAGE: Final = "kubernetes"
 HOW_TO_INSTALL: Final = (
     "Descriptions are read from the Python package kubernetes, which is not installed here. "
-    "Install it with: pip install 'simkit[descriptions]'"
+    f"Install it with: {install_hint('descriptions')}"
 )
 _MAP: Final = re.compile(r"^    attribute_map\b.*?= \{(.*?)^    \}", re.MULTILINE | re.DOTALL)
 _PAIR: Final = re.compile(r"""['"](\w+)['"]: ['"]([^'"]+)['"]""")

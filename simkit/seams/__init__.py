@@ -1,0 +1,68 @@
+"""The protocols that parts implement, ours and other packages', one small question each.
+
+A part that may wait for another process declares it (``leaves_process``); the HTTP layer then runs requests on worker
+threads instead of inline.
+"""
+
+from simkit.meta.attributes import Authorizer, RuleList
+from simkit.seams.access import Authenticator, EscalationGuard, Token, TokenIssuer
+from simkit.seams.admission import Mutator, Operation, Plugin, Review, Validator
+from simkit.seams.connections import PodConnections, PortHandler, RemoteProcess, has_closed
+from simkit.seams.meter import Meter, Unmetered
+from simkit.seams.parts import AdmissionContext, PartContext
+from simkit.seams.storage import (
+    ABSENT,
+    Change,
+    ChangeLog,
+    ChangeType,
+    Compacted,
+    Encodings,
+    Entry,
+    Future,
+    Intent,
+    ListWatcher,
+    NumberRanges,
+    Reader,
+    Stale,
+    Store,
+    Unstorable,
+    Writer,
+)
+
+__all__ = [
+    "ABSENT",
+    "AdmissionContext",
+    "Authenticator",
+    "Authorizer",
+    "Change",
+    "ChangeLog",
+    "ChangeType",
+    "Compacted",
+    "Encodings",
+    "Entry",
+    "EscalationGuard",
+    "Future",
+    "Intent",
+    "ListWatcher",
+    "Meter",
+    "Mutator",
+    "NumberRanges",
+    "Operation",
+    "PartContext",
+    "Plugin",
+    "PodConnections",
+    "PortHandler",
+    "Reader",
+    "RemoteProcess",
+    "Review",
+    "RuleList",
+    "Stale",
+    "Store",
+    "Token",
+    "TokenIssuer",
+    "Unmetered",
+    "Unstorable",
+    "Validator",
+    "Writer",
+    "has_closed",
+]

@@ -1,0 +1,71 @@
+"""The authorizers of a cluster, in order, as far as they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from simkit.seams.caveats import Caveat
+
+OPTIONS: Final = "the options of the server"
+"""The source of the modes of a server that simkit runs."""
+MODES: Final = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
+"""The modes that kube-apiserver knows."""
+_DECIDED: Final = frozenset({"Node", "RBAC", "AlwaysAllow", "AlwaysDeny"})
+"""The modes whose decisions follow from the objects alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """The authorizers that decide on requests to a cluster, in order.
+
+    Attributes
+    ----------
+    modes
+        Their types, as ``--authorization-mode`` names them.
+    source
+        Where they are known from; empty where they are assumed.
+    policies
+        The content of the policy file of the mode ABAC.
+    feature_gates
+        The feature gates that are set on the API server.
+    provider
+        The provider of a managed cluster.
+    outside
+        The grants of access besides the cluster's objects that were not read, in words.
+    """
+
+    modes: tuple[str, ...] = ("RBAC",)
+    source: str = ""
+    policies: bytes = b""
+    feature_gates: Mapping[str, bool] = field(default_factory=dict, hash=False)
+    provider: str = ""
+    outside: str = ""
+
+    @property
+    def decided(self) -> tuple[str, ...]:
+        """The modes whose decisions are known."""
+        return tuple(mode for mode in self.modes if mode in _DECIDED or (mode == "ABAC" and self.policies))
+
+    @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """The limits of every answer about access to the cluster."""
+        return tuple(self._caveats())
+
+    def _caveats(self) -> Iterator[Caveat]:
+        if self.outside:
+            text = f"Lower bound: {self.outside} also grant access to a cluster on {self.provider}, and were not read."
+            yield Caveat("outside-access", text)
+        elif not self.source:
+            text = "Assumes RBAC alone: the dump does not show the authorization modes of kube-apiserver."
+            yield Caveat("unknown-authorizers", text)
+        for mode in self.modes:
+            if mode not in self.decided:
+                text = f"Incomplete: the decisions of the authorizer {mode} are not known; it may allow or deny more."
+                yield Caveat("undecided-authorizer", text)
+
+
+def stated(modes: Iterable[str], policies: bytes = b"", gates: Mapping[str, bool] | None = None) -> Authorization:
+    """The authorizers of a server by its options."""
+    return Authorization(tuple(modes), OPTIONS, policies, gates or {})

@@ -1,0 +1,34 @@
+"""The limits of answers: the reasons for which one may be too small, or rests on an assumption."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from simkit.meta.names import GroupResource
+
+
+@dataclass(frozen=True, slots=True)
+class Caveat:
+    """One limit of an answer.
+
+    Attributes
+    ----------
+    id
+        A stable word for programs: ``outside-access``, ``unknown-authorizers``, ``undecided-authorizer``,
+        ``incomplete-rules`` or ``not-captured``.
+    text
+        The sentences for people.
+    """
+
+    id: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def not_captured(resources: Iterable[GroupResource]) -> Caveat:
+    """The limit of an answer that would have looked at further resources."""
+    names = ", ".join(sorted(resource.resource for resource in resources))
+    return Caveat("not-captured", f"Incomplete: {names} were not captured, so that nothing is said about them.")
