@@ -1,10 +1,12 @@
 """Objects rewritten for a later release: another version, the same meaning, and a word where a person has to decide.
 
-``migrate_object`` rewrites one object, ``structural_schema`` makes schemas of custom resources structural, and
-``documents`` rewrites texts with many objects and leaves everything else in them as it stands.
+``migrate_object`` rewrites one object, ``structural_schema`` makes schemas of custom resources structural,
+``foreign_documents`` knows what other projects' documents say about versions, and ``documents`` rewrites texts with
+many objects and leaves everything else in them as it stands.
 """
 
 from simkit.logic.migration.documents import Rewritten, rewrite
-from simkit.logic.migration.migrate_object import MigratedObject, migrate_object
+from simkit.logic.migration.migrate_object import migrate_object
+from simkit.logic.migration.migrated import MigratedObject
 
 __all__ = ["MigratedObject", "Rewritten", "migrate_object", "rewrite"]

@@ -6,20 +6,25 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.language.yaml.roundtrip import rewritten
-from simkit.logic.migration.migrate_object import MigratedObject, migrate_object, reshapes
+from simkit.logic.migration.kept_comments import with_comments
+from simkit.logic.migration.migrate_object import migrate_object, reshapes
+from simkit.logic.migration.migrated import MigratedObject
 from simkit.meta.objects import Object, name_of
 from simkit.schema.lifecycle import is_served, lifecycle_of
 from simkit.snapshot.sources import Piece
 from simkit.snapshot.templates import Template, heads_of
 
 _SEPARATOR: Final = re.compile(r"^---(?:[ \t][^\n]*)?\r?\n", re.MULTILINE)
+_JSON_VERSION: Final = re.compile(r"(\"apiVersion\"\s*:\s*\")([^\"\\]+)(\")")
 _VERSION: Final = re.compile(r"^(apiVersion:[ \t]*)([\"']?)([^\s\"'#]+)([\"']?)", re.MULTILINE)
+_MARK: Final = "\ufeff"
+"""The byte order mark, which editors put in front of a text."""
 _ACTION: Final = re.compile(r"\{\{-? ?[^\s{]")
 
 
@@ -32,6 +37,8 @@ class Document:
     name: str
     before: str
     migrated: MigratedObject
+    whole: bool = True
+    """False where values are left to a template, so that a server cannot be asked about the object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,12 @@ def rewrite(text: str, release: str, *, output_version: str = "", file: str = ""
     kind: CronJob
     metadata: {name: a}
     """
+    if text.startswith(_MARK):
+        inner = rewrite(text[1:], release, output_version=output_version, file=file)
+        return replace(inner, text=f"{_MARK}{inner.text}")
+    if "\r\n" in text and text.count("\r\n") == text.count("\n"):
+        inner = rewrite(text.replace("\r\n", "\n"), release, output_version=output_version, file=file)
+        return replace(inner, text=inner.text.replace("\n", "\r\n"))
     if text.lstrip()[:1] == "{" and not _ACTION.match(text.lstrip()):
         return _json(text, release, output_version)
     parts: list[str] = []
@@ -80,8 +93,10 @@ def rewrite(text: str, release: str, *, output_version: str = "", file: str = ""
 
 
 def objects_of(text: str) -> Iterator[tuple[int, Object]]:
-    """Every object of a text with its line, as far as it can be read; those of lists one by one."""
+    """Every object of a text with its line, as far as it can be read; those of lists one by one, templates left out."""
     for chunk, line in pieces(text):
+        if _ACTION.search(chunk):
+            continue
         with suppress(BrokenText):
             yield from ((line, one) for one in _flat(decode(chunk)))
 
@@ -120,10 +135,12 @@ def _document(chunk: str, line: int, release: str, output_version: str) -> tuple
     if not isinstance(value, dict):
         return chunk, []
     wanted, documents = _mended(value, line, release, output_version)
+    if _ACTION.search(chunk):
+        documents = [replace(each, whole=False) for each in documents]
     if wanted is value:
         return chunk, documents
     try:
-        return _with_version(chunk, value, wanted) or _laid_out(chunk, wanted), documents
+        return _with_version(chunk, value, wanted) or laid_out(chunk, wanted), documents
     except BrokenText as wrong:
         told = f"the text has to be changed by hand: {wrong.what}"
         return chunk, [_undone(each, told) for each in documents]
@@ -134,7 +151,7 @@ def _undone(document: Document, told: str) -> Document:
     if not migrated.changed:
         return document
     kept = MigratedObject(migrated.object, migrated.to, False, (*migrated.person, told), migrated.notes)
-    return Document(document.line, document.kind, document.name, document.before, kept)
+    return replace(document, migrated=kept)
 
 
 def _mended(value: Any, line: int, release: str, output_version: str) -> tuple[Any, list[Document]]:
@@ -149,7 +166,7 @@ def _mended(value: Any, line: int, release: str, output_version: str) -> tuple[A
         changed = any(new is not old for new, old in zip(made, items, strict=True))
         return ({**value, "items": made} if changed else value), documents
     migrated = migrate_object(value, release, output_version=output_version)
-    if not migrated.changed and not migrated.person:
+    if not migrated.is_concerned:
         return value, []
     document = Document(line, str(value.get("kind")), _name(value), str(value.get("apiVersion")), migrated)
     return (migrated.object if migrated.changed else value), [document]
@@ -170,8 +187,9 @@ def _with_version(chunk: str, value: Object, wanted: Object) -> str:
     return chunk[: match.start(3)] + str(wanted["apiVersion"]) + chunk[match.end(3) :]
 
 
-def _laid_out(chunk: str, wanted: Object) -> str:
-    made = rewritten(chunk, wanted)
+def laid_out(chunk: str, wanted: Object) -> str:
+    """The text of one document that says something else. Raises BrokenText where that cannot be done in place."""
+    made = with_comments(chunk, rewritten(chunk, wanted))
     return made if made.endswith("\n") or not chunk.endswith("\n") else f"{made}\n"
 
 
@@ -188,9 +206,18 @@ def _json(text: str, release: str, output_version: str) -> Rewritten:
     wanted, documents = _mended(value, 1, release, output_version)
     if wanted is value:
         return Rewritten(text, tuple(documents))
+    with_versions = _with_versions(text, documents)
+    if json.loads(with_versions) == wanted:
+        return Rewritten(with_versions, tuple(documents))
     indent = re.search(r"\n([ \t]+)\S", text)
     laid_out = json.dumps(wanted, indent=indent.group(1) if indent else None, ensure_ascii=False)
     return Rewritten(laid_out + ("\n" if text.endswith("\n") else ""), tuple(documents))
+
+
+def _with_versions(text: str, documents: list[Document]) -> str:
+    """The text with the versions of its documents changed, and nothing else."""
+    moved = {each.before: each.migrated.to for each in documents if each.migrated.changed and each.migrated.to}
+    return _JSON_VERSION.sub(lambda match: f"{match[1]}{moved.get(match[2], match[2])}{match[3]}", text)
 
 
 # Templates
@@ -204,9 +231,9 @@ def _template(chunk: str, line: int, release: str, file: str) -> Iterator[Docume
         here = line - 1 + head.line
         if not head.is_plain:
             told = "the version depends on values: see that the template has one for this release"
-            yield Document(here, head.kind, head.name, "", MigratedObject({}, person=(told,)))
+            yield Document(here, head.kind, head.name, "", MigratedObject({}, person=(told,)), False)
         elif lifecycle_of(head.api_version, head.kind) and not is_served(head.api_version, head.kind, release):
-            yield Document(here, head.kind, head.name, head.api_version, _of_head(head, release))
+            yield Document(here, head.kind, head.name, head.api_version, _of_head(head, release), False)
 
 
 def _of_head(head: Template, release: str) -> MigratedObject:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.conversions import ConversionError, convert, convertible
 from simkit.kinds.conversions.convert import family_of
+from simkit.logic.migration.foreign_documents import migrate_foreign
+from simkit.logic.migration.migrated import MigratedObject
 from simkit.logic.migration.structural_schema import PRESERVE, structural
+from simkit.meta.behaviour import serving
 from simkit.meta.domain import ADMISSION_GROUP, CERTIFICATES_GROUP, EXTENSIONS_GROUP, label
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object, annotations_of, at, copied
+from simkit.schema.behaviour import default_behaviour
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import DecodeError, decode
 from simkit.schema.lifecycle import is_served, lifecycle_of, newest_release, successor
@@ -24,20 +28,6 @@ _DEEPEST: Final = 60
 _OF_REQUESTS: Final = ("Binding", "DeleteOptions", "Eviction", "Scale", "Status", "TokenRequest")
 """Kinds that are sent to the server's own groups without a resource of their own."""
 _SAFE_EFFECTS: Final = ("None", "NoneOnDryRun")
-
-
-@dataclass(frozen=True, slots=True)
-class MigratedObject:
-    """An object as it should be written, and what is to be said about it."""
-
-    object: Object
-    to: str = ""
-    """The version that it was rewritten in; empty where its version stays."""
-    changed: bool = False
-    person: tuple[str, ...] = ()
-    """The decisions for a person. Without them the object can be applied as it is."""
-    notes: tuple[str, ...] = ()
-    """The changes that keep the meaning and may be worth a look."""
 
 
 def migrate_object(obj: Object, release: str, *, output_version: str = "") -> MigratedObject:
@@ -61,7 +51,7 @@ def migrate_object(obj: Object, release: str, *, output_version: str = "") -> Mi
         if _is_of_nobody(version, kind, release):
             told = f"no release from {RELEASES[0]} on serves {version} {kind}, and its group is the server's own"
             return MigratedObject(obj, person=(told,))
-        return _with_references(MigratedObject(obj), release)
+        return _with_references(migrate_foreign(obj, release), release)
     wanted = output_version if output_version and convertible(kind, version, output_version) else ""
     if not wanted and is_served(version, kind, release):
         return _with_references(MigratedObject(obj), release)
@@ -79,7 +69,7 @@ def migrate_object(obj: Object, release: str, *, output_version: str = "") -> Mi
             obj, person=tuple(f"{each}: {version} has no such field, so it cannot be rewritten" for each in unknown)
         )
     try:
-        converted: Draft = copied(convert(obj, target))
+        converted: Draft = copied(convert(obj, target, default_behaviour(release)))
     except (ConversionError, AttributeError, TypeError, KeyError, ValueError) as wrong:
         return MigratedObject(obj, person=(f"{version} {kind} could not be converted to {target}: {wrong}",))
     person, notes = _tidied(converted, obj, GroupVersion.parse(target).group, kind)
@@ -114,8 +104,9 @@ def _unknown_fields(obj: Object, version: str, kind: str) -> tuple[str, ...]:
     group_version = GroupVersion.parse(version)
     gvk = GroupVersionKind(group_version.group, group_version.version, kind)
     try:
-        schema = Catalogue.for_release(newest_release(gvk) or RELEASES[-1]).schema(gvk)
-        return tuple(decode(obj, schema).problems)
+        catalogue = Catalogue.for_release(newest_release(gvk) or RELEASES[-1])
+        with serving(catalogue.behaviour):
+            return tuple(decode(obj, catalogue.schema(gvk)).problems)
     except (DecodeError, SimkitError):
         return ()  # what is of a wrong type is told by a server
 

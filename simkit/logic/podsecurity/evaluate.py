@@ -12,7 +12,7 @@ from typing import Final
 from simkit.logic.podsecurity import baseline, restricted
 from simkit.logic.podsecurity.policy import Level, LevelVersion
 from simkit.logic.podsecurity.violation import Check, Violation
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
 
@@ -71,15 +71,15 @@ _REPLACES: Final = {
 }
 
 
-def _newest() -> int:
+def _newest(behaviour: ServedBehaviour) -> int:
     """The last minor release that changed a check that the server knows; later versions mean this one."""
-    if applies("pod-security-of-user-namespaces"):
+    if behaviour.applies("pod-security-of-user-namespaces"):
         return 35
-    if applies("pod-security-of-probe-hosts"):
+    if behaviour.applies("pod-security-of-probe-hosts"):
         return 34
-    if applies("pod-security-of-tcp-memory"):
+    if behaviour.applies("pod-security-of-tcp-memory"):
         return 32
-    return 31 if applies("pod-security-of-container-engines") else 29
+    return 31 if behaviour.applies("pod-security-of-container-engines") else 29
 
 
 def _at(table: Mapping[str, Versions], minor: int) -> dict[str, Check]:
@@ -87,34 +87,38 @@ def _at(table: Mapping[str, Versions], minor: int) -> dict[str, Check]:
     return {name: checks[-1] for name, checks in found.items() if checks}
 
 
-def checks_of(wanted: LevelVersion) -> Sequence[Check]:
-    """The checks of a level in a release."""
-    newest = _newest()
-    found: Sequence[Check] = _checks(wanted.level, newest if wanted.minor is None else min(wanted.minor, newest))
+def checks_of(wanted: LevelVersion, behaviour: ServedBehaviour) -> Sequence[Check]:
+    """The checks of a level in a release, as far as a server knows that."""
+    newest = _newest(behaviour)
+    minor = newest if wanted.minor is None else min(wanted.minor, newest)
+    found: Sequence[Check] = _checks(wanted.level, minor, images=behaviour.applies("pod-security-allows-image-volumes"))
     return found
 
 
 @cache
-def _checks(level: Level, minor: int) -> Sequence[Check]:
+def _checks(level: Level, minor: int, *, images: bool) -> Sequence[Check]:
     if level == "privileged":
         return ()
     checks = _at(BASELINE, minor)
     if level == "restricted":
         more = _at(RESTRICTED, minor)
+        if images:
+            more["restrictedVolumes"] = restricted.volumes_with_images
         replaced = {_REPLACES.get(name) for name in more}
         checks = {name: check for name, check in checks.items() if name not in replaced} | more
     return tuple(checks.values())
 
 
-def violations(wanted: LevelVersion, metadata: Object, spec: Object) -> list[Violation]:
-    """The violations of a level by a pod.
+def violations(wanted: LevelVersion, metadata: Object, spec: Object, behaviour: ServedBehaviour) -> list[Violation]:
+    """The violations of a level by a pod, as a server finds them.
 
     Examples
     --------
-    >>> [str(one) for one in violations(LevelVersion("baseline"), {}, {"hostPID": True, "containers": []})]
+    >>> pod, behaviour = {"hostPID": True, "containers": []}, ServedBehaviour(30)
+    >>> [str(one) for one in violations(LevelVersion("baseline"), {}, pod, behaviour)]
     ['host namespaces (hostPID=true)']
     """
-    found = (check(metadata, spec) for check in checks_of(wanted))
+    found = (check(metadata, spec) for check in checks_of(wanted, behaviour))
     return [violation for violation in found if violation is not None]
 
 

@@ -9,7 +9,6 @@ from typing import Final
 
 from simkit.logic.podsecurity.baseline import PROFILES
 from simkit.logic.podsecurity.violation import Check, Violation, plural, quoted, security, setters, who
-from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import containers_of
 
@@ -56,11 +55,19 @@ def capabilities(metadata: Object, spec: Object) -> Violation | None:
 
 def volumes(metadata: Object, spec: Object) -> Violation | None:
     """The check of volume types: none that reach the node."""
+    return _of_types(_VOLUMES, spec)
+
+
+def volumes_with_images(metadata: Object, spec: Object) -> Violation | None:
+    """The same check where images may be volumes."""
+    return _of_types(_VOLUMES | {"image"}, spec)
+
+
+def _of_types(allowed: frozenset[str], spec: Object) -> Violation | None:
     bad: list[str] = []
     types: set[str] = set()
     for volume in spec.get("volumes") or ():
-        of_image = "image" in volume and applies("pod-security-allows-image-volumes")
-        if _VOLUMES.isdisjoint(volume) and not of_image:
+        if allowed.isdisjoint(volume):
             bad.append(volume["name"])
             types.add(next((name for name in volume if name != "name"), "unknown"))
     if not bad:

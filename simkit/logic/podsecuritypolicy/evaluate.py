@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.go_printing.syntax import texts
+from simkit.kinds.parts.go_printing.structures import texts
 from simkit.logic.podsecuritypolicy import identifiers, profiles
 from simkit.logic.podsecuritypolicy.volumes import volume_problems
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted
 from simkit.meta.objects import Object, annotations_of, at, with_metadata
 from simkit.meta.podspec import CONTAINER_LISTS
@@ -120,26 +120,26 @@ def _capabilities(rules: Object, given: Object | None) -> Object | None:
     return {name: each for name, each in made.items() if each}
 
 
-def problems(policy: Object, pod: Object) -> list[FieldError]:
+def problems(behaviour: ServedBehaviour, policy: Object, pod: Object) -> list[FieldError]:
     """The errors of a pod under a policy, in the order of kube-apiserver."""
-    return [*_pod_problems(policy, pod), *_containers_problems(policy, pod)]
+    return [*_pod_problems(behaviour, policy, pod), *_containers_problems(behaviour, policy, pod)]
 
 
-def _pod_problems(policy: Object, pod: Object) -> Iterator[FieldError]:
+def _pod_problems(behaviour: ServedBehaviour, policy: Object, pod: Object) -> Iterator[FieldError]:
     rules, spec = policy.get("spec") or {}, pod.get("spec") or {}
     context, path = spec.get("securityContext") or {}, "spec.securityContext"
     own = [] if context.get("fsGroup") is None else [context["fsGroup"]]
     yield from identifiers.group_problems(f"{path}.fsGroup", rules.get("fsGroup"), own)
     more = context.get("supplementalGroups") or ()
     yield from identifiers.group_problems(f"{path}.supplementalGroups", rules.get("supplementalGroups"), more)
-    yield from profiles.pod_seccomp_problems(policy, pod)
+    yield from profiles.pod_seccomp_problems(behaviour, policy, pod)
     labels = context.get("seLinuxOptions")
     yield from identifiers.label_problems(f"{path}.seLinuxOptions", rules.get("seLinux") or {}, labels)
     for name, word in _HOST:
         if spec.get(name) and not rules.get(name):
             yield invalid_value(f"{path}.{name}", True, f"{word} is not allowed to be used")
-    yield from _sysctl_problems(rules, context)
-    yield from volume_problems(rules, spec)
+    yield from _sysctl_problems(behaviour, rules, context)
+    yield from volume_problems(behaviour, rules, spec)
     named, allowed = spec.get("runtimeClassName"), rules.get("runtimeClass")
     if allowed is not None and named is not None:
         names = allowed.get("allowedRuntimeClassNames") or ()
@@ -147,8 +147,8 @@ def _pod_problems(policy: Object, pod: Object) -> Iterator[FieldError]:
             yield invalid_value("spec.runtimeClassName", named, "")
 
 
-def _sysctl_problems(rules: Object, context: Object) -> Iterator[FieldError]:
-    safe = (*_SAFE_SYSCTLS, _PORT_SYSCTL) if applies("unprivileged-ports-are-safe-sysctl") else _SAFE_SYSCTLS
+def _sysctl_problems(behaviour: ServedBehaviour, rules: Object, context: Object) -> Iterator[FieldError]:
+    safe = (*_SAFE_SYSCTLS, _PORT_SYSCTL) if behaviour.applies("unprivileged-ports-are-safe-sysctl") else _SAFE_SYSCTLS
     for index, each in enumerate(context.get("sysctls") or ()):
         path, name = f"pod.spec.securityContext.sysctls[{index}]", each.get("name") or ""
         if _matches(name, rules.get("forbiddenSysctls") or ()):
@@ -161,14 +161,16 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(name.startswith(each[:-1]) if each.endswith(_ALL) else name == each for each in patterns)
 
 
-def _containers_problems(policy: Object, pod: Object) -> Iterator[FieldError]:
+def _containers_problems(behaviour: ServedBehaviour, policy: Object, pod: Object) -> Iterator[FieldError]:
     spec = pod.get("spec") or {}
     for field in CONTAINER_LISTS:
         for index, container in enumerate(spec.get(field) or ()):
-            yield from _container_problems(policy, pod, container, f"spec.{field}[{index}]")
+            yield from _container_problems(behaviour, policy, pod, container, f"spec.{field}[{index}]")
 
 
-def _container_problems(policy: Object, pod: Object, container: Object, where: str) -> Iterator[FieldError]:
+def _container_problems(
+    behaviour: ServedBehaviour, policy: Object, pod: Object, container: Object, where: str
+) -> Iterator[FieldError]:
     rules, path = policy.get("spec") or {}, f"{where}.securityContext"
     own = container.get("securityContext") or {}
     context = {**(at(pod, "spec", "securityContext") or {}), **own}
@@ -178,7 +180,7 @@ def _container_problems(policy: Object, pod: Object, container: Object, where: s
     labels = context.get("seLinuxOptions")
     yield from identifiers.label_problems(f"{path}.seLinuxOptions", rules.get("seLinux") or {}, labels)
     yield from profiles.app_armor_problems(policy, pod, container["name"])
-    yield from profiles.container_seccomp_problems(policy, pod, container)
+    yield from profiles.container_seccomp_problems(behaviour, policy, pod, container)
     if own.get("privileged") and not rules.get("privileged"):
         yield invalid_value(f"{path}.privileged", True, "Privileged containers are not allowed")
     mount = own.get("procMount") or "Default"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.go_printing.syntax import whole_numbers
+from simkit.kinds.parts.go_printing.structures import whole_numbers
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.objects import Object
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from simkit.kinds.parts.pod.seccomp import seccomp_as_annotation
-from simkit.meta.behaviour import applies
+from simkit.kinds.parts.pod.profiles import seccomp_as_annotation
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, quoted
 from simkit.meta.objects import Object, annotations_of, at
@@ -35,17 +35,19 @@ def default_seccomp(policy: Object, pod: Object) -> str:
     return seccomp_as_annotation(field) if field is not None else annotations_of(policy).get(SECCOMP_DEFAULT, "")
 
 
-def pod_seccomp_problems(policy: Object, pod: Object) -> Iterator[FieldError]:
+def pod_seccomp_problems(behaviour: ServedBehaviour, policy: Object, pod: Object) -> Iterator[FieldError]:
     """The errors of the seccomp profile of a pod."""
     profile = annotations_of(pod).get(SECCOMP_POD, "")
     profile = profile or seccomp_as_annotation(at(pod, "spec", "securityContext", "seccompProfile"))
-    return _seccomp_problems(policy, SECCOMP_POD, profile)
+    return _seccomp_problems(behaviour, policy, SECCOMP_POD, profile)
 
 
-def container_seccomp_problems(policy: Object, pod: Object, container: Object) -> Iterator[FieldError]:
+def container_seccomp_problems(
+    behaviour: ServedBehaviour, policy: Object, pod: Object, container: Object
+) -> Iterator[FieldError]:
     """The errors of the seccomp profile of a container, which may be that of its pod."""
     key = SECCOMP_CONTAINER + container["name"]
-    return _seccomp_problems(policy, key, _of_container(pod, container, key))
+    return _seccomp_problems(behaviour, policy, key, _of_container(pod, container, key))
 
 
 def _of_container(pod: Object, container: Object, key: str) -> str:
@@ -59,12 +61,12 @@ def _of_container(pod: Object, container: Object, key: str) -> str:
     return seccomp_as_annotation(of_pod) if of_pod is not None else notes.get(SECCOMP_POD, "")
 
 
-def _seccomp_problems(policy: Object, key: str, profile: str) -> Iterator[FieldError]:
+def _seccomp_problems(behaviour: ServedBehaviour, policy: Object, key: str, profile: str) -> Iterator[FieldError]:
     listed = annotations_of(policy).get(SECCOMP_ALLOWED)
     allowed = set(listed.split(",")) if listed is not None else set()
     if ANY in allowed or (not allowed and not profile):
         return
-    if allowed & _RUNTIME and applies("seccomp-profiles-in-fields"):
+    if allowed & _RUNTIME and behaviour.applies("seccomp-profiles-in-fields"):
         allowed |= _RUNTIME
     path = f"pod.metadata.annotations[{key}]"
     if not allowed:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import CONTAINER_LISTS
@@ -62,12 +62,12 @@ def volume_type(volume: Object) -> str:
     return _IN_POLICIES.get(found, found)
 
 
-def volume_problems(policy: Object, spec: Object) -> Iterator[FieldError]:
+def volume_problems(behaviour: ServedBehaviour, policy: Object, spec: Object) -> Iterator[FieldError]:
     """The errors of the volumes of a pod."""
     allowed: Collection[str] = policy.get("volumes") or ()
     for index, volume in enumerate(spec.get("volumes") or ()):
         path, kind = f"spec.volumes[{index}]", volume_type(volume)
-        if ALL not in allowed and kind not in allowed and not _is_token_like_secret(allowed, volume):
+        if ALL not in allowed and kind not in allowed and not _is_token_like_secret(behaviour, allowed, volume):
             yield invalid_value(path, kind, f"{kind} volumes are not allowed to be used")
         elif kind == "hostPath":
             yield from _host_path_problems(path, policy, spec, volume)
@@ -114,10 +114,14 @@ def _begins_with(path: str, prefix: str) -> bool:
     return path == prefix or path.startswith(f"{prefix}/")
 
 
-def _is_token_like_secret(allowed: Collection[str], volume: Object) -> bool:
+def _is_token_like_secret(behaviour: ServedBehaviour, allowed: Collection[str], volume: Object) -> bool:
     """True if secrets are allowed, and the volume shows no more than the secret of a service account did."""
     projected = volume.get("projected")
-    if projected is None or "secret" not in allowed or not applies("pod-security-policies-know-projected-tokens"):
+    if (
+        projected is None
+        or "secret" not in allowed
+        or not behaviour.applies("pod-security-policies-know-projected-tokens")
+    ):
         return False
     return all(_shows_account(source) for source in projected.get("sources") or ())
 

@@ -6,6 +6,7 @@ k8s.io/apiserver/pkg/admission/plugin/policy/generic/accessor.go, release 1.36.
 from __future__ import annotations
 
 from simkit.logic.policy.matching import Constraints
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, name_of
 
@@ -17,10 +18,12 @@ class PolicyDefinition:
     ----------
     obj
         The ValidatingAdmissionPolicy or MutatingAdmissionPolicy.
+    behaviour
+        That of the server whose policy it is.
     """
 
-    def __init__(self, obj: Object) -> None:
-        self.object, self.name = obj, name_of(obj)
+    def __init__(self, obj: Object, behaviour: ServedBehaviour) -> None:
+        self.object, self.name, self.behaviour = obj, name_of(obj), behaviour
         self.spec: Object = obj.get("spec") or {}
         self.constraints = Constraints(self.spec.get("matchConstraints"))
         self.fails = (self.spec.get("failurePolicy") or "Fail") != "Ignore"

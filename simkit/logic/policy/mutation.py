@@ -17,6 +17,7 @@ from simkit.logic.policy.application import MutationFailed, configured, patched
 from simkit.logic.policy.definition import PolicyDefinition
 from simkit.logic.policy.matchconditions import bindings_of_conditions, conditions_hold
 from simkit.logic.policy.variables import Bindings, BudgetSpent, Expression, compiled, compiled_variables, evaluate
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object
 from simkit.schema.structural import Schema
 
@@ -38,7 +39,7 @@ class MutatingPolicy(PolicyDefinition):
 
     @cached_property
     def _parts(self) -> _Parts:
-        return _Parts(self.spec)
+        return _Parts(self.spec, self.behaviour)
 
     @property
     def mutations(self) -> Sequence[Mutation]:
@@ -90,11 +91,11 @@ class MutatingPolicy(PolicyDefinition):
 class _Parts:
     """The compiled expressions of a policy."""
 
-    def __init__(self, spec: Object) -> None:
+    def __init__(self, spec: Object, behaviour: ServedBehaviour) -> None:
         params = spec.get("paramKind") is not None
-        self.variables, types = compiled_variables(spec.get("variables") or (), params=params)
-        asking = environment(params=params, variables=types)
-        making = environment(params=params, variables=types, patches=True)
+        self.variables, types = compiled_variables(spec.get("variables") or (), behaviour, params=params)
+        asking = environment(behaviour, params=params, variables=types)
+        making = environment(behaviour, params=params, variables=types, patches=True)
         self.conditions = [
             compiled(row.get("expression") or "", asking, BOOL) for row in spec.get("matchConditions") or ()
         ]

@@ -18,6 +18,7 @@ from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.logic.policy.definition import PolicyDefinition
 from simkit.logic.policy.matchconditions import MatchConditionsFailed, bindings_of_conditions, conditions_hold
 from simkit.logic.policy.variables import BudgetSpent, Expression, Value, compiled, compiled_variables, evaluate
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import METADATA_FIELDS, Object, metadata
 from simkit.schema.catalogue import Resource
 
@@ -86,7 +87,7 @@ class Policy(PolicyDefinition):
 
     @cached_property
     def _parts(self) -> _Parts:
-        return _Parts(self.spec)
+        return _Parts(self.spec, self.behaviour)
 
     def expressions(self) -> list[tuple[str, Expression]]:
         """Every expression with the path of its field."""
@@ -174,12 +175,12 @@ class Policy(PolicyDefinition):
 class _Parts:
     """The compiled expressions of a policy."""
 
-    def __init__(self, spec: Object) -> None:
+    def __init__(self, spec: Object, behaviour: ServedBehaviour) -> None:
         self._spec = spec
         params = spec.get("paramKind") is not None
-        self.variables, types = compiled_variables(spec.get("variables") or (), params=params)
-        asking = environment(params=params, variables=types)
-        telling = environment(params=params, variables=types, authorizer=False)
+        self.variables, types = compiled_variables(spec.get("variables") or (), behaviour, params=params)
+        asking = environment(behaviour, params=params, variables=types)
+        telling = environment(behaviour, params=params, variables=types, authorizer=False)
         validations: Sequence[Object] = spec.get("validations") or ()
         self.conditions = [
             compiled(row.get("expression") or "", asking, BOOL) for row in spec.get("matchConditions") or ()

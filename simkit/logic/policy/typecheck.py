@@ -86,7 +86,9 @@ class _Check:
     def _known(self, types: Mapping[str, Type], typed: Variables) -> Environment:
         """The variables that the type checker of kube-apiserver knows: all but ``authorizer.requestResource``."""
         params = self._params is not None
-        return environment(params=params, request_resource=False, variables=types).with_variables(typed)
+        return environment(
+            self._catalogue.behaviour, params=params, request_resource=False, variables=types
+        ).with_variables(typed)
 
     def warnings(self) -> Iterator[dict[str, str]]:
         for index, validation in enumerate(self._spec.get("validations") or ()):

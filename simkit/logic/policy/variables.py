@@ -15,6 +15,7 @@ from simkit.language.cel.environment import Environment, Program
 from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError
 from simkit.language.cel.limits import CALL_LIMIT
 from simkit.language.cel.types import DYN, Type
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object
 
 Bindings = Mapping[str, Any]
@@ -42,16 +43,18 @@ def compiled(source: str, reader: Environment, expected: Type | Sequence[Type] |
     try:
         return Expression(source, reader.compile(source, expected=expected))
     except CompileError as error:
-        return Expression(source, None, explained(error))
+        return Expression(source, None, explained(error, reader.behaviour))
 
 
-def compiled_variables(rows: Sequence[Object], *, params: bool) -> tuple[dict[str, Expression], dict[str, Type]]:
+def compiled_variables(
+    rows: Sequence[Object], behaviour: ServedBehaviour, *, params: bool
+) -> tuple[dict[str, Expression], dict[str, Type]]:
     """The variables of a policy by name, each of which may use those before it, and their types."""
     found: dict[str, Expression] = {}
     types: dict[str, Type] = {}
     for row in rows:
         name = row.get("name") or ""
-        made = compiled(row.get("expression") or "", environment(params=params, variables=types))
+        made = compiled(row.get("expression") or "", environment(behaviour, params=params, variables=types))
         found[name] = made
         types[name] = variable_type(made.program.type) if made.program is not None else DYN
     return found, types

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from simkit.logic.quota.device_claims import NOTHING_BACKED, RESOURCE_CLAIMS, BackedResources
 from simkit.logic.quota.scopes import Scope, fits, scopes_of
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, usage
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
 from simkit.meta.quantity import Quantity
@@ -21,16 +22,19 @@ _WITH_NAMES = (PODS, SERVICES, CLAIMS, RESOURCE_CLAIMS)
 _PLAIN = ("configmaps", "resourcequotas", "replicationcontrollers", "secrets")
 
 
-def counted(names: Iterable[str], backed: BackedResources = NOTHING_BACKED) -> list[GroupResource]:
+def counted(
+    behaviour: ServedBehaviour, names: Iterable[str], backed: BackedResources = NOTHING_BACKED
+) -> list[GroupResource]:
     """The resources whose objects count for a quota with these names.
 
     Examples
     --------
-    >>> [str(resource) for resource in counted(["pods", "count/deployments.apps"])]
+    >>> from simkit.schema.behaviour import default_behaviour
+    >>> [str(resource) for resource in counted(default_behaviour("1.30"), ["pods", "count/deployments.apps"])]
     ['pods', 'deployments.apps']
     """
     listed = list(names)
-    found = [resource for resource in _WITH_NAMES if matching(resource, listed, backed)]
+    found = [resource for resource in _WITH_NAMES if matching(behaviour, resource, listed, backed)]
     for name in listed:
         if name in _PLAIN:
             found.append(GroupResource("", name))
@@ -41,6 +45,7 @@ def counted(names: Iterable[str], backed: BackedResources = NOTHING_BACKED) -> l
 
 
 def total_usage(
+    behaviour: ServedBehaviour,
     resource: GroupResource,
     scopes: Sequence[Scope],
     objects: Iterable[Object],
@@ -51,11 +56,12 @@ def total_usage(
     total: ResourceList = {}
     for obj in objects:
         if all(fits(scope, resource, obj) for scope in scopes):
-            total = add(total, usage(resource, obj, now, backed))
+            total = add(total, usage(behaviour, resource, obj, now, backed))
     return total
 
 
 def used(
+    behaviour: ServedBehaviour,
     quota: Object,
     names: Sequence[str],
     totals: Callable[[GroupResource, Sequence[Scope]], ResourceList],
@@ -67,8 +73,8 @@ def used(
     """
     scopes = scopes_of(quota)
     total: dict[str, Quantity] = {}
-    for resource in counted(names, backed):
-        own, amounts = matching(resource, names, backed), totals(resource, scopes)
+    for resource in counted(behaviour, names, backed):
+        own, amounts = matching(behaviour, resource, names, backed), totals(resource, scopes)
         total = {**{name: count(0) for name in own}, **total}
         total = add(total, {name: amounts[name] for name in own if name in amounts})
     return total

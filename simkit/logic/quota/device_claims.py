@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from simkit.logic.workloads.extended_resources import IMPLICIT, backing_classes, is_extended_claim
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, controller_of, metadata, name_of
@@ -56,12 +56,15 @@ NOTHING_BACKED: Final = BackedResources()
 
 
 def backed_resources(
+    behaviour: ServedBehaviour,
     classes: Callable[[], Iterable[Object]],
     pod_of: Callable[[Object], Object | None],
     claims_of: Callable[[Object], Iterable[Object]],
 ) -> BackedResources:
     """The resources that classes back, as far as quotas of the served release know any."""
-    if not (applies("scheduler-backs-extended-resources") and applies("quotas-count-backed-resources")):
+    if not (
+        behaviour.applies("scheduler-backs-extended-resources") and behaviour.applies("quotas-count-backed-resources")
+    ):
         return NOTHING_BACKED
     found = list(classes())
     named = {name_of(each): str(at(each, "spec", "extendedResourceName") or "") for each in found}
@@ -74,14 +77,14 @@ def controlling_pod(claim: Object) -> Mapping[str, Any]:
     return owner if (owner.get("kind"), owner.get("apiVersion")) == ("Pod", "v1") else {}
 
 
-def claims_are_counted() -> bool:
+def claims_are_counted(behaviour: ServedBehaviour) -> bool:
     """True if quotas of the served release count devices."""
-    return applies("claims-of-devices") and applies("scheduler-allocates-devices")
+    return behaviour.applies("claims-of-devices") and behaviour.applies("scheduler-allocates-devices")
 
 
-def claim_names(names: Iterable[str], backed: BackedResources) -> list[str]:
+def claim_names(behaviour: ServedBehaviour, names: Iterable[str], backed: BackedResources) -> list[str]:
     """The names of a quota that claims use, besides the number of claims."""
-    if not claims_are_counted():
+    if not claims_are_counted(behaviour):
         return []
     return [
         name
@@ -90,12 +93,14 @@ def claim_names(names: Iterable[str], backed: BackedResources) -> list[str]:
     ]
 
 
-def claim_usage(claim: Object, backed: BackedResources, pod_usage: Callable[[Object], ResourceList]) -> ResourceList:
+def claim_usage(
+    behaviour: ServedBehaviour, claim: Object, backed: BackedResources, pod_usage: Callable[[Object], ResourceList]
+) -> ResourceList:
     """The devices that a claim asks for, at most, by class and by the extended resources that stand for them.
 
     What the pod of a claim for extended resources is charged for does not count again.
     """
-    if not claims_are_counted():
+    if not claims_are_counted(behaviour):
         return {}
     by_class: dict[str, int] = {}
     for request in at(claim, "spec", "devices", "requests") or ():

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from simkit.logic.quota.device_claims import NOTHING_BACKED, BackedResources
 from simkit.logic.quota.usage import PODS, matching
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.labels import of_object
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
@@ -50,6 +51,7 @@ def fits(scope: Scope, resource: GroupResource, obj: Object) -> bool:
 
 
 def counts(
+    behaviour: ServedBehaviour,
     quota: Object,
     resource: GroupResource,
     obj: Object,
@@ -57,7 +59,9 @@ def counts(
     backed: BackedResources = NOTHING_BACKED,
 ) -> bool:
     """True if a quota that limits these names counts an object."""
-    return bool(matching(resource, names, backed)) and all(fits(scope, resource, obj) for scope in scopes_of(quota))
+    return bool(matching(behaviour, resource, names, backed)) and all(
+        fits(scope, resource, obj) for scope in scopes_of(quota)
+    )
 
 
 def _has_class(scope: Scope, claim: Object) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from simkit.kinds.parts.pod.pod_resources import pod_limits, pod_requests
+from simkit.kinds.parts.pod.qos import pod_limits, pod_requests
 from simkit.logic.quota.device_claims import (
     NOTHING_BACKED,
     RESOURCE_CLAIMS,
@@ -18,7 +18,7 @@ from simkit.logic.quota.device_claims import (
 )
 from simkit.logic.workloads.extended_resources import IMPLICIT
 from simkit.logic.workloads.pods import has_ended
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import moment
 from simkit.meta.domain import LABEL_DOMAIN, api_group, label
 from simkit.meta.name_validation import qualified_name
@@ -64,10 +64,12 @@ def is_extended(name: str) -> bool:
     return not native and not name.startswith(_REQUESTS) and not qualified_name(_REQUESTS + name)
 
 
-def matching(resource: GroupResource, names: Iterable[str], backed: BackedResources = NOTHING_BACKED) -> list[str]:
+def matching(
+    behaviour: ServedBehaviour, resource: GroupResource, names: Iterable[str], backed: BackedResources = NOTHING_BACKED
+) -> list[str]:
     """The names of a quota that objects of a resource use; ``backed`` are the resources that devices back."""
     if resource == PODS:
-        return [name for name in names if name in _POD_NAMES or _of_pods(name)]
+        return [name for name in names if name in _POD_NAMES or _of_pods(behaviour, name)]
     if resource == SERVICES:
         return [name for name in names if name in _SERVICE_NAMES]
     if resource == CLAIMS:
@@ -75,32 +77,38 @@ def matching(resource: GroupResource, names: Iterable[str], backed: BackedResour
         own = (count_name(CLAIMS), *_CLAIM_NAMES)
         return [name for name in names if name in own or name.endswith(ends)]
     listed = list(names)
-    more = claim_names(listed, backed) if resource == RESOURCE_CLAIMS else ()
+    more = claim_names(behaviour, listed, backed) if resource == RESOURCE_CLAIMS else ()
     return [name for name in listed if name in (count_name(resource), _ALIASES.get(resource)) or name in more]
 
 
-def _of_pods(name: str) -> bool:
+def _of_pods(behaviour: ServedBehaviour, name: str) -> bool:
     if name.startswith((_HUGE, _REQUESTS + _HUGE)):
         return True
-    return name.startswith(_REQUESTS) and _is_requested(name.removeprefix(_REQUESTS))
+    return name.startswith(_REQUESTS) and _is_requested(behaviour, name.removeprefix(_REQUESTS))
 
 
-def _is_requested(name: str) -> bool:
+def _is_requested(behaviour: ServedBehaviour, name: str) -> bool:
     """True if only requests of a resource count: an extended one, or one that a class of devices backs by its name."""
-    return is_extended(name) or (name.startswith(IMPLICIT) and applies("quotas-count-backed-resources"))
+    return is_extended(name) or (name.startswith(IMPLICIT) and behaviour.applies("quotas-count-backed-resources"))
 
 
-def usage(resource: GroupResource, obj: Object, now: float, backed: BackedResources = NOTHING_BACKED) -> ResourceList:
+def usage(
+    behaviour: ServedBehaviour,
+    resource: GroupResource,
+    obj: Object,
+    now: float,
+    backed: BackedResources = NOTHING_BACKED,
+) -> ResourceList:
     """The usage by one object, by quota name; ``backed`` are the resources that devices back."""
     if resource == PODS:
-        return _pod(obj, now)
+        return _pod(behaviour, obj, now)
     if resource == SERVICES:
         return _service(obj)
     if resource == CLAIMS:
         return _claim(obj)
     found = {count_name(resource): count(1)}
     if resource == RESOURCE_CLAIMS:
-        return {**found, **claim_usage(obj, backed, lambda pod: _pod(pod, now))}
+        return {**found, **claim_usage(behaviour, obj, backed, lambda pod: _pod(behaviour, pod, now))}
     alias = _ALIASES.get(resource)
     return {**found, alias: count(1)} if alias else found
 
@@ -113,17 +121,17 @@ def counts_resources(pod: Object, now: float) -> bool:
     return not deleted or grace is None or now <= moment(deleted) + grace
 
 
-def _pod(pod: Object, now: float) -> ResourceList:
+def _pod(behaviour: ServedBehaviour, pod: Object, now: float) -> ResourceList:
     found = {count_name(PODS): count(1)}
     if not counts_resources(pod, now):
         return found
     overhead = resource_list_of(at(pod, "spec", "overhead"))
     limits = pod_limits(pod)
     limited = {name: amount for name, amount in overhead.items() if name in limits and limits[name].nano}
-    return {**found, **compute(add(pod_requests(pod), overhead), add(limits, limited))}
+    return {**found, **compute(behaviour, add(pod_requests(pod), overhead), add(limits, limited))}
 
 
-def compute(requests: ResourceList, limits: ResourceList) -> dict[str, Quantity]:
+def compute(behaviour: ServedBehaviour, requests: ResourceList, limits: ResourceList) -> dict[str, Quantity]:
     """Requests and limits by quota name."""
     found = {"pods": count(1)}
     for name in _COMPUTE:
@@ -134,7 +142,7 @@ def compute(requests: ResourceList, limits: ResourceList) -> dict[str, Quantity]
     for name, amount in requests.items():
         if name.startswith(_HUGE):
             found[name] = amount
-        if name.startswith(_HUGE) or _is_requested(name):
+        if name.startswith(_HUGE) or _is_requested(behaviour, name):
             found[_REQUESTS + name] = amount
     return found
 
@@ -142,12 +150,14 @@ def compute(requests: ResourceList, limits: ResourceList) -> dict[str, Quantity]
 _MUST_SAY: Final = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
 
 
-def missing_resources(pod: Object, names: Collection[str]) -> str:
+def missing_resources(behaviour: ServedBehaviour, pod: Object, names: Collection[str]) -> str:
     """The fields that containers must set because of a quota and do not set; empty if all are set."""
     missing: dict[str, set[str]] = {}
     for container in containers_of(pod.get("spec") or {}, NON_EPHEMERAL):
         resources = container.get("resources") or {}
-        said = compute(resource_list_of(resources.get("requests")), resource_list_of(resources.get("limits")))
+        said = compute(
+            behaviour, resource_list_of(resources.get("requests")), resource_list_of(resources.get("limits"))
+        )
         for name in _MUST_SAY.intersection(names) - said.keys():
             missing.setdefault(name, set()).add(container["name"])
     return "; ".join(f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing))

@@ -5,12 +5,16 @@ pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go, rele
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta import labels
-from simkit.meta.objects import Draft, Object, at, labels_of, name_of
+from simkit.meta.objects import Object, at, labels_of, metadata, name_of
+
+CONTROLLER: Final = "clusterrole-aggregation-controller"
+"""The name of the controller, of its account, and of its field manager."""
+Rules = tuple[Rule, ...]
 
 
 def is_aggregated(role: Object) -> bool:
@@ -42,9 +46,10 @@ def aggregated_rules(role: Object, roles: Iterable[Object]) -> list[dict[str, An
 
 
 def with_aggregated_rules(roles: Iterable[Object]) -> list[Object]:
-    """Cluster roles after aggregation, including roles that aggregate aggregated ones.
+    """Cluster roles after the controller has settled, including roles that aggregate aggregated ones.
 
-    For objects that no controller has seen, such as manifests. A role whose selectors find nothing keeps its rules.
+    Own rules of an aggregated role are overwritten. Where its selectors find no rules, the role keeps those that
+    another field manager wrote, since the controller then applies none.
 
     Notes
     -----
@@ -53,22 +58,35 @@ def with_aggregated_rules(roles: Iterable[Object]) -> list[Object]:
     """
     known = {name_of(role): role for role in roles}
     parts = {name: tuple(_selected(role, known)) for name, role in known.items() if is_aggregated(role)}
-    rules: dict[str, tuple[Rule, ...]] = {
-        name: () if name in parts else tuple(rules_of(known[name]))
-        for name in {one for some in parts.values() for one in some}
-    }
-    while True:
-        after = {
-            name: tuple(dict.fromkeys(rule for one in some for rule in rules[one])) for name, some in parts.items()
-        }
-        done = all(set(found) == set(rules.get(name, ())) for name, found in after.items())
-        rules |= after
-        if done:
-            break
+    involved = {name for some in parts.values() for name in some} | parts.keys()
+    rules: dict[str, Rules] = {name: () if name in parts else rules_of(known[name]) for name in involved}
+    _settle(rules, parts)
+    kept = {name: _kept(known[name]) for name in parts if not rules[name]}
+    if any(kept.values()):
+        rules |= kept
+        _settle(rules, parts)
+    changed = {name for name in parts if rules[name] != rules_of(known[name])}
     return [
-        _with_rules(role, [rule.entry() for rule in after[name]]) if after.get(name) else role
+        {**role, "rules": [rule.entry() for rule in rules[name]]} if name in changed else role
         for name, role in known.items()
     ]
+
+
+def _settle(rules: dict[str, Rules], parts: Mapping[str, Sequence[str]]) -> None:
+    """Give each aggregated role the rules of its parts, one role after the other, until no role gets other rules."""
+    for _ in range(len(parts) + 1):
+        before = dict(rules)
+        for name, some in parts.items():
+            rules[name] = tuple(dict.fromkeys(rule for part in some for rule in rules[part])) or rules[name]
+        if rules == before:
+            return
+
+
+def _kept(role: Object) -> Rules:
+    """The rules that an aggregated role keeps while its parts have none: those not owned by the controller alone."""
+    entries = metadata(role).get("managedFields") or ()
+    owners = {entry.get("manager") for entry in entries if "f:rules" in (entry.get("fieldsV1") or ())}
+    return () if owners == {CONTROLLER} else rules_of(role)
 
 
 def _selected(role: Object, roles: Mapping[str, Object]) -> Iterator[str]:
@@ -78,7 +96,3 @@ def _selected(role: Object, roles: Mapping[str, Object]) -> Iterator[str]:
         for name in sorted(roles):
             if name != name_of(role) and selector.matches(labels_of(roles[name])):
                 yield name
-
-
-def _with_rules(role: Object, rules: Any) -> Draft:
-    return {**role, "rules": rules}

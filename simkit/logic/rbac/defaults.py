@@ -17,7 +17,7 @@ from simkit.meta.domain import RBAC_GROUP, label
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, name_of, namespace_of, with_metadata
 from simkit.schema.releases import BASE
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 AUTOUPDATE: Final = label("autoupdate", "rbac.authorization")
 """The annotation that disables reconciliation of an object with the value ``false``."""

@@ -32,8 +32,8 @@ from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
-from simkit.meta.progress import tracked
-from simkit.snapshot.protocol import Snapshot
+from simkit.present.progress import tracked
+from simkit.seams.snapshot import Snapshot
 
 RESOURCES: Final = (CLUSTER_ROLES, ROLES, CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS)
 """The RBAC resources; an index must be told of every change of their objects."""

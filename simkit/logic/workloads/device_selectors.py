@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.kinds.parts.devices.expressions import MOST_COST, device_program
+from simkit.kinds.parts.devices.requests import MOST_COST, device_program
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.lib_quantity import quantity
 from simkit.language.cel.lib_semver import semver
