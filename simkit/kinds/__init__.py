@@ -7,6 +7,9 @@ Adding a kind that the tables of ``datasets/api`` know takes one file and its te
    its name. A kind without a file behaves by its schema alone.
 2. Cases in ``tests/kinds/builtin_faults.yaml``, or a test module beside those of its group.
 
+What a field must be is a row of a table (``kinds/rules``): the field, its checks, the condition, the releases. What has
+to be computed is a function beside it.
+
 A kind whose versions differ in their fields also gets ``kinds/conversions/<kind in lower case>.py`` with a table
 ``FAMILIES``, and a line in ``conversions/convert.py``. A kind that no bundled release serves is added to the tables by
 ``tools/compile_catalogue.py``.

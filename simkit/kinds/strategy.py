@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError
 from simkit.meta.identity import Identity
 from simkit.meta.name_validation import dns_subdomain
-from simkit.meta.objects import Draft, Object
+from simkit.meta.objects import Draft, Object, at
+from simkit.meta.wording import Text
 
-NameRule = Callable[[str, bool], Sequence[str]]
+NameRule = Callable[[str, bool], Sequence[Text]]
 """A function of a name and whether it is only a prefix (generateName), which gives the name's errors."""
 
 
@@ -39,6 +41,12 @@ def _identical(obj: Object) -> Object:
 
 def _no_fields(obj: Object) -> Mapping[str, str]:
     return {}
+
+
+def selecting(*paths: str) -> Callable[[Object], Mapping[str, str]]:
+    """The values of some text fields for field selectors."""
+    fields = [(path, path.split(".")) for path in paths]
+    return lambda obj: {path: at(obj, *steps) or "" for path, steps in fields}
 
 
 def _no_conditions(obj: Object) -> Sequence[Object]:
@@ -134,14 +142,20 @@ class MetadataCheck(NamedTuple):
     """One validation of the metadata in an update.
 
     ``whole`` is one like that of a new object; else it is one against the stored metadata: immutable fields.
-    ``until`` tells whether the release has dropped it. ``prefix`` tells whether a whole one looks at ``generateName``.
+    ``since`` and ``until`` are changes of behaviour that must apply, or not apply. ``prefix`` tells whether a whole one
+    looks at ``generateName``.
     """
 
     whole: bool
-    until: Callable[[], bool] = _kept
+    since: str = ""
+    until: str = ""
     prefix: bool = True
     kind: bool = False
     """True if it is no validation of the metadata, but that of the kind once more."""
+
+    def asked(self) -> bool:
+        """True if the served release has it."""
+        return (not self.since or applies(self.since)) and not (self.until and applies(self.until))
 
 
 CHANGES: Final = MetadataCheck(whole=False)
@@ -150,7 +164,7 @@ WHOLE: Final = MetadataCheck(whole=True)
 """Validation like that of a new object: ``ValidateObjectMeta``."""
 
 
-def again(until: Callable[[], bool] = _kept) -> MetadataCheck:
+def again(until: str = "") -> MetadataCheck:
     """The validation of the kind once more, in the middle of those of the metadata that follow it."""
     return MetadataCheck(whole=False, until=until, kind=True)
 
@@ -171,17 +185,14 @@ class MetadataChecks:
     """In a write of the status or another part."""
 
 
-def checked_twice(once: Callable[[], bool] = _kept) -> MetadataChecks:
+def checked_twice(once: str) -> MetadataChecks:
     """The checks of a kind that is validated like a new object, and then as a change, which looks at all of it again.
 
-    Where ``once`` says so the release validates the change only. Fields that may not change are for ``validate_last``.
+    Where the change of behaviour ``once`` applies the release validates the change only. Fields that may not change are
+    for ``validate_last``.
     """
-
-    def twice() -> bool:
-        return not once()
-
     whole, late = MetadataCheck(whole=True, until=once), MetadataCheck(whole=False, until=once)
-    return MetadataChecks((whole, MetadataCheck(whole=False, until=twice)), after=(late, again(once)))
+    return MetadataChecks((whole, MetadataCheck(whole=False, since=once)), after=(late, again(once)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,20 @@ Follows ``pkg/registry/admissionregistration/mutatingadmissionpolicy/strategy.go
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
-from simkit.kinds.admissionregistration.validatingadmissionpolicy import validate_param_kind
+from simkit.kinds.admissionregistration.validatingadmissionpolicy import POLICY_HEAD, param_kind
 from simkit.kinds.parts.admission.expressions import MUTATION_FIELDS, PolicyReader
-from simkit.kinds.parts.admission.rules import FAILURE_POLICIES, default_match, validate_match
+from simkit.kinds.parts.admission.rules import MATCH, default_match
 from simkit.kinds.parts.copy_on_write import own_copy
-from simkit.kinds.parts.printers.cells import UNSET, created
+from simkit.kinds.parts.printers.cells import columns, count
+from simkit.kinds.rules import REQUIRED, at_root, by, must, placed, row, table
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Draft, Object
 
 _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "UPDATE")
-_REINVOCATIONS: Final = ("IfNeeded", "Never")
+_REINVOCATION: Final = row("reinvocationPolicy", REQUIRED, must.be_one_of("IfNeeded", "Never"))
 
 
 def _default(draft: Draft) -> None:
@@ -33,11 +34,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_fields(spec: Object, old: Object | None) -> Iterator[FieldError]:
-    if spec["failurePolicy"] not in FAILURE_POLICIES:
-        yield unsupported("spec.failurePolicy", spec["failurePolicy"], FAILURE_POLICIES)
-    if spec.get("paramKind") is not None:
-        yield from validate_param_kind("spec.paramKind", spec["paramKind"])
-    yield from _validate_constraints("spec.matchConstraints", spec.get("matchConstraints"))
+    yield from at_root([*POLICY_HEAD({"spec": spec}), *_CONSTRAINTS({"spec": spec})])
     reader = PolicyReader(spec, old, composed=True)
     yield from reader.validate_match_condition("spec.matchConditions")
     yield from reader.validate_variable("spec.variables")
@@ -45,30 +42,24 @@ def _validate_fields(spec: Object, old: Object | None) -> Iterator[FieldError]:
         yield required("spec.mutations", "mutations must contain at least one item")
     for index, mutation in enumerate(spec.get("mutations") or ()):
         yield from _validate_mutation(reader, f"spec.mutations[{index}]", mutation)
-    policy = spec.get("reinvocationPolicy")
-    if not policy:
-        yield required("spec.reinvocationPolicy")
-    elif policy not in _REINVOCATIONS:
-        yield unsupported("spec.reinvocationPolicy", policy, _REINVOCATIONS)
+    yield from placed("spec", _REINVOCATION(spec))
 
 
-def _validate_constraints(path: str, constraints: Object | None) -> Iterator[FieldError]:
-    """The errors of what a policy matches: at least one rule, of writes that leave an object."""
-    if constraints is None:
-        yield required(path)
-        return
-    yield from validate_match(path, constraints)
-    if not constraints.get("resourceRules"):
-        yield required(f"{path}.resourceRules")
-    yield from validate_operations(path, constraints)
-
-
-def validate_operations(path: str, match: Object) -> Iterator[FieldError]:
+def _validate_operations(path: str, rules: Sequence[Object]) -> Iterator[FieldError]:
     """The errors of rules for requests that leave no object to change."""
-    for rule in match.get("resourceRules") or ():
+    for rule in rules:
         for operation in rule.get("operations") or ():
             if operation not in _OPERATIONS:
-                yield unsupported(f"{path}.resourceRules.operations", operation, _OPERATIONS)
+                yield unsupported(f"{path}.operations", operation, _OPERATIONS)
+
+
+OPERATIONS: Final = row("resourceRules", by(_validate_operations))
+"""The row of the operations that a policy may match."""
+_CONSTRAINTS: Final = row(
+    "spec.matchConstraints",
+    must.be_given(pointer=True),
+    table(MATCH, row("resourceRules", REQUIRED), OPERATIONS),
+)
 
 
 def _validate_mutation(reader: PolicyReader, path: str, mutation: Object) -> Iterator[FieldError]:
@@ -93,18 +84,12 @@ def _validate_mutation(reader: PolicyReader, path: str, mutation: Object) -> Ite
             yield invalid_value(f"{path}.{other}", f"{{{other}}}", f"must not be specified when patchType is {kind}")
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    kind = at(obj, "spec", "paramKind")
-    shown = UNSET if kind is None else f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}"
-    return [name_of(obj), len(at(obj, "spec", "mutations") or ()), shown, created(obj, now)]
-
-
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((WHOLE,)),
     unqualified_finalizers=True,
     default=_default,
     validate=_validate,
     raises_generation=spec_differs,
-    print_row=_row,
+    print_row=columns(count("spec.mutations"), param_kind),
     allow_unconditional_update=False,
 )

@@ -6,43 +6,29 @@ Follows ``pkg/registry/admissionregistration/validatingadmissionpolicybinding/st
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
-from simkit.kinds.parts.admission.rules import default_match, validate_match
+from simkit.kinds.parts.admission.rules import MATCH, default_match
 from simkit.kinds.parts.copy_on_write import own_copy
-from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.printers.cells import UNSET, created
-from simkit.kinds.parts.printers.label_selector import selector_structure
-from simkit.kinds.parts.validation.fields import validate_required_name, validate_text
-from simkit.kinds.parts.validation.label_selector import validate_label_selector
-from simkit.kinds.parts.validation.repeats import repeats
+from simkit.kinds.parts.go_printing.structures import texts
+from simkit.kinds.parts.printers.cells import UNSET, columns, selector_structure
+from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR
+from simkit.kinds.rules import REQUIRED, Check, distinct, fields, must, row, validation
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, spec_differs
-from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group
-from simkit.meta.fielderror import (
-    FieldError,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    required,
-    unsupported,
-)
 from simkit.meta.name_validation import dns_subdomain, path_segment
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Draft, Object, at
 
 _GROUP: Final = api_group("admissionregistration")
-_ACTIONS: Final = ("Audit", "Deny", "Warn")
-_NOT_FOUND: Final = ("Deny", "Allow")
-_EITHER: Final = "name and selector are mutually exclusive"
 
 
 def _default(draft: Draft) -> None:
     default_match(own_copy(draft, "spec"), "matchResources")
 
 
-def default_first(draft: Draft) -> None:
+def _default_first(draft: Draft) -> None:
     """The defaults of the first version of policy bindings, which has one more."""
     _default(draft)
     if at(draft, "spec", "paramRef") is not None:
@@ -50,65 +36,46 @@ def default_first(draft: Draft) -> None:
         reference["parameterNotFoundAction"] = reference.get("parameterNotFoundAction") or "Deny"
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_fields(obj["spec"]))
+_EITHER: Final = must.be_absent("name and selector are mutually exclusive", pointer=True)
+PARAMETERS: Final = row(
+    "spec.paramRef",
+    row("name", must.be(path_segment)),
+    row("name", _EITHER, when=fields.present("selector")),
+    row("selector", LABEL_SELECTOR),
+    row("selector", _EITHER, when=fields.given("name")),
+    row(
+        "",
+        must.be_set("one of name or selector must be specified"),
+        unless=lambda reference: reference.get("name") or reference.get("selector") is not None,
+    ),
+    row("parameterNotFoundAction", REQUIRED, must.be_one_of("Deny", "Allow")),
+)
+"""The row of which parameters a binding names: by name, or by selector."""
 
 
-def _validate_fields(spec: Object) -> Iterator[FieldError]:
-    yield from validate_required_name("spec.policyName", spec.get("policyName") or "", dns_subdomain)
-    if spec.get("paramRef") is not None:
-        yield from validate_param("spec.paramRef", spec["paramRef"])
-    if spec.get("matchResources") is not None:
-        path = "spec.matchResources" if applies("match-resources-spelled") else "spec.matchResouces"
-        yield from validate_match(path, spec["matchResources"])
-    yield from _validate_action("spec.validationActions", spec.get("validationActions") or ())
+POLICY_NAME: Final = row("spec.policyName", REQUIRED, must.be(dns_subdomain))
+_SPEC: Final = (
+    POLICY_NAME,
+    PARAMETERS,
+    row("spec.matchResources", MATCH, since="match-resources-spelled"),
+    row("spec.matchResources", MATCH, told="spec.matchResouces", until="match-resources-spelled"),
+    row("spec.validationActions[]", must.be_one_of("Audit", "Deny", "Warn"), distinct()),
+    row(
+        "spec.validationActions",
+        must.hold(
+            lambda actions: not {"Deny", "Warn"} <= set(actions),
+            "must not contain both Deny and Warn (repeating the same validation failure information in the API "
+            "response and headers serves no purpose)",
+            partial(texts, kind="admissionregistration.ValidationAction"),
+        ),
+    ),
+    row("spec.validationActions", must.be_given("at least one validation action is required")),
+)
 
 
-def validate_param(path: str, reference: Object) -> Iterator[FieldError]:
-    """The errors of which parameters a binding names: by name, or by selector."""
-    name, selector = reference.get("name") or "", reference.get("selector")
-    if name:
-        yield from validate_text(f"{path}.name", name, path_segment)
-        if selector is not None:
-            yield forbidden_field(f"{path}.name", _EITHER)
-    if selector is not None:
-        yield from validate_label_selector(selector, f"{path}.selector")
-        if name:
-            yield forbidden_field(f"{path}.selector", _EITHER)
-    if not name and selector is None:
-        yield required(path, "one of name or selector must be specified")
-    action = reference.get("parameterNotFoundAction")
-    if not action:
-        yield required(f"{path}.parameterNotFoundAction")
-    elif action not in _NOT_FOUND:
-        yield unsupported(f"{path}.parameterNotFoundAction", action, _NOT_FOUND)
-
-
-def _validate_action(path: str, actions: Sequence[str]) -> Iterator[FieldError]:
-    again = repeats(actions)
-    for index, action in enumerate(actions):
-        if action not in _ACTIONS:
-            yield unsupported(f"{path}[{index}]", action, _ACTIONS)
-        if index in again:
-            yield duplicate(f"{path}[{index}]", action)
-    if "Deny" in actions and "Warn" in actions:
-        shown = texts(actions, "admissionregistration.ValidationAction")
-        text = (
-            "must not contain both Deny and Warn (repeating the same validation failure information "
-            "in the API response and headers serves no purpose)"
-        )
-        yield invalid_value(path, shown, text)
-    if not actions:
-        yield required(path, "at least one validation action is required")
-
-
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    reference = at(obj, "spec", "paramRef")
-    return [name_of(obj), at(obj, "spec", "policyName") or "", param_cell(reference), created(obj, now)]
-
-
-def param_cell(reference: Object | None) -> str:
+def param_cell(obj: Object) -> str:
     """The column that shows which parameters a binding names."""
+    reference = at(obj, "spec", "paramRef")
     if reference is None:
         return UNSET
     if reference.get("name"):
@@ -116,15 +83,18 @@ def param_cell(reference: Object | None) -> str:
     return selector_structure(reference["selector"]) if reference.get("selector") is not None else UNSET
 
 
-_STABLE: Final = Strategy(
-    metadata_checks=MetadataChecks((WHOLE,)),
-    unqualified_finalizers=True,
-    default=_default,
-    validate=_validate,
-    raises_generation=spec_differs,
-    print_row=_row,
-    allow_unconditional_update=False,
-)
-STRATEGY = replace(
-    _STABLE, older_versions={f"{api_group('admissionregistration')}/v1alpha1": replace(_STABLE, default=default_first)}
-)
+def binding_strategy(*rules: Check) -> Strategy:
+    """The strategy of one of the two kinds of policy bindings."""
+    stable = Strategy(
+        metadata_checks=MetadataChecks((WHOLE,)),
+        unqualified_finalizers=True,
+        default=_default,
+        validate=validation(*rules),
+        raises_generation=spec_differs,
+        print_row=columns("spec.policyName", param_cell),
+        allow_unconditional_update=False,
+    )
+    return replace(stable, older_versions={f"{_GROUP}/v1alpha1": replace(stable, default=_default_first)})
+
+
+STRATEGY = binding_strategy(*_SPEC)

@@ -20,7 +20,7 @@ from simkit.language.cel.environment import (
     written_version,
 )
 from simkit.language.cel.types import BOOL, STRING, Type, optional_of
-from simkit.meta.behaviour import BASE_MINOR, served_minor
+from simkit.meta.behaviour import BASE_MINOR, ServedBehaviour, served
 from simkit.schema.structural import Schema
 
 Rule = Mapping[str, Any]
@@ -75,11 +75,12 @@ def compiled(rule: Rule, schema: Schema, node: DeclType, *, stored: bool) -> Com
     source = rule.get("rule") or ""
     if not source.strip():
         return CompiledRule(rule)
-    version = stored_version() if stored else written_version()
-    found = _compiled(rule, schema, _environment(rule, node, version))
-    if stored or not (found.error or found.message_error) or served_minor() != BASE_MINOR:
+    behaviour = served()
+    version = stored_version(behaviour) if stored else written_version(behaviour)
+    found = _compiled(rule, schema, _environment(behaviour, rule, node, version))
+    if stored or not (found.error or found.message_error) or behaviour.minor != BASE_MINOR:
         return found
-    later = _compiled(rule, schema, _environment(rule, node, own_version()))
+    later = _compiled(rule, schema, _environment(behaviour, rule, node, own_version(behaviour)))
     return found if later.error or later.message_error else later
 
 
@@ -93,9 +94,9 @@ def _compiled(rule: Rule, schema: Schema, environment: Environment) -> CompiledR
     return CompiledRule(rule, program, message, message_error=wrong, path=_path(rule, schema))
 
 
-def _environment(rule: Rule, node: DeclType, version: str) -> Environment:
+def _environment(behaviour: ServedBehaviour, rule: Rule, node: DeclType, version: str) -> Environment:
     old: DeclType | Type = optional_of(node.type) if rule.get("optionalOldSelf") else node
-    return Environment({"self": node, "oldSelf": old}, version=version)
+    return Environment(behaviour, {"self": node, "oldSelf": old}, version=version)
 
 
 def _message(rule: Rule, environment: Environment) -> tuple[Program | None, str]:

@@ -18,7 +18,7 @@ from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import CALL_LIMIT, BudgetExceeded, EvaluationError, Program
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.values import NONE, Optional
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import applies, served
 from simkit.meta.fielderror import OMITTED, FieldError, duplicate, forbidden_field, invalid_value, quoted, required
 from simkit.schema.custom.messages import place, shown
 from simkit.schema.custom.validation import ABSENT, key_of, keyed, same
@@ -206,7 +206,7 @@ class CelValidator:
         where = ".".join(filter(None, (path, each.path)))
         found, stop = self._refusal(each, value, old, where, asking)
         if not each.uses_old and before.unchanged():
-            asking.warn(str(found))
+            asking.warn(found.told(served()))
         else:
             asking.errors.append(found)
         if stop:

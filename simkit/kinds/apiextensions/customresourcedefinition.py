@@ -11,19 +11,54 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.kinds.apiextensions.format_warnings import format_warnings
-from simkit.kinds.apiextensions.naming import (
-    CLEANUP,
-    condition,
-    holds,
-    with_condition,
-)
+from simkit.kinds.apiextensions.naming import CLEANUP, condition, holds, with_condition
 from simkit.kinds.apiextensions.validation.parts import validate_name
 from simkit.kinds.strategy import CHANGES, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP, LABEL_DOMAIN
-from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.meta.fielderror import FieldError, invalid_value, quoted, required
 from simkit.meta.objects import Draft, Object, at, metadata
+from simkit.schema.custom.formats import checked_format
+
+_LISTS: Final = ("allOf", "anyOf", "oneOf")
+_MAPS: Final = ("properties", "patternProperties", "definitions", "dependencies")
+_SINGLE: Final = ("items", "not", "additionalProperties", "additionalItems")
+
+
+def format_warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    """The warnings about formats that an update brings, or a new definition has."""
+    if not applies("unrecognized-formats-warned"):
+        return ()
+    known = frozenset(_unrecognized(old)) if old is not None else frozenset()
+    return [f"unrecognized format {quoted(name)}" for name in _unrecognized(obj) if name not in known]
+
+
+def _unrecognized(obj: Object) -> Iterator[str]:
+    for version in obj["spec"].get("versions") or ():
+        for schema in _levels((version.get("schema") or {}).get("openAPIV3Schema")):
+            name, kind = schema.get("format") or "", schema.get("type") or ""
+            if (
+                name
+                and not checked_format([kind or "string"], name)
+                and (kind == "string" or applies("formats-by-type"))
+            ):
+                yield name
+
+
+def _levels(schema: Any) -> Iterator[Mapping[str, Any]]:
+    """A schema and all schemas inside of it."""
+    if not isinstance(schema, Mapping):
+        return
+    yield schema
+    for name in _SINGLE:
+        yield from _levels(schema.get(name))
+    for name in _LISTS:
+        for inner in schema.get(name) or ():
+            yield from _levels(inner)
+    for name in _MAPS:
+        for inner in (schema.get(name) or {}).values():
+            yield from _levels(inner)
+
 
 _APPROVAL: Final = f"api-approved.{LABEL_DOMAIN}"
 _REFERENCE: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
@@ -112,7 +147,7 @@ def _fixed(spec: Object, old: Object) -> Iterator[FieldError]:
 
 
 def _validate_status(obj: Object) -> Iterator[FieldError]:
-    from simkit.kinds.parts.go_printing.syntax import texts
+    from simkit.kinds.parts.go_printing.structures import texts
 
     yield from _accepted_names(obj)
     status: Mapping[str, Any] = obj.get("status") or {}

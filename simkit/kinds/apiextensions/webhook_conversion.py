@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.validation.labels import validate_annotations, validate_labels
+from simkit.kinds.parts.validation.object_meta import validate_annotations, validate_labels
+from simkit.meta.behaviour import served
 from simkit.meta.fielderror import FieldError, aggregate_errors
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object, metadata
@@ -90,7 +91,7 @@ def _restored(original: Object, converted: Mapping[str, Any]) -> Object:
             _check_texts(name, texts)
             errors = list(validate(path, texts)) if texts != (metadata(original).get(name) or {}) else []
             if errors:
-                raise ConversionFailed(aggregate_errors(map(str, errors)))
+                raise ConversionFailed(aggregate_errors(error.told(served()) for error in errors))
             kept[name] = dict(texts)
     return {**converted, "metadata": kept}
 

@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.go_printing.syntax import number_or_text
-from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
+from simkit.kinds.parts.go_printing.structures import number_or_text, structure
+from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import (
     names_and_images,
@@ -20,19 +19,20 @@ from simkit.kinds.parts.pod.template import (
     validate_lasting,
     validate_template,
 )
-from simkit.kinds.parts.printers.cells import created, pairs
-from simkit.kinds.parts.printers.label_selector import selector_text
-from simkit.kinds.parts.validation.int_or_percent import (
+from simkit.kinds.parts.printers.cells import created, pairs, selector_text
+from simkit.kinds.parts.validation.fields import (
     int_or_percent_value,
     validate_at_most_100_percent,
     validate_int_or_percent,
 )
-from simkit.kinds.parts.validation.label_selector import validate_label_selector
-from simkit.kinds.parts.workload.older_versions import FIRST, changing_selectors, keeping_dependents
+from simkit.kinds.parts.validation.object_meta import validate_label_selector
 from simkit.kinds.parts.workload.template_owner import (
+    FIRST,
     MISMATCH,
+    changing_selectors,
     decremented,
     default_missing,
+    keeping_dependents,
     selector_of,
     shown_labels,
     template_warnings,
@@ -47,6 +47,7 @@ from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, na
 
 GENERATION: Final = "deprecated.daemonset.template.generation"
 _FIRST: Final = {"currentNumberScheduled": 0, "numberMisscheduled": 0, "desiredNumberScheduled": 0, "numberReady": 0}
+_ONCE: Final = "daemon-sets-checked-once"
 _COUNTS: Final = (
     *_FIRST,
     "observedGeneration",
@@ -99,15 +100,11 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors += validate_nonnegative_fields("spec", spec, ("minReadySeconds",))
     errors += _validate_strategy("spec.updateStrategy", spec.get("updateStrategy") or {})
     errors += validate_nonnegative_fields("spec", spec, ("revisionHistoryLimit",))
-    return [*validate_immutable_selector(obj, old), *errors] if old is not None and _once() else errors
-
-
-def _once() -> bool:
-    return applies("daemon-sets-checked-once")
+    return [*validate_immutable_selector(obj, old), *errors] if old is not None and applies(_ONCE) else errors
 
 
 def _validate_last(obj: Object, old: Object) -> Sequence[FieldError]:
-    return () if _once() else list(validate_immutable_selector(obj, old))
+    return () if applies(_ONCE) else list(validate_immutable_selector(obj, old))
 
 
 def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
@@ -159,7 +156,7 @@ _STABLE: Final = Strategy(
     default=_default,
     empty={"metadata": {"annotations": {GENERATION: "0"}}},
     prepare=_prepare,
-    metadata_checks=checked_twice(_once),
+    metadata_checks=checked_twice(_ONCE),
     validate=_validate,
     validate_last=_validate_last,
     raises_generation=spec_differs,

@@ -10,23 +10,25 @@ from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.go_printing.syntax import number_or_text
-from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
+from simkit.kinds.parts.go_printing.structures import number_or_text, structure
+from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.pod.defaults.spec import default_template
-from simkit.kinds.parts.pod.template import names_and_images, prepare_template
-from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.printers.label_selector import selector_text
-from simkit.kinds.parts.validation.int_or_percent import (
+from simkit.kinds.parts.pod.template import names_and_images
+from simkit.kinds.parts.printers.cells import created, selector_text
+from simkit.kinds.parts.validation.fields import (
     int_or_percent_value,
     validate_at_most_100_percent,
     validate_int_or_percent,
 )
-from simkit.kinds.parts.workload.older_versions import FIRST, changing_selectors, keeping_dependents
-from simkit.kinds.parts.workload.replicas import EXCEEDING, SERVING
 from simkit.kinds.parts.workload.template_owner import (
+    EXCEEDING,
+    FIRST,
+    SERVING,
+    changing_selectors,
     decremented,
     default_missing,
+    keeping_dependents,
+    prepared_workload,
     selector_of,
     validate_exceeding,
     validate_immutable_selector,
@@ -37,7 +39,7 @@ from simkit.kinds.parts.workload.template_owner import (
 )
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
-from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
+from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
 _COUNTS: Final = (
     "observedGeneration",
@@ -62,12 +64,6 @@ def _default(draft: Draft) -> None:
         default_missing(own_copy(strategy, "rollingUpdate"), {"maxUnavailable": "25%", "maxSurge": "25%"})
     spec.setdefault("template", {})
     default_template(spec)
-
-
-def _prepare(draft: Draft, old: Object | None) -> None:
-    prepare_template(own_copy(draft, "spec"), at(old, "spec", "template", "spec"))
-    if old is None:
-        draft["status"] = {}
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -147,7 +143,7 @@ _STABLE: Final = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
     empty={"spec": {"replicas": 0}},
-    prepare=_prepare,
+    prepare=prepared_workload({}),
     validate=_validate,
     raises_generation=_raises_generation,
     print_row=_row,

@@ -7,26 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
+from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.pod.defaults.spec import default_template
-from simkit.kinds.parts.pod.template import prepare_template
-from simkit.kinds.parts.printers.label_selector import selector_text
-from simkit.kinds.parts.workload.older_versions import FIRST, changing_selectors, keeping_dependents
-from simkit.kinds.parts.workload.replicas import replica_cells, validate_replica_status
+from simkit.kinds.parts.printers.cells import selector_text
 from simkit.kinds.parts.workload.template_owner import (
+    FIRST,
+    changing_selectors,
     default_missing,
+    keeping_dependents,
+    prepared_workload,
+    replica_row,
     selector_of,
     validate_immutable_selector,
     validate_nonnegative_fields,
+    validate_replica_status,
     validate_replicated,
     validate_selector,
     workload_warnings,
 )
 from simkit.kinds.strategy import Strategy, Subresource, checked_twice, spec_differs
-from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at
 
@@ -36,12 +38,6 @@ def _default(draft: Draft) -> None:
     default_missing(spec, {"replicas": 1})
     spec.setdefault("template", {})
     default_template(spec)
-
-
-def _prepare(draft: Draft, old: Object | None) -> None:
-    prepare_template(own_copy(draft, "spec"), at(old, "spec", "template", "spec"))
-    if old is None:
-        draft["status"] = {"replicas": 0}
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -61,23 +57,19 @@ def _validate_last(obj: Object, old: Object) -> Sequence[FieldError]:
     return list(validate_immutable_selector(obj, old))
 
 
-def _once() -> bool:
-    return applies("replica-sets-checked-once")
-
-
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    return [*replica_cells(obj, now), selector_text(at(obj, "spec", "selector"))]
+def _selector(obj: Object) -> str:
+    return selector_text(at(obj, "spec", "selector"))
 
 
 _STABLE: Final = Strategy(
-    metadata_checks=checked_twice(_once),
+    metadata_checks=checked_twice("replica-sets-checked-once"),
     default=_default,
     empty={"spec": {"replicas": 0}},
-    prepare=_prepare,
+    prepare=prepared_workload({"replicas": 0}),
     validate=_validate,
     validate_last=_validate_last,
     raises_generation=spec_differs,
-    print_row=_row,
+    print_row=replica_row(_selector),
     subresources={"status": Subresource(keep_all_but_status, validate_replica_status)},
     warnings=workload_warnings,
 )

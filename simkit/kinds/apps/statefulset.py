@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, without_empty
+from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
 from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import (
     names_and_images,
@@ -22,10 +22,10 @@ from simkit.kinds.parts.pod.template import (
 )
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.volume.claim_spec import fraction_warnings, validate_persistent_volume_claim_spec
-from simkit.kinds.parts.workload.older_versions import keeping_dependents
 from simkit.kinds.parts.workload.template_owner import (
     decremented,
     default_missing,
+    keeping_dependents,
     selector_of,
     template_warnings,
     validate_exceeding,

@@ -9,20 +9,133 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.autoscaling_metrics import validate_metrics
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, UNSET, created
-from simkit.kinds.parts.validation.fields import validate_nonnegative
-from simkit.kinds.parts.validation.object_references import validate_scaled_reference, validate_version
-from simkit.kinds.parts.validation.resource_quantities import validate_nonnegative_quantity
+from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, UNSET, columns, number
+from simkit.kinds.parts.validation.fields import segment
+from simkit.kinds.parts.validation.object_meta import validate_scaled_reference, validate_version
+from simkit.kinds.parts.validation.resource_quantities import (
+    shown,
+    validate_metric_resource_name,
+    validate_nonnegative_quantity,
+)
+from simkit.kinds.rules import Check, by, fields, must, placed, row, table, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.name_validation import dns_label
+from simkit.meta.objects import Draft, Object, at
+from simkit.meta.quantity import parse
 
-_LONGEST_WINDOW, _LONGEST_PERIOD = 3600, 1800
-_SELECT: Final = ("Disabled", "Max", "Min")
-_POLICIES: Final = ("Percent", "Pods")
+TYPES: Final = ("ContainerResource", "External", "Object", "Pods", "Resource")
+FIELDS: Final[Mapping[str, str]] = {
+    "Object": "object",
+    "External": "external",
+    "Pods": "pods",
+    "Resource": "resource",
+    "ContainerResource": "containerResource",
+}
+"""The field of each type's source, in the order of the checks."""
+_POSITIVE: Final = must.hold(lambda amount: parse(amount).nano > 0, "must be positive", shown)
+_TARGET: Final = table(
+    row("type", must.be_given("must specify a metric target type")),
+    row(
+        "type",
+        must.hold(
+            lambda kind: kind in ("Utilization", "Value", "AverageValue"),
+            "must be either Utilization, Value, or AverageValue",
+        ),
+        zero="",
+    ),
+    row("value", _POSITIVE),
+    row("averageValue", _POSITIVE),
+    row("averageUtilization", must.be_positive),
+)
+_NAME: Final = row("name", must.be_given("must specify a resource name"))
+_NAMED: Final = table(
+    row("metric.name", must.be_given("must specify a metric name"), must.be(segment)),
+    row("target", _TARGET, zero={}),
+)
+_SHARED_TARGET: Final = row(
+    "target",
+    table(
+        _TARGET,
+        row(
+            "averageUtilization",
+            must.be_given("must set either a target raw value or a target utilization", pointer=True),
+            when=fields.absent("averageValue"),
+        ),
+        row(
+            "averageValue",
+            must.be_absent("may not set both a target raw value and a target utilization"),
+            when=fields.present("averageUtilization"),
+        ),
+    ),
+    zero={},
+)
+_SOURCES: Final[Mapping[str, Check]] = {
+    "object": table(
+        row("describedObject", by(validate_scaled_reference), zero={}),
+        _NAMED,
+        row(
+            "target.averageValue",
+            must.be_given("must set either a target value or averageValue"),
+            unless=fields.given("target.value"),
+        ),
+    ),
+    "external": table(
+        _NAMED,
+        row(
+            "target.averageValue",
+            must.be_given("must set either a target value for metric or a per-pod target"),
+            unless=fields.given("target.value"),
+        ),
+        row(
+            "target.value",
+            must.be_absent("may not set both a target value for metric and a per-pod target"),
+            when=fields.given("target.averageValue"),
+        ),
+    ),
+    "pods": table(_NAMED, row("target.averageValue", must.be_given("must specify a positive target averageValue"))),
+    "resource": table(_NAME, _SHARED_TARGET),
+    "containerResource": table(
+        row("name", must.be_given("must specify a resource name"), by(validate_metric_resource_name)),
+        row("container", must.be_given("must specify a container"), must.be(dns_label)),
+        _SHARED_TARGET,
+    ),
+}
+
+
+def validate_metrics(path: str, metrics: Sequence[Object], least: int | None) -> Iterator[FieldError]:
+    """The errors of a list of metrics; ``least`` is the least number of replicas."""
+    for index, metric in enumerate(metrics):
+        yield from _validate_metric(f"{path}[{index}]", metric)
+    if least == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
+        text = "must specify at least one Object or External metric to support scaling to zero replicas"
+        yield forbidden_field(path, text)
+
+
+def _validate_metric(path: str, metric: Object) -> Iterator[FieldError]:
+    kind = metric.get("type") or ""
+    if not kind:
+        yield required(f"{path}.type", "must specify a metric source type")
+    if kind not in TYPES:
+        yield unsupported(f"{path}.type", kind, TYPES)
+    present = [field for field in FIELDS.values() if metric.get(field) is not None]
+    for field in present[:1]:
+        yield from placed(f"{path}.{field}", _SOURCES[field](metric[field]))
+    expected = FIELDS.get(kind)
+    if expected is None:
+        yield unsupported(f"{path}.type", kind, TYPES)
+    elif expected not in present:
+        text = "must populate information for the given metric source"
+        if kind == "ContainerResource" and not applies("metrics-of-containers"):
+            text += " (only allowed when HPAContainerMetrics feature is enabled)"
+        yield required(f"{path}.{expected}", text)
+    if len(present) != 1:
+        for field in sorted(set(present) - {expected}):
+            yield forbidden_field(f"{path}.{field}", "must populate the given metric source only")
+
+
 _ALL_IN_15: Final = {"type": "Percent", "value": 100, "periodSeconds": 15}
 _UP: Final[Mapping[str, Any]] = {
     "stabilizationWindowSeconds": 0,
@@ -75,7 +188,7 @@ def _validate_fields(spec: Object, least: int, old: Object | None) -> Iterator[F
     for side in ("scaleUp", "scaleDown"):
         rules = at(spec, "behavior", side)
         if rules is not None:
-            yield from _validate_rule(f"spec.behavior.{side}", rules)
+            yield from placed(f"spec.behavior.{side}", _RULE(rules))
 
 
 def _validate_target_version(spec: Object, old: Object | None) -> Iterator[FieldError]:
@@ -96,57 +209,42 @@ def _no_replicas(high: int) -> FieldError:
     return invalid_value(path, high, "must be greater than or equal to 1")
 
 
-def _validate_rule(path: str, rules: Object) -> Iterator[FieldError]:
-    window, select = rules.get("stabilizationWindowSeconds"), rules.get("selectPolicy")
-    where = f"{path}.stabilizationWindowSeconds"
-    if window is not None and window < 0:
-        yield invalid_value(where, window, "must be greater than or equal to zero")
-    if window is not None and window > _LONGEST_WINDOW:
-        yield invalid_value(where, window, f"must be less than or equal to {_LONGEST_WINDOW}")
-    if select is not None and select not in _SELECT:
-        yield unsupported(f"{path}.selectPolicy", select, _SELECT)
-    if not rules.get("policies"):
-        yield required(f"{path}.policies", "must specify at least one Policy")
-    for index, policy in enumerate(rules.get("policies") or ()):
-        yield from _validate_policy(f"{path}.policies[{index}]", policy)
-    if rules.get("tolerance") is not None:
-        yield from validate_nonnegative_quantity(f"{path}.tolerance", rules["tolerance"])
+_RULE: Final = table(
+    row(
+        "stabilizationWindowSeconds",
+        must.hold(lambda seconds: seconds >= 0, "must be greater than or equal to zero"),
+        must.be_at_most(3600),
+    ),
+    row("selectPolicy", must.be_one_of("Disabled", "Max", "Min"), empty=True),
+    row("policies", must.be_given("must specify at least one Policy")),
+    row(
+        "policies[]",
+        row("type", must.be_one_of("Percent", "Pods"), zero=""),
+        row("value", must.be_above_zero, zero=0),
+        row(
+            "periodSeconds",
+            must.be_above_zero,
+            must.be_at_most(1800),
+            zero=0,
+        ),
+    ),
+    row("tolerance", by(validate_nonnegative_quantity)),
+)
 
 
-def _validate_policy(path: str, policy: Object) -> Iterator[FieldError]:
-    if policy.get("type") not in _POLICIES:
-        yield unsupported(f"{path}.type", policy.get("type") or "", _POLICIES)
-    for name in ("value", "periodSeconds"):
-        number = policy.get(name) or 0
-        if number <= 0:
-            yield invalid_value(f"{path}.{name}", number, "must be greater than zero")
-    if (policy.get("periodSeconds") or 0) > _LONGEST_PERIOD:
-        text = f"must be less than or equal to {_LONGEST_PERIOD}"
-        yield invalid_value(f"{path}.periodSeconds", policy["periodSeconds"], text)
+def _target(obj: Object) -> str:
+    target = at(obj, "spec", "scaleTargetRef") or {}
+    return f"{target.get('kind', '')}/{target.get('name', '')}"
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    status = obj.get("status") or {}
-    names = ("currentReplicas", "desiredReplicas")
-    return [error for name in names for error in validate_nonnegative(f"status.{name}", status.get(name))]
+def _least(obj: Object) -> str:
+    least = at(obj, "spec", "minReplicas")
+    return UNSET if least is None else str(least)
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    target = spec.get("scaleTargetRef") or {}
-    return [
-        name_of(obj),
-        f"{target.get('kind', '')}/{target.get('name', '')}",
-        _metrics(spec.get("metrics") or (), status.get("currentMetrics") or ()),
-        str(spec["minReplicas"]) if spec.get("minReplicas") is not None else UNSET,
-        spec.get("maxReplicas") or 0,
-        status.get("currentReplicas") or 0,
-        created(obj, now),
-    ]
-
-
-def _metrics(metrics: Sequence[Object], current: Sequence[Object]) -> str:
+def _metrics(obj: Object) -> str:
     """The targets and current values of the first two metrics, and the number of others."""
+    metrics, current = at(obj, "spec", "metrics") or (), at(obj, "status", "currentMetrics") or ()
     if not metrics:
         return NONE
     texts = [_metric(metric, current[index] if index < len(current) else {}) for index, metric in enumerate(metrics)]
@@ -178,11 +276,15 @@ def _resource(target: Object, now: Object, absent: str) -> str:
     return f"{UNKNOWN if found is None else f'{found}%'}/{'<auto>' if wanted is None else f'{wanted}%'}"
 
 
+_STATUS: Final = validation(
+    row("status.currentReplicas", must.be_nonnegative),
+    row("status.desiredReplicas", must.be_nonnegative),
+)
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    print_row=_row,
-    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    print_row=columns(_target, _metrics, _least, number("spec.maxReplicas"), number("status.currentReplicas")),
+    subresources={"status": Subresource(keep_all_but_status, _STATUS)},
 )

@@ -13,23 +13,22 @@ from typing import Any, Final
 
 from simkit.kinds.batch.job import default_failure_policy, many_warnings
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
+from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.job.cron import BadSchedule, parse
 from simkit.kinds.parts.job.spec import validate_job_spec
 from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
-from simkit.kinds.parts.printers.cells import NONE, UNSET, age, created
-from simkit.kinds.parts.printers.label_selector import selector_text
-from simkit.kinds.parts.workload.older_versions import keeping_dependents
+from simkit.kinds.parts.printers.cells import NONE, UNSET, age, created, selector_text
 from simkit.kinds.parts.workload.template_owner import (
     default_missing,
     has_generation,
+    keeping_dependents,
     name_warnings,
     validate_nonnegative_fields,
 )
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import applies, served
 from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of, null_creation
@@ -54,7 +53,7 @@ def _default(draft: Draft) -> None:
     spec["concurrencyPolicy"] = spec.get("concurrencyPolicy") or "Allow"
     default_missing(spec, _DEFAULTS)
     template = own_copy(spec, "jobTemplate")
-    template.setdefault("metadata", null_creation())
+    template.setdefault("metadata", null_creation(served()))
     job = own_copy(template, "spec")
     job.setdefault("template", {})
     default_failure_policy(job)

@@ -9,17 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.go_printing.structures import structure, template_text
-from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
-from simkit.kinds.parts.go_printing.syntax import text_map
+from simkit.kinds.parts.go_printing.structures import selector as shown_selector
+from simkit.kinds.parts.go_printing.structures import structure, template_text, text_map
 from simkit.kinds.parts.job.spec import validate_job_spec
 from simkit.kinds.parts.job.status import validate_job_status
 from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
-from simkit.kinds.parts.printers.cells import created, duration, seconds
-from simkit.kinds.parts.printers.label_selector import selector_text
-from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.kinds.parts.printers.cells import created, duration, seconds, selector_text
+from simkit.kinds.parts.validation.object_meta import validate_label_selector
 from simkit.kinds.parts.workload.template_owner import (
     MISMATCH,
     default_missing,
@@ -30,7 +28,7 @@ from simkit.kinds.parts.workload.template_owner import (
 )
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta import labels
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import applies, served
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import dns_label
@@ -103,7 +101,7 @@ def _select_own(draft: Draft, spec: Draft) -> None:
     if prefixed:
         own |= {NAME: name, CONTROLLER: uid}
     template = spec.get("template") or {}
-    noted = {**null_creation(), **(template.get("metadata") or {})}
+    noted = {**null_creation(served()), **(template.get("metadata") or {})}
     spec["template"] = {**template, "metadata": {**noted, "labels": {**own, **labels_of(template)}}}
     selector = own_copy(spec, "selector")
     selector["matchLabels"] = {

@@ -13,10 +13,9 @@ from typing import Any, Final
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, own_items
 from simkit.kinds.parts.go_printing.diff import difference
 from simkit.kinds.parts.printers.cells import NONE, created, duration
+from simkit.kinds.parts.validation.fields import repeats, validate_signer_name
 from simkit.kinds.parts.validation.pem import certificates_error, octets, request_error
-from simkit.kinds.parts.validation.repeats import repeats
-from simkit.kinds.parts.validation.signer_name import validate_signer_name
-from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource, WriteContext
+from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource, WriteContext, selecting
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, label
@@ -24,6 +23,7 @@ from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, inval
 from simkit.meta.name_validation import any_name
 from simkit.meta.objects import Draft, Object, at, name_of
 from simkit.meta.user_info import user_info
+from simkit.meta.wording import Worded
 
 _LEGACY: Final = label("legacy-unknown")
 _SHORTEST: Final = 600
@@ -102,7 +102,7 @@ def _validate_request(spec: Object) -> Iterator[FieldError]:
     if why:
         yield invalid_value("spec.request", octets(spec.get("request")), why)
     if not spec.get("usages"):
-        yield required("spec.usages", "" if applies("usages-told-as-required") else "usages must be provided")
+        yield required("spec.usages", Worded("usages-told-as-required", "", "usages must be provided"))
 
 
 def _validate_usage(spec: Object) -> Iterator[FieldError]:
@@ -225,10 +225,6 @@ def _state(obj: Object) -> str:
     return f"{state}{',Failed' if failed else ''}{issued}"
 
 
-def _fields(obj: Object) -> dict[str, str]:
-    return {"spec.signerName": at(obj, "spec", "signerName") or ""}
-
-
 _CHECKS: Final = (MetadataCheck(whole=True, prefix=False), CHANGES)
 _STABLE: Final = Strategy(
     metadata_checks=MetadataChecks(_CHECKS, part=_CHECKS),
@@ -237,7 +233,7 @@ _STABLE: Final = Strategy(
     prepare_with_context=_prepare_with_context,
     validate=_validate,
     print_row=_row,
-    selectable_fields=_fields,
+    selectable_fields=selecting("spec.signerName"),
     subresources={
         "approval": Subresource(_approve, _validate_approval),
         "status": Subresource(_sign, _validate_signing),

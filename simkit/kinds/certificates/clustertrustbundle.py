@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.printers.cells import NONE
-from simkit.kinds.parts.validation.fields import validate_immutable_field
+from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_signer_name
 from simkit.kinds.parts.validation.pem import Entry, entries
-from simkit.kinds.parts.validation.signer_name import validate_signer_name
-from simkit.kinds.strategy import Strategy
+from simkit.kinds.strategy import Strategy, selecting
 from simkit.meta.certificate_errors import unreadable
 from simkit.meta.fielderror import FieldError, invalid_value, too_long
 from simkit.meta.name_validation import any_name, dns_subdomain
@@ -92,14 +91,10 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), at(obj, "spec", "signerName") or NONE]
 
 
-def _fields(obj: Object) -> dict[str, str]:
-    return {"spec.signerName": at(obj, "spec", "signerName") or ""}
-
-
 STRATEGY = Strategy(
     validate_name=any_name,
     validate=_validate,
     print_row=_row,
-    selectable_fields=_fields,
+    selectable_fields=selecting("spec.signerName"),
     allow_unconditional_update=False,
 )

@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from simkit.kinds.parts.certificates.issued_chain import validate_chain
 from simkit.kinds.parts.certificates.requested_key import validate_proven_key, validate_stub_request
-from simkit.kinds.parts.copy_on_write import keep_all_but_own_status
-from simkit.kinds.parts.go_printing.internal_json import internal_json
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, prepared
+from simkit.kinds.parts.go_printing.structures import internal_json
 from simkit.kinds.parts.printers.cells import pairs
 from simkit.kinds.parts.validation.conditions import validate_conditions
-from simkit.kinds.parts.validation.fields import FIXED
-from simkit.kinds.parts.validation.signer_name import validate_signer_name
-from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
+from simkit.kinds.parts.validation.fields import validate_signer_name
+from simkit.kinds.rules import FIXED
+from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, selecting
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import OMITTED, FieldError, invalid_value, required, too_long, unsupported
@@ -31,11 +31,6 @@ _LONGEST_UID: Final = 128
 _LARGEST_ANNOTATIONS: Final = 256 * 1024
 _ENDS: Final = ("Issued", "Denied", "Failed")
 _NAMED: Final = (("podName", "podUID"), ("serviceAccountName", "serviceAccountUID"), ("nodeName", "nodeUID"))
-
-
-def _prepare(draft: Draft, old: Object | None) -> None:
-    if old is None:
-        draft["status"] = {}
 
 
 def _default(draft: Draft) -> None:
@@ -155,18 +150,13 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), *named, ends[-1] if ends else "Pending", pairs(spec.get("unverifiedUserAnnotations"))]
 
 
-def _fields(obj: Object) -> dict[str, str]:
-    spec = obj.get("spec") or {}
-    return {f"spec.{name}": spec.get(name) or "" for name in ("signerName", "podName", "nodeName")}
-
-
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
-    prepare=_prepare,
+    prepare=prepared(status={}),
     validate=_validate,
     print_row=_row,
-    selectable_fields=_fields,
+    selectable_fields=selecting("spec.signerName", "spec.podName", "spec.nodeName"),
     subresources={"status": Subresource(keep_all_but_own_status, _validate_status, owns_all=True)},
     reset_fields=lambda: {"": (), "status": ("spec",)},
     allow_unconditional_update=False,

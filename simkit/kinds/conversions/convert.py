@@ -9,6 +9,7 @@ from typing import Final
 
 from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Spoke
 from simkit.kinds.strategies import strategy_of
+from simkit.meta.behaviour import ServedBehaviour, serving
 from simkit.meta.names import GroupKind, GroupVersion
 from simkit.meta.objects import Draft, Object, copied
 from simkit.schema import lifecycle
@@ -101,11 +102,13 @@ def convertible(kind: str, old: str, new: str) -> bool:
     return old == new or (family is not None and family.spoke(new) is not None)
 
 
-def convert(obj: Object, to_api_version: str, *, defaults: bool = False) -> Object:
+def convert(obj: Object, to_api_version: str, behaviour: ServedBehaviour, *, defaults: bool = False) -> Object:
     """The object in another version; the argument does not change.
 
     Parameters
     ----------
+    behaviour
+        That of the server which converts it.
     defaults
         Whether to fill in all that the old version defaults, as a server does when it reads an object. Defaults that
         differ between the versions are filled in anyway, since leaving them out would change what the object means.
@@ -118,7 +121,7 @@ def convert(obj: Object, to_api_version: str, *, defaults: bool = False) -> Obje
     Examples
     --------
     >>> budget = {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "spec": {"selector": {}}}
-    >>> convert(budget, "policy/v1")["spec"]["selector"]["matchExpressions"][0]["operator"]
+    >>> convert(budget, "policy/v1", ServedBehaviour(30))["spec"]["selector"]["matchExpressions"][0]["operator"]
     'Exists'
     """
     old, kind = str(obj.get("apiVersion", "")), str(obj.get("kind", ""))
@@ -127,22 +130,23 @@ def convert(obj: Object, to_api_version: str, *, defaults: bool = False) -> Obje
     draft: Draft = copied(obj)
     if family is None:
         return draft
-    source.default(draft)
-    source.to_hub(draft)
-    if source.hub_defaults and (defaults or (old != to_api_version and target.has_own_defaults)):
-        draft["apiVersion"] = family.hub
-        strategy_of(_hub_kind(family)).default(draft)
-    target.from_hub(draft)
+    with serving(behaviour):
+        source.default(draft)
+        source.to_hub(draft)
+        if source.hub_defaults and (defaults or (old != to_api_version and target.has_own_defaults)):
+            draft["apiVersion"] = family.hub
+            strategy_of(_hub_kind(family)).default(draft)
+        target.from_hub(draft)
     draft["apiVersion"] = to_api_version
     return draft
 
 
-def defaulted(obj: Object) -> Object:
+def defaulted(obj: Object, behaviour: ServedBehaviour) -> Object:
     """The object with all defaults of its own version set.
 
     For a version that is not the hub, values are taken through the hub and back.
     """
-    return convert(obj, str(obj.get("apiVersion", "")), defaults=True)
+    return convert(obj, str(obj.get("apiVersion", "")), behaviour, defaults=True)
 
 
 def _forms(family: Family | None, old: str, new: str, kind: str) -> tuple[Spoke, Spoke]:

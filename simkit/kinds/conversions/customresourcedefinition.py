@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from simkit.kinds.conversions.family import Family, Spoke
-from simkit.kinds.conversions.field_edits import default, entries, peek, pick, rename, section
+from simkit.kinds.conversions.family import Family, Spoke, default, entries, peek, pick, rename, section
 from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.objects import Draft
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import Family, Spoke
-from simkit.kinds.conversions.field_edits import rename
+from simkit.kinds.conversions.family import Family, Spoke, rename
 from simkit.kinds.parts.event import NEWER
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.objects import Draft

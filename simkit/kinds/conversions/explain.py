@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from simkit.kinds.conversions.convert import convert, defaulted
 from simkit.kinds.conversions.family import ConversionError
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object
+from simkit.schema.behaviour import default_behaviour
 
 
 class Difference(NamedTuple):
@@ -34,33 +36,34 @@ class Conversion:
     """Fields that differ after the way back: before, the original; after, the result."""
 
 
-def explain(obj: Object, to_api_version: str) -> Conversion:
-    """The conversion of an object, with all defaults explicit, and its notes.
+def explain(obj: Object, to_api_version: str, release: str) -> Conversion:
+    """The conversion of an object by a server of a release, with all defaults explicit, and its notes.
 
     Raises ConversionError as ``convert`` does.
 
     Examples
     --------
     >>> budget = {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "spec": {"selector": {}}}
-    >>> print(explain(budget, "policy/v1").meaning[0].path)
+    >>> print(explain(budget, "policy/v1", "1.24").meaning[0].path)
     spec.selector.matchExpressions[0].key
     """
-    converted = convert(obj, to_api_version, defaults=True)
+    behaviour = default_behaviour(release)
+    converted = convert(obj, to_api_version, behaviour, defaults=True)
     return Conversion(
         converted,
-        tuple(differences(converted, _relabelled(obj, to_api_version))),
-        tuple(_lost(defaulted(obj), converted)),
+        tuple(differences(converted, _relabelled(obj, to_api_version, behaviour))),
+        tuple(_lost(defaulted(obj, behaviour), converted, behaviour)),
     )
 
 
-def _relabelled(obj: Object, to_api_version: str) -> Object:
+def _relabelled(obj: Object, to_api_version: str, behaviour: ServedBehaviour) -> Object:
     """The object as the new version reads it if only ``apiVersion`` is changed."""
-    return defaulted({**obj, "apiVersion": to_api_version})
+    return defaulted({**obj, "apiVersion": to_api_version}, behaviour)
 
 
-def _lost(original: Object, converted: Object) -> Iterator[Difference]:
+def _lost(original: Object, converted: Object, behaviour: ServedBehaviour) -> Iterator[Difference]:
     try:
-        back = convert(converted, str(original["apiVersion"]), defaults=True)
+        back = convert(converted, str(original["apiVersion"]), behaviour, defaults=True)
     except ConversionError:
         yield Difference("", original, None)
         return

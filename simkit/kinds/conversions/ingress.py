@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from simkit.kinds.conversions.family import Family, Spoke
-from simkit.kinds.conversions.field_edits import default, entries, peek, rename, section
+from simkit.kinds.conversions.family import Family, Spoke, default, entries, peek, rename, section
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
 

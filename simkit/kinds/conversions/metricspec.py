@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from simkit.kinds.conversions.field_edits import peek, pick
+from simkit.kinds.conversions.family import peek, pick
 
 Part = dict[str, Any]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import Family, Spoke
-from simkit.kinds.conversions.field_edits import section
+from simkit.kinds.conversions.family import Family, Spoke, section
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
 

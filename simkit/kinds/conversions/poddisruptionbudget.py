@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from simkit.kinds.conversions.family import Family, Spoke
-from simkit.kinds.conversions.field_edits import peek
+from simkit.kinds.conversions.family import Family, Spoke, peek
 from simkit.meta.domain import label
 from simkit.meta.objects import Draft
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke
-from simkit.kinds.conversions.field_edits import annotate, peek, rename, take_annotation
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke, annotate, peek, rename, take_annotation
 from simkit.meta.domain import API_DOMAIN, api_group
 from simkit.meta.objects import Draft, annotations_of
 

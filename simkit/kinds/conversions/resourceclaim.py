@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke, Step
-from simkit.kinds.conversions.field_edits import entries, peek
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke, Step, entries, peek
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke
-from simkit.kinds.conversions.field_edits import entries, peek
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke, entries, peek
 from simkit.kinds.conversions.resourceclaim import GROUP
 from simkit.meta.objects import Draft
 

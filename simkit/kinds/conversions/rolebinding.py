@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke
-from simkit.kinds.conversions.field_edits import entries
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke, entries
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.objects import Draft
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import Family, Spoke
-from simkit.kinds.conversions.field_edits import peek, rename
+from simkit.kinds.conversions.family import Family, Spoke, peek, rename
 from simkit.meta.objects import Draft
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.family import Family, Spoke
-from simkit.kinds.conversions.field_edits import default, entries
+from simkit.kinds.conversions.family import Family, Spoke, default, entries
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
 

@@ -8,8 +8,19 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Spoke, Step
-from simkit.kinds.conversions.field_edits import annotate, default, entries, peek, section, take_annotation
+from simkit.kinds.conversions.family import (
+    SAME_FIELDS,
+    ConversionError,
+    Family,
+    Spoke,
+    Step,
+    annotate,
+    default,
+    entries,
+    peek,
+    section,
+    take_annotation,
+)
 from simkit.meta.fielderror import quoted
 from simkit.meta.integers import parse_int, saturating_int
 from simkit.meta.objects import Draft, annotations_of, copied

@@ -5,47 +5,45 @@ Follows ``pkg/registry/coordination/lease/strategy.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import Final
 
-from simkit.kinds.parts.coordinated_strategy import validate_coordinated_strategy
-from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.validation.fields import validate_nonnegative
+from simkit.kinds.parts.copy_on_write import prepared
+from simkit.kinds.parts.printers.cells import columns
+from simkit.kinds.rules import by, fields, must, row, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.fielderror import FieldError, invalid_value, unsupported
+from simkit.meta.name_validation import qualified_name
+
+OLDEST_EMULATION_VERSION: Final = "OldestEmulationVersion"
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
-    draft["spec"] = draft.get("spec") or {}
+def validate_coordinated_strategy(path: str, strategy: str) -> Iterator[FieldError]:
+    """The errors of a strategy by which servers elect a leader together: a known one, or a name with a domain.
 
-
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_fields(obj["spec"]))
-
-
-def _validate_fields(spec: Object) -> Iterator[FieldError]:
-    duration = spec.get("leaseDurationSeconds")
-    if duration is not None and duration <= 0:
-        yield invalid_value("spec.leaseDurationSeconds", duration, "must be greater than 0")
-    yield from validate_nonnegative("spec.leaseTransitions", spec.get("leaseTransitions"))
-    strategy = spec.get("strategy")
-    if strategy is not None:
-        yield from validate_coordinated_strategy("spec.strategy", strategy)
-    if spec.get("preferredHolder") and not strategy:
-        yield forbidden_field("spec.preferredHolder", "may only be specified if `strategy` is defined")
-
-
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    return [name_of(obj), at(obj, "spec", "holderIdentity") or "", created(obj, now)]
+    They are told below the path, as in ``ValidateCoordinatedLeaseStrategy``, release 1.36.
+    """
+    if "/" in strategy:
+        yield from (invalid_value(f"{path}.strategy", strategy, text) for text in qualified_name(strategy))
+    elif strategy != OLDEST_EMULATION_VERSION:
+        yield unsupported(f"{path}.strategy", strategy, (OLDEST_EMULATION_VERSION,))
 
 
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     unqualified_finalizers=True,
-    prepare=_prepare,
-    validate=_validate,
-    print_row=_row,
+    prepare=prepared(spec=True),
+    validate=validation(
+        row("spec.leaseDurationSeconds", must.be_positive),
+        row("spec.leaseTransitions", must.be_nonnegative),
+        row("spec.strategy", by(validate_coordinated_strategy), empty=True),
+        row(
+            "spec.preferredHolder",
+            must.be_absent("may only be specified if `strategy` is defined"),
+            unless=fields.given("spec.strategy"),
+        ),
+    ),
+    print_row=columns("spec.holderIdentity"),
     allow_create_on_update=True,
     allow_unconditional_update=False,
 )

@@ -6,19 +6,53 @@ release 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+import re
+from collections.abc import Sequence
+from typing import Final
 
-from simkit.kinds.parts.coordinated_strategy import OLDEST_EMULATION_VERSION, validate_coordinated_strategy
-from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.validation.config_keys import key_texts
-from simkit.kinds.parts.validation.fields import validate_immutable_field
-from simkit.kinds.parts.validation.semver import precedence
+from simkit.kinds.coordination.lease import OLDEST_EMULATION_VERSION, validate_coordinated_strategy
+from simkit.kinds.parts.printers.cells import columns
+from simkit.kinds.parts.validation.fields import key_texts
+from simkit.kinds.rules import REQUIRED, by, fixed, must, row, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy
-from simkit.meta.fielderror import FieldError, invalid_value, required
-from simkit.meta.objects import Object, name_of
+from simkit.meta.objects import Object
 
-_NO_SEMVER: Final = "must be a valid semantic version"
+_NUMBER: Final = r"(0|[1-9][0-9]*)"
+_VERSION: Final = re.compile(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
+)
+_LARGEST: Final = 2**64 - 1
+_DIGITS: Final = len(str(_LARGEST))
+
+Precedence = tuple[tuple[int, ...], tuple[tuple[int, int, str], ...]]
+"""The order of versions: numbers, then the parts of a pre-release; a version without one comes after all of these."""
+_NO_PRERELEASE: Final = ((2, 0, ""),)
+
+
+def precedence(text: str) -> Precedence | None:
+    """The precedence of a version; None if the text is no semantic version.
+
+    Examples
+    --------
+    >>> precedence("1.2.3-alpha.1") < precedence("1.2.3-alpha.beta") < precedence("1.2.3")
+    True
+    >>> precedence("1.2"), precedence("v1.2.3"), precedence("1.2.3-01")
+    (None, None, None)
+    """
+    found = _VERSION.fullmatch(text)
+    if found is None:
+        return None
+    parts = found[4].split(".") if found[4] else []
+    if any(part.isdigit() and len(part) > 1 and part[0] == "0" for part in parts):
+        return None
+    numbers = [*found.groups()[:3], *filter(str.isdigit, parts)]
+    if any(len(number) > _DIGITS or int(number) > _LARGEST for number in numbers):
+        return None
+    named = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
+    return tuple(int(number) for number in found.groups()[:3]), named or _NO_PRERELEASE
+
+
+_SEMVER: Final = must.hold(precedence, "must be a valid semantic version")
 _ZERO: Final = precedence("0.0.0")
 
 
@@ -26,52 +60,43 @@ def _validate_name(name: str, prefix: bool) -> Sequence[str]:
     return key_texts(name)
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    spec = obj.get("spec") or {}
-    errors = list(_validate_fields(spec))
-    if old is not None:
-        name, before = (each.get("leaseName") or "" for each in (spec, old.get("spec") or {}))
-        errors += validate_immutable_field("spec.leaseName", name, before)
-    return errors
+def _emulated(spec: Object) -> Precedence:
+    return precedence(spec.get("emulationVersion") or "") or _ZERO  # type: ignore[return-value]
 
 
-def _validate_fields(spec: Object) -> Iterator[FieldError]:
-    emulated, binary = spec.get("emulationVersion") or "", spec.get("binaryVersion") or ""
-    if not spec.get("leaseName"):
-        yield required("spec.leaseName")
-    if emulated and precedence(emulated) is None:
-        yield invalid_value("spec.emulationVersion", emulated, _NO_SEMVER)
-    if not binary:
-        yield required("spec.binaryVersion")
-    elif precedence(binary) is None:
-        yield invalid_value("spec.binaryVersion", binary, _NO_SEMVER)
-    if emulated and binary and (precedence(binary) or _ZERO) < (precedence(emulated) or _ZERO):  # type: ignore[operator]
-        yield invalid_value("spec.binaryVersion", binary, "must be greater than or equal to `emulationVersion`")
-    yield from _validate_strategy(spec.get("strategy") or "", emulated)
+def _is_too_old(spec: Object) -> bool:
+    """True if the binary is older than the version that it emulates."""
+    return (precedence(spec.get("binaryVersion") or "") or _ZERO) < _emulated(spec)  # type: ignore[operator]
 
 
-def _validate_strategy(strategy: str, emulated: str) -> Iterator[FieldError]:
-    if not strategy:
-        yield required("spec.strategy")
-        return
-    if strategy == OLDEST_EMULATION_VERSION and (precedence(emulated) or _ZERO) == _ZERO:
-        text = f"must be specified when `strategy` is '{OLDEST_EMULATION_VERSION}'"
-        yield required("spec.emulationVersion", text)
-    yield from validate_coordinated_strategy("spec.strategy", strategy)
+def _emulates_nothing(spec: Object) -> bool:
+    return spec.get("strategy") == OLDEST_EMULATION_VERSION and _emulated(spec) == _ZERO
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    spec = obj.get("spec") or {}
-    cells = (spec.get(name) or "" for name in ("leaseName", "binaryVersion", "emulationVersion"))
-    return [name_of(obj), *cells, created(obj, now)]
-
+_UNKNOWN_AGE: Final = f"must be specified when `strategy` is '{OLDEST_EMULATION_VERSION}'"
 
 STRATEGY = Strategy(
     validate_name=_validate_name,
     metadata_checks=MetadataChecks((CHANGES,)),
     unqualified_finalizers=True,
-    validate=_validate,
-    print_row=_row,
+    validate=validation(
+        row(
+            "spec",
+            row("leaseName", REQUIRED),
+            row("emulationVersion", _SEMVER),
+            row("binaryVersion", REQUIRED, _SEMVER),
+            row(
+                "binaryVersion",
+                must.be_otherwise("must be greater than or equal to `emulationVersion`"),
+                when=_is_too_old,
+            ),
+            row("emulationVersion", must.be_set(_UNKNOWN_AGE), when=_emulates_nothing, zero=""),
+            row("strategy", REQUIRED, by(validate_coordinated_strategy)),
+            zero={},
+        ),
+        changed=fixed("spec.leaseName", zero=""),
+    ),
+    print_row=columns("spec.leaseName", "spec.binaryVersion", "spec.emulationVersion"),
     allow_create_on_update=True,
     allow_unconditional_update=False,
 )

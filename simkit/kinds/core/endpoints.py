@@ -6,21 +6,19 @@ Follows ``pkg/registry/core/endpoint/strategy.go``, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from simkit.kinds.parts.copy_on_write import own_items, without_empty
-from simkit.kinds.parts.printers.cells import NONE, created
-from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.parts.validation.ip import ip_warnings, validate_ip, validate_non_special_ip, validate_port
+from simkit.kinds.parts.printers.cells import NONE, columns
+from simkit.kinds.parts.validation.ip import PORT, ip_warnings, validate_ip, validate_non_special_ip
+from simkit.kinds.rules import REQUIRED, Check, by, fields, items, must, row, table, validation
 from simkit.kinds.strategy import Strategy
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
-from simkit.meta.objects import Draft, Object, labels_of, name_of
+from simkit.meta.objects import Draft, Object, labels_of
 
 _MANAGED_BY: Final = label("managed-by", "endpoints")
-_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _SIDES: Final = ("addresses", "notReadyAddresses")
 
 
@@ -34,51 +32,35 @@ def _prepare(draft: Draft, old: Object | None) -> None:
     without_empty(draft, ("subsets",))
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_fields(obj.get("subsets") or ()))
+_ADDRESS: Final = table(
+    row("ip", by(validate_ip), zero=""),
+    row("hostname", must.be(dns_label)),
+    row("nodeName", must.be(dns_subdomain), empty=True),
+    row("ip", by(validate_non_special_ip), zero=""),
+)
 
 
-def _validate_fields(subsets: Sequence[Object]) -> Iterator[FieldError]:
-    for index, subset in enumerate(subsets):
-        path = f"subsets[{index}]"
-        if not any(subset.get(side) for side in _SIDES):
-            yield required(path, "must specify `addresses` or `notReadyAddresses`")
-        for side in _SIDES:
-            for number, one in enumerate(subset.get(side) or ()):
-                yield from _validate_address(one, f"{path}.{side}[{number}]")
-        ports = subset.get("ports") or ()
-        for number, port in enumerate(ports):
-            yield from _validate_port(port, f"{path}.ports[{number}]", named=len(ports) > 1)
+def _port(*, named: bool) -> Check:
+    """The check of a port; ``named`` tells whether there are several, which need names."""
+    return table(
+        row("name", REQUIRED, must.be(dns_label)) if named else row("name", must.be(dns_label)),
+        row("port", PORT, zero=0),
+        row("protocol", must.be_one_of("SCTP", "TCP", "UDP"), empty=True),
+        row("appProtocol", must.be(qualified_name), empty=True),
+    )
 
 
-def _validate_address(one: Object, path: str) -> Iterator[FieldError]:
-    ip = one.get("ip") or ""
-    yield from validate_ip(f"{path}.ip", ip)
-    if one.get("hostname"):
-        yield from validate_text(f"{path}.hostname", one["hostname"], dns_label)
-    if one.get("nodeName") is not None:
-        yield from validate_text(f"{path}.nodeName", one["nodeName"], dns_subdomain)
-    yield from validate_non_special_ip(f"{path}.ip", ip)
+_SUBSET: Final = table(
+    row("", must.be_set("must specify `addresses` or `notReadyAddresses`"), unless=fields.either(*_SIDES)),
+    row("addresses[]", _ADDRESS),
+    row("notReadyAddresses[]", _ADDRESS),
+    row("ports", items(_port(named=False)), when=lambda subset: len(subset["ports"]) == 1),
+    row("ports", items(_port(named=True)), when=lambda subset: len(subset["ports"]) > 1),
+)
 
 
-def _validate_port(port: Object, path: str, *, named: bool) -> Iterator[FieldError]:
-    name = port.get("name") or ""
-    if not name and named:
-        yield required(f"{path}.name")
-    elif name:
-        yield from validate_text(f"{path}.name", name, dns_label)
-    yield from validate_port(f"{path}.port", port.get("port") or 0)
-    if port["protocol"] not in _PROTOCOLS:
-        yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
-    if port.get("appProtocol") is not None:
-        yield from validate_text(f"{path}.appProtocol", port["appProtocol"], qualified_name)
-
-
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    return [name_of(obj), _shown(obj.get("subsets") or ()), created(obj, now)]
-
-
-def _shown(subsets: Sequence[Object]) -> str:
+def _shown(obj: Object) -> str:
+    subsets = obj.get("subsets") or ()
     found = [text for subset in subsets for text in _pairs(subset)]
     if not subsets:
         return NONE
@@ -111,8 +93,8 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
 STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
-    validate=_validate,
-    print_row=_row,
+    validate=validation(row("subsets[]", _SUBSET)),
+    print_row=columns(_shown),
     warnings=_warnings,
     allow_create_on_update=True,
 )

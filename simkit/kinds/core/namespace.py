@@ -6,10 +6,11 @@ Follows ``pkg/registry/core/namespace/strategy.go`` and ``pkg/apis/core/validati
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
-from simkit.kinds.parts.printers.cells import age
+from simkit.kinds.parts.printers.cells import columns
+from simkit.kinds.rules import by, row, validation
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy, Subresource
 from simkit.meta.domain import NAMESPACE_FINALIZER, label
 from simkit.meta.fielderror import FieldError, invalid_value
@@ -36,23 +37,19 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         draft["spec"] = {**(draft.get("spec") or {}), "finalizers": finalizers}
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [error for name in _finalizers(obj) for error in _validate_finalizer("spec.finalizers", name)]
-
-
-def _validate_finalize(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    names = enumerate(_finalizers(obj))
-    return [error for index, name in names for error in _validate_finalizer(f"spec.finalizers[{index}]", name)]
-
-
-def _finalizers(obj: Object) -> Sequence[str]:
-    return at(obj, "spec", "finalizers") or ()
-
-
 def _validate_finalizer(path: str, name: str) -> Iterator[FieldError]:
     yield from (invalid_value(path, name, text) for text in qualified_name(name))
     if "/" not in name and name not in _STANDARD:
         yield invalid_value(path, name, "name is neither a standard finalizer name nor is it fully qualified")
+
+
+def _validate_finalizers(path: str, names: Sequence[str]) -> Iterator[FieldError]:
+    """The errors of finalizers, which are told without their places."""
+    return (error for name in names for error in _validate_finalizer(path, name))
+
+
+_validate: Final = validation(row("spec.finalizers", by(_validate_finalizers)))
+_validate_finalize: Final = validation(row("spec.finalizers[]", by(_validate_finalizer)))
 
 
 def _merge_status(draft: Draft, live: Object) -> None:
@@ -95,11 +92,6 @@ def _prepare_for_delete(draft: Draft) -> None:
     draft["status"] = {**(draft.get("status") or {}), "phase": "Terminating"}
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    metadata = obj["metadata"]
-    return [metadata["name"], at(obj, "status", "phase") or "", age(metadata.get("creationTimestamp"), now)]
-
-
 def _fields(obj: Object) -> dict[str, str]:
     return {"status.phase": at(obj, "status", "phase") or "", "name": labels_of(obj).get(_NAME_LABEL, "")}
 
@@ -111,7 +103,7 @@ STRATEGY = Strategy(
     prepare=_prepare,
     validate=_validate,
     selectable_fields=_fields,
-    print_row=_row,
+    print_row=columns("status.phase"),
     subresources={
         "": Subresource(_merge, _validate, owns_all=True),
         "finalize": Subresource(_merge_finalize, _validate_finalize),

@@ -5,27 +5,104 @@ Follows ``pkg/registry/core/node/strategy.go`` and ``pkg/apis/core/validation/va
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from operator import ne
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
-from simkit.kinds.parts.declared_features import validate_declared_features
-from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.node_config import validate_node_config
+from simkit.kinds.parts.go_printing.structures import structure, texts
 from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, created
 from simkit.kinds.parts.validation.conditions import status_of
-from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.parts.validation.fields import key_texts, repeats, validate_text
 from simkit.kinds.parts.validation.ip import Network, cidr_warnings, network, validate_cidr
-from simkit.kinds.parts.validation.repeats import repeats
 from simkit.kinds.parts.validation.resource_quantities import validate_resource_quantity
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value, required, unsupported
-from simkit.meta.name_validation import label_value, qualified_name
+from simkit.meta.fielderror import (
+    FieldError,
+    Shown,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    quoted,
+    required,
+    unsupported,
+)
+from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
+from simkit.meta.wording import joined
+
+_FROM_SERVER: Final = ("uid", "resourceVersion")
+_STATES: Final = ("assigned", "active", "lastKnownGood")
+_RULES: Final = (("namespace", dns_label), ("name", dns_subdomain), ("kubeletConfigKey", key_texts))
+
+
+def validate_node_config(node: Object) -> Iterator[FieldError]:
+    """The errors of the configuration that a changed node asks for, and of those that its kubelet tells."""
+    wanted = at(node, "spec", "configSource")
+    if wanted is not None:
+        yield from _validate_source("spec.configSource", wanted, told=False)
+    for state in _STATES:
+        source = at(node, "status", "config", state)
+        if source is not None:
+            yield from _validate_source(f"status.config.{state}", source, told=True)
+
+
+def _validate_source(path: str, source: Object, *, told: bool) -> Iterator[FieldError]:
+    found = source.get("configMap")
+    if found is None:
+        yield invalid_value(
+            path, structure("core.NodeConfigSource", source), "exactly one reference subfield must be non-nil"
+        )
+        return
+    where = f"{path}.configMap"
+    for field in _FROM_SERVER:
+        if told and not found.get(field):
+            yield required(f"{where}.{field}", f"{field} must be set in status")
+        elif not told and found.get(field):
+            yield forbidden_field(f"{where}.{field}", f"{field} must not be set in spec")
+    for field, rule in _RULES:
+        value = found.get(field) or ""
+        if not value:
+            yield required(f"{where}.{field}", f"{field} must be set")
+        else:
+            yield from (invalid_value(f"{where}.{field}", value, text) for text in rule(value))
+
+
+_NAME: Final = re.compile("[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
+_LONGEST: Final = 253
+_FORM: Final = (
+    "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or "
+    "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+)
+
+
+def validate_declared_features(path: str, features: Sequence[str]) -> Iterator[FieldError]:
+    """The errors of the names of features, which are sorted and stand once.
+
+    Examples
+    --------
+    >>> [error.detail for error in validate_declared_features("p", ["B", "A"])]
+    ['list must be sorted alphabetically']
+    """
+    for index, name in enumerate(features):
+        wrong = _fault(name)
+        if wrong:
+            yield invalid_value(f"{path}[{index}]", name, f"invalid feature name {quoted(name)}: {wrong}")
+        after = features[index + 1 : index + 2]
+        if after == [name]:
+            yield duplicate(f"{path}[{index + 1}]", name)
+        elif after and after[0].encode() < name.encode():
+            yield invalid_value(f"{path}[{index + 1}]", after[0], "list must be sorted alphabetically")
+
+
+def _fault(name: str) -> str:
+    if len(name.encode()) > _LONGEST:
+        return f"must be no more than {_LONGEST} characters"
+    return "" if _NAME.fullmatch(name) else _FORM
+
 
 _ROLES: Final = label("", "node-role")
 _ROLE: Final = label("role")
@@ -90,7 +167,7 @@ def _validate_taint(taints: Sequence[Object]) -> Iterator[FieldError]:
         yield from validate_text(f"{path}.key", key, qualified_name)
         wrong = label_value(value)
         if wrong:
-            yield invalid_value(f"{path}.value", value, ";".join(wrong))
+            yield invalid_value(f"{path}.value", value, joined(";", wrong))
         if not effect:
             yield required(f"{path}.effect")
         elif effect not in _EFFECTS:

@@ -13,10 +13,9 @@ from simkit.kinds.parts.go_printing.diff import change
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.validation.deprecated_node_labels import expression_warnings, newer_label
-from simkit.kinds.parts.validation.fields import FIXED
 from simkit.kinds.parts.volume.claim_spec import modes_text
-from simkit.kinds.parts.volume.persistent_sources import SOURCES
-from simkit.kinds.parts.volume.persistent_spec import default_sources, validate_volume_spec
+from simkit.kinds.parts.volume.persistent_spec import SOURCES, default_sources, validate_volume_spec
+from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, WriteContext
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp

@@ -12,7 +12,6 @@ from typing import Any, Final
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.diff import change
 from simkit.kinds.parts.printers.cells import UNSET, created
-from simkit.kinds.parts.validation.fields import FIXED
 from simkit.kinds.parts.validation.resource_quantities import bare, is_native
 from simkit.kinds.parts.volume.claim_spec import (
     fraction_warnings,
@@ -20,6 +19,7 @@ from simkit.kinds.parts.volume.claim_spec import (
     validate_persistent_volume_claim_spec,
     validate_whole_negative,
 )
+from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import MetadataCheck, MetadataChecks, Strategy, Subresource, again
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group, label
@@ -30,6 +30,7 @@ from simkit.meta.quantity import parse
 
 CLASS: Final = label("storage-class", "volume.beta")
 """The old annotation for the storage class."""
+_ONCE: Final = "volume-claims-checked-once"
 _SNAPSHOTS: Final = (api_group("snapshot.storage"), "VolumeSnapshot")
 _SPEC: Final = "core.PersistentVolumeClaimSpec"
 _STATES: Final = (
@@ -81,14 +82,6 @@ def _match_sources(spec: Draft) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return list(validate_persistent_volume_claim_spec("spec", obj["spec"]))
-
-
-def _once() -> bool:
-    return applies("volume-claims-checked-once")
-
-
-def _twice() -> bool:
-    return not _once()
 
 
 def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
@@ -212,11 +205,11 @@ STRATEGY = Strategy(
     stores_defaults_late=_stores_defaults_late,
     metadata_checks=MetadataChecks(
         (
-            MetadataCheck(whole=True, until=_once),
-            MetadataCheck(whole=False, until=_twice),
-            MetadataCheck(whole=True, until=_twice),
+            MetadataCheck(whole=True, until=_ONCE),
+            MetadataCheck(whole=False, since=_ONCE),
+            MetadataCheck(whole=True, since=_ONCE),
         ),
-        after=(MetadataCheck(whole=False, until=_once), MetadataCheck(whole=True, until=_once), again(_once)),
+        after=(MetadataCheck(whole=False, until=_ONCE), MetadataCheck(whole=True, until=_ONCE), again(_ONCE)),
     ),
     validate_last=_validate_change,
     default=_default,

@@ -5,26 +5,15 @@ Follows ``pkg/registry/core/pod/strategy.go`` and ``pkg/apis/core/validation/val
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
 from simkit.kinds.parts.go_printing.diff import difference
-from simkit.kinds.parts.pod.app_armor import annotation_warnings, bring_together
 from simkit.kinds.parts.pod.defaults.spec import default_pod_only, defaulted_spec
-from simkit.kinds.parts.pod.image_volumes import without_image_volumes
-from simkit.kinds.parts.pod.label_keys import with_label_keys
 from simkit.kinds.parts.pod.printer import pod_row, pod_row_conditions
-from simkit.kinds.parts.pod.restart_policies import without_restart_policies
-from simkit.kinds.parts.pod.seccomp import bring_seccomp_together
-from simkit.kinds.parts.pod.status import (
-    first_status,
-    fit_status,
-    keep_observed,
-    status_warnings,
-    validate_status,
-    with_time,
-)
+from simkit.kinds.parts.pod.profiles import annotation_warnings, bring_seccomp_together, bring_together
+from simkit.kinds.parts.pod.template import without_image_volumes, without_restart_policies
 from simkit.kinds.parts.pod.validation.annotations import (
     validate_annotation_change,
     validate_annotation_value,
@@ -32,18 +21,82 @@ from simkit.kinds.parts.pod.validation.annotations import (
     validate_field_agreement,
     without_init_annotations,
 )
-from simkit.kinds.parts.pod.validation.containers import validate_image
-from simkit.kinds.parts.pod.validation.resize import validate_resize
+from simkit.kinds.parts.pod.validation.containers import IMAGE
+from simkit.kinds.parts.pod.validation.scheduling import PREFERRED, REQUIRED
 from simkit.kinds.parts.pod.validation.spec import validate_pod_spec
-from simkit.kinds.parts.pod.validation.update import validate_change
+from simkit.kinds.parts.pod.validation.status import (
+    first_status,
+    fit_status,
+    keep_observed,
+    status_warnings,
+    validate_status,
+    with_time,
+)
+from simkit.kinds.parts.pod.validation.update import validate_change, validate_resize
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.workload.template_owner import name_warnings
+from simkit.kinds.rules import placed
 from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource, WriteContext
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import MIRROR_POD
 from simkit.meta.fielderror import FieldError, forbidden_field, quoted
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
 from simkit.meta.podspec import NON_EPHEMERAL
+
+_KEYS: Final = (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+_SPREAD: Final = "topologySpreadConstraints"
+
+
+def with_label_keys(spec: Object, labels: Mapping[str, str]) -> Object:
+    """The spec of a pod with these labels, with the values written into its selectors.
+
+    Examples
+    --------
+    >>> term = {"labelSelector": {}, "matchLabelKeys": ["a"]}
+    >>> spec = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    >>> with_label_keys(spec, {"a": "1"}) == spec  # not at 1.30
+    True
+    """
+    found = spec
+    if spec.get("affinity") and applies("affinity-selector-takes-label-keys"):
+        found = {**found, "affinity": _affinity(spec["affinity"], labels)}
+    if spec.get(_SPREAD) and applies("spread-selector-takes-label-keys"):
+        found = {**found, _SPREAD: [_selecting(one, labels) for one in spec[_SPREAD]]}
+    return found
+
+
+def _affinity(affinity: Object, labels: Mapping[str, str]) -> Object:
+    made = dict(affinity)
+    for name in ("podAffinity", "podAntiAffinity"):
+        if made.get(name):
+            made[name] = _pod_affinity(made[name], labels)
+    return made
+
+
+def _pod_affinity(affinity: Object, labels: Mapping[str, str]) -> Object:
+    made = dict(affinity)
+    if made.get(REQUIRED):
+        made[REQUIRED] = [_selecting(one, labels) for one in made[REQUIRED]]
+    if made.get(PREFERRED):
+        term = "podAffinityTerm"
+        made[PREFERRED] = [{**one, term: _selecting(one.get(term) or {}, labels)} for one in made[PREFERRED]]
+    return made
+
+
+def _selecting(term: Object, labels: Mapping[str, str]) -> Object:
+    """A term with an expression for each of its keys that the pod has as a label."""
+    selector = term.get("labelSelector")
+    added = [
+        {"key": key, "operator": operator, "values": [labels[key]]}
+        for field, operator in _KEYS
+        for key in term.get(field) or ()
+        if key in labels
+    ]
+    if selector is None or not added:
+        return term
+    expressions = [*(selector.get("matchExpressions") or ()), *added]
+    return {**term, "labelSelector": {**selector, "matchExpressions": expressions}}
+
 
 _ENDED: Final = ("Succeeded", "Failed")
 _SPEC: Final = "spec"
@@ -99,7 +152,7 @@ def _validate_fields(obj: Object) -> list[FieldError]:
         errors += _validate_token(spec)
     for name in NON_EPHEMERAL:
         for index, container in enumerate(spec.get(name) or ()):
-            errors += validate_image(f"{_SPEC}.{name}[{index}]", container)
+            errors += placed(f"{_SPEC}.{name}[{index}]", IMAGE(container))
     return errors
 
 

@@ -6,17 +6,18 @@ Follows ``pkg/registry/core/replicationcontroller/strategy.go``, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.pod.defaults.spec import default_template
-from simkit.kinds.parts.pod.template import prepare_template
 from simkit.kinds.parts.printers.cells import pairs
-from simkit.kinds.parts.workload.replicas import replica_cells, validate_replica_status
 from simkit.kinds.parts.workload.template_owner import (
     default_missing,
+    prepared_workload,
+    replica_row,
     template_warnings,
     validate_nonnegative_fields,
+    validate_replica_status,
     validate_replicated,
     workload_warnings,
 )
@@ -33,6 +34,8 @@ from simkit.meta.fielderror import FieldError, required
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, labels_of
 
+_ONCE: Final = "replication-controllers-checked-once"
+
 
 def _default(draft: Draft) -> None:
     spec = own_copy(draft, "spec")
@@ -44,12 +47,6 @@ def _default(draft: Draft) -> None:
             spec["selector"] = dict(of_pods)
         if not labels_of(draft):
             draft["metadata"]["labels"] = dict(of_pods)
-
-
-def _prepare(draft: Draft, old: Object | None) -> None:
-    prepare_template(own_copy(draft, "spec"), at(old, "spec", "template", "spec"))
-    if old is None:
-        draft["status"] = {"replicas": 0}
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -69,11 +66,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 def _name_errors(name: str, prefix: bool = False) -> Sequence[str]:
     """The errors of a name; releases that check a controller once leave prefixes to the names that follow from them."""
-    return () if prefix and _once() else dns_subdomain(name, prefix)
-
-
-def _once() -> bool:
-    return applies("replication-controllers-checked-once")
+    return () if prefix and applies(_ONCE) else dns_subdomain(name, prefix)
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
@@ -83,8 +76,8 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     return template_warnings({**old, "metadata": obj["metadata"]}, old)
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    return [*replica_cells(obj, now), pairs(at(obj, "spec", "selector"))]
+def _selector(obj: Object) -> str:
+    return pairs(at(obj, "spec", "selector"))
 
 
 def _fields(obj: Object) -> dict[str, str]:
@@ -92,14 +85,14 @@ def _fields(obj: Object) -> dict[str, str]:
 
 
 STRATEGY = Strategy(
-    metadata_checks=checked_twice(_once),
+    metadata_checks=checked_twice(_ONCE),
     validate_name=_name_errors,
     default=_default,
-    prepare=_prepare,
+    prepare=prepared_workload({"replicas": 0}),
     validate=_validate,
     raises_generation=spec_differs,
     selectable_fields=_fields,
-    print_row=_row,
+    print_row=replica_row(_selector),
     subresources={"status": Subresource(keep_all_but_status, validate_replica_status)},
     warnings=_warnings,
     delete_strategy=DeleteStrategy(orphans_by_default=True),

@@ -9,21 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, repeat
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import keep_all_but_status
-from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.go_printing.syntax import texts
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, prepared
+from simkit.kinds.parts.go_printing.structures import structure, texts
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.validation.fields import FIXED
 from simkit.kinds.parts.validation.resource_quantities import (
     is_standard_quota,
     validate_quota_resource_name,
     validate_resource_quantity,
 )
+from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
 from simkit.meta.deadline import checked
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Object, at, name_of
 
 _SCOPES: Final = (
     "Terminating",
@@ -44,12 +43,6 @@ _MUST_EXIST: Final = (
     "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
     "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
 )
-
-
-def _prepare(draft: Draft, old: Object | None) -> None:
-    draft["spec"] = draft.get("spec") or {}
-    if old is None:
-        draft["status"] = {}
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -157,7 +150,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
-    prepare=_prepare,
+    prepare=prepared(spec=True, status={}),
     validate=_validate,
     print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},

@@ -8,16 +8,17 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from simkit.kinds.parts.copy_on_write import without_empty
-from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.validation.config_keys import LARGEST, validate_key
-from simkit.kinds.parts.validation.key_pair import key_pair_error
-from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
+from simkit.kinds.parts.printers.cells import columns, count
+from simkit.kinds.parts.validation.fields import LARGEST, validate_key
+from simkit.kinds.parts.validation.pem import key_pair_error
+from simkit.kinds.rules import by, changes, fixed, immutable, last, validation, whole
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, selecting
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long
+from simkit.meta.fielderror import FieldError, invalid_value, required, too_long
 from simkit.meta.go_json import go_kind
 from simkit.meta.go_json_errors import syntax_text
 from simkit.meta.objects import Draft, Object, annotations_of, metadata, name_of
@@ -28,7 +29,6 @@ ACCOUNT_NAME: Final = label("service-account.name")
 ACCOUNT_UID: Final = label("service-account.uid")
 _DOCKER_CONFIG, _DOCKER_JSON = label("dockercfg"), label("dockerconfigjson")
 _BASIC, _SSH, _TLS = label("basic-auth"), label("ssh-auth"), label("tls")
-FIXED: Final = "field is immutable when `immutable` is set"
 
 
 def is_token_of(secret: Object, account: Object) -> bool:
@@ -51,28 +51,20 @@ def _prepare(draft: Draft, old: Object | None) -> None:
     without_empty(draft, ("data",))
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_changes(obj, old)) if old is not None else list(_validate_fields(obj))
-
-
-def _validate_whole(obj: Object, old: Object) -> Sequence[FieldError]:
-    return list(_validate_fields(obj))
-
-
-def _validate_fields(obj: Object) -> Iterator[FieldError]:
+def _validate_data(path: str, obj: Object) -> Iterator[FieldError]:
     data: Mapping[str, str] = obj.get("data") or {}
     for key in data:
-        yield from validate_key(f"data[{key}]", key)
+        yield from validate_key(f".data[{key}]", key)
     if sum(len(base64.b64decode(value)) for value in data.values()) > LARGEST:
-        yield too_long("data", LARGEST)
+        yield too_long(".data", LARGEST)
     kind = obj.get("type") or ""
     if kind == TOKEN:
         if not annotations_of(obj).get(ACCOUNT_NAME):
-            yield required(f"metadata.annotations[{ACCOUNT_NAME}]")
+            yield required(f".metadata.annotations[{ACCOUNT_NAME}]")
     elif kind == _BASIC:
         if "username" not in data and "password" not in data:
-            yield required("data[username]")
-            yield required("data[password]")
+            yield required(".data[username]")
+            yield required(".data[password]")
     else:
         yield from _demanded(kind, data)
 
@@ -83,13 +75,13 @@ def _demanded(kind: str, data: Mapping[str, str]) -> Iterator[FieldError]:
     if kind in documents:
         name = documents[kind]
         if name not in data:
-            yield required(f"data[{name}]")
+            yield required(f".data[{name}]")
         elif wrong := _why_no_document(data[name]):
-            yield invalid_value(f"data[{name}]", "<secret contents redacted>", wrong)
+            yield invalid_value(f".data[{name}]", "<secret contents redacted>", wrong)
     elif kind == _SSH and not data.get("ssh-privatekey"):
-        yield required("data[ssh-privatekey]")
+        yield required(".data[ssh-privatekey]")
     elif kind == _TLS:
-        yield from (required(f"data[{name}]") for name in ("tls.crt", "tls.key") if name not in data)
+        yield from (required(f".data[{name}]") for name in ("tls.crt", "tls.key") if name not in data)
 
 
 def _why_no_document(encoded: str) -> str:
@@ -106,16 +98,7 @@ def _why_no_document(encoded: str) -> str:
     return f"json: cannot unmarshal {go_kind(found)} into Go value of type map[string]interface {{}}"
 
 
-def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
-    """The errors of changed immutable fields."""
-    if obj["type"] != old.get("type"):
-        yield invalid_value("type", obj["type"], "field is immutable")
-    if not old.get("immutable"):
-        return
-    if not obj.get("immutable"):
-        yield forbidden_field("immutable", FIXED)
-    if (obj.get("data") or {}) != (old.get("data") or {}):
-        yield forbidden_field("data", FIXED)
+_DATA: Final = by(_validate_data)
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
@@ -128,21 +111,13 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     return (error,) if error else ()
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    return [name_of(obj), obj.get("type") or "", len(obj.get("data") or {}), created(obj, now)]
-
-
-def _fields(obj: Object) -> dict[str, str]:
-    return {"type": obj.get("type") or ""}
-
-
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
     default=_default,
     prepare=_prepare,
-    validate=_validate,
-    validate_last=_validate_whole,
-    print_row=_row,
-    selectable_fields=_fields,
+    validate=validation(created=(_DATA,), changed=changes(fixed("type"), immutable("data"))),
+    validate_last=last(whole(_DATA)),
+    print_row=columns("type", count("data")),
+    selectable_fields=selecting("type"),
     warnings=_warnings,
 )

@@ -10,17 +10,29 @@ from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, without_empty
 from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, created, pairs
-from simkit.kinds.parts.service.defaults import default_service
-from simkit.kinds.parts.service.load_balancer import reached_at
-from simkit.kinds.parts.service.types import CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT, is_headless, type_of
-from simkit.kinds.parts.service.update import drop_type_dependent_fields
-from simkit.kinds.parts.service.validation import validate_service, validate_service_fields, validate_service_status
+from simkit.kinds.parts.service.cluster_ips import (
+    CLUSTER_IP,
+    EXTERNAL_NAME,
+    LOAD_BALANCER,
+    NODE_PORT,
+    default_service,
+    drop_type_dependent_fields,
+    is_headless,
+    type_of,
+)
+from simkit.kinds.parts.service.validation import (
+    reached_at,
+    validate_service,
+    validate_service_fields,
+    validate_service_status,
+)
 from simkit.kinds.parts.validation.ip import balancer_warnings, cidr_warnings, ip_warnings
 from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.name_validation import dns1035_label, dns_label
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
+from simkit.meta.wording import Text
 
 _HINTS: Final = label("topology-aware-hints", "service")
 _MODE: Final = label("topology-mode", "service")
@@ -103,7 +115,7 @@ def _port(port: Object) -> str:
     return f"{port.get('port', 0)}{on_nodes}/{port.get('protocol', '')}"
 
 
-def _name_errors(name: str, prefix: bool = False) -> Sequence[str]:
+def _name_errors(name: str, prefix: bool = False) -> Sequence[Text]:
     return dns_label(name, prefix) if applies("relaxed-service-names") else dns1035_label(name, prefix)
 
 
@@ -112,9 +124,7 @@ def _tells_no_object() -> bool:
 
 
 STRATEGY = Strategy(
-    metadata_checks=MetadataChecks(
-        (CHANGES,), after=(MetadataCheck(whole=True, until=lambda: applies("services-checked-once")),)
-    ),
+    metadata_checks=MetadataChecks((CHANGES,), after=(MetadataCheck(whole=True, until="services-checked-once"),)),
     validate_name=_name_errors,
     default=default_service,
     prepare=_prepare,

@@ -10,26 +10,26 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_items
-from simkit.kinds.parts.printers.cells import UNSET, created
+from simkit.kinds.parts.printers.cells import UNSET, columns
 from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_qualified_domain, validate_text
 from simkit.kinds.parts.validation.ip import address, ip_warnings, validate_ip, validate_non_special_ip
+from simkit.kinds.rules import REQUIRED, at_root, distinct, items, must, placed, row, table
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group, label
-from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many, unsupported
+from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
-from simkit.meta.objects import Draft, Object, labels_of, name_of
+from simkit.meta.objects import Draft, Object, labels_of
+from simkit.meta.wording import Text
 
 _HOSTNAME: Final = label("hostname")
 _MANAGED_BY: Final = label("managed-by", "endpointslice")
 _CONTROLLERS: Final = (api_group("endpointslice-controller"), api_group("endpointslicemirroring-controller"))
-_TYPES: Final = ("FQDN", "IPv4", "IPv6")
 _CLASSES: Final = {"IPv4": IPv4Address, "IPv6": IPv6Address}
-_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
-_MOST_ENDPOINTS, _MOST_ADDRESSES, _MOST_PORTS, _MOST_ZONES, _MOST_NODES, _MOST_LABELS = 1000, 100, 20000, 8, 8, 16
+_MOST_ENDPOINTS, _MOST_ADDRESSES, _MOST_ZONES, _MOST_NODES = 1000, 100, 8, 8
 
 
 def _default(draft: Draft) -> None:
@@ -64,21 +64,32 @@ def _raises_generation(obj: Object, old: Object) -> bool:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     kind = obj.get("addressType") or ""
-    parts = [_validate_endpoint(obj.get("endpoints") or (), kind), _validate_port(obj.get("ports") or ())]
+    parts = [list(_validate_endpoint(obj.get("endpoints") or (), kind)), at_root(_PORTS(obj))]
     if applies("ports-of-endpoints-first"):
         parts.reverse()
     return [
-        *_validate_type(kind),
+        *at_root(_TYPE(obj)),
         *chain.from_iterable(parts),
         *(validate_immutable_field("addressType", kind, old.get("addressType") or "") if old is not None else ()),
     ]
 
 
-def _validate_type(kind: str) -> Iterator[FieldError]:
-    if not kind:
-        yield required("addressType")
-    elif kind not in _TYPES:
-        yield unsupported("addressType", kind, _TYPES)
+_TYPE: Final = row("addressType", REQUIRED, must.be_one_of("FQDN", "IPv4", "IPv6"))
+_PORTS: Final = row(
+    "ports",
+    must.have_at_most(20000),
+    items(
+        row("name", must.be(dns_label)),
+        distinct("name"),
+        row("protocol", must.be_one_of("SCTP", "TCP", "UDP"), empty=True),
+        row("appProtocol", must.be(qualified_name), empty=True),
+    ),
+)
+_ENDPOINT: Final = table(
+    row("nodeName", must.be(dns_subdomain), empty=True),
+    row("deprecatedTopology", must.have_at_most(16)),
+    row("hostname", must.be(dns_label), empty=True),
+)
 
 
 def _validate_endpoint(endpoints: Sequence[Object], kind: str) -> Iterator[FieldError]:
@@ -97,13 +108,7 @@ def _validate_one(endpoint: Object, path: str, kind: str) -> Iterator[FieldError
         yield too_many(f"{path}.addresses", len(addresses), _MOST_ADDRESSES)
     for index, one in enumerate(addresses):
         yield from _validate_address(f"{path}.addresses[{index}]", one, kind)
-    if endpoint.get("nodeName") is not None:
-        yield from validate_text(f"{path}.nodeName", endpoint["nodeName"], dns_subdomain)
-    topology = endpoint.get("deprecatedTopology") or {}
-    if len(topology) > _MOST_LABELS:
-        yield too_many(f"{path}.deprecatedTopology", len(topology), _MOST_LABELS)
-    if endpoint.get("hostname") is not None:
-        yield from validate_text(f"{path}.hostname", endpoint["hostname"], dns_label)
+    yield from placed(path, _ENDPOINT(endpoint))
     if endpoint.get("hints") is not None:
         for name, most, rule in (("forZones", _MOST_ZONES, label_value), ("forNodes", _MOST_NODES, dns_subdomain)):
             hints = endpoint["hints"].get(name) or ()
@@ -128,7 +133,7 @@ def _validate_address(path: str, text: str, kind: str) -> Iterator[FieldError]:
 
 
 def _validate_hints(
-    path: str, hints: Sequence[Object], most: int, rule: Callable[[str], Sequence[str]]
+    path: str, hints: Sequence[Object], most: int, rule: Callable[[str], Sequence[Text]]
 ) -> Iterator[FieldError]:
     if len(hints) > most:
         yield too_many(path, len(hints), most)
@@ -142,28 +147,12 @@ def _validate_hints(
         yield from validate_text(f"{path}[{index}].name", name, rule)
 
 
-def _validate_port(ports: Sequence[Object]) -> Iterator[FieldError]:
-    if len(ports) > _MOST_PORTS:
-        yield too_many("ports", len(ports), _MOST_PORTS)
-        return
-    seen: set[str] = set()
-    for index, port in enumerate(ports):
-        path, name = f"ports[{index}]", port["name"]
-        if name:
-            yield from validate_text(f"{path}.name", name, dns_label)
-        if name in seen:
-            yield duplicate(f"{path}.name", name)
-        seen.add(name)
-        if port["protocol"] not in _PROTOCOLS:
-            yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
-        if port.get("appProtocol") is not None:
-            yield from validate_text(f"{path}.appProtocol", port["appProtocol"], qualified_name)
+def _ports(obj: Object) -> str:
+    return _some([_port(port) for port in obj.get("ports") or ()])
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    ports = [_port(port) for port in obj.get("ports") or ()]
-    addresses = [one for endpoint in obj.get("endpoints") or () for one in endpoint.get("addresses") or ()]
-    return [name_of(obj), obj.get("addressType") or "", _some(ports), _some(addresses), created(obj, now)]
+def _addresses(obj: Object) -> str:
+    return _some([one for endpoint in obj.get("endpoints") or () for one in endpoint.get("addresses") or ()])
 
 
 def _port(port: Object) -> str:
@@ -196,7 +185,7 @@ _STABLE: Final = Strategy(
     prepare=_prepare,
     validate=_validate,
     raises_generation=_raises_generation,
-    print_row=_row,
+    print_row=columns("addressType", _ports, _addresses),
     warnings=_warnings,
 )
 STRATEGY = replace(

@@ -10,12 +10,13 @@ from dataclasses import replace
 from typing import Final
 
 from simkit.kinds.parts.event import (
+    STRICT,
     event_fields,
     event_row,
     strict_changes,
     validate_event,
-    validate_strict,
 )
+from simkit.kinds.rules import at_root
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.fielderror import FieldError
@@ -31,7 +32,7 @@ def _lenient(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(validate_strict(obj) if old is None else strict_changes(obj, old))
+    return at_root(STRICT(obj)) if old is None else list(strict_changes(obj, old))
 
 
 _LENIENT: Final = Strategy(

@@ -11,20 +11,19 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.conversions.prioritylevelconfiguration import KEEP_ZERO
-from simkit.kinds.parts.copy_on_write import keep_metadata_and_all_but_status, own_copy
-from simkit.kinds.parts.flowcontrol.flow_condition import validate_flow_condition
-from simkit.kinds.parts.flowcontrol.mandatory import mandatory_spec, same
+from simkit.kinds.parts.copy_on_write import keep_metadata_and_all_but_status, own_copy, prepared
+from simkit.kinds.parts.flowcontrol.rules import FLOW_STATUS, mandatory_spec, same
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import NONE, created
+from simkit.kinds.rules import by, fields, must, row, table, validation
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
+from simkit.meta.wording import Worded
 
 _SHARES: Final = "nominalConcurrencyShares"
 _QUEUING: Final = {"queues": 64, "handSize": 8, "queueLengthLimit": 50}
-_MOST_QUEUES: Final = 10_000_000
-_ONLY: Final = "must be 'Exempt' if and only if `name` is 'exempt'"
 _HASH_BITS: Final = 60
 
 
@@ -44,27 +43,15 @@ def _default(draft: Draft) -> None:
             queuing.update({name: value for name, value in _QUEUING.items() if not queuing.get(name)})
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
-    if old is None:
-        draft["status"] = {}
-
-
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [
-        *_validate_note(obj),
-        *_validate_fields(obj["spec"], name_of(obj)),
-        *_validate_fixed(obj["spec"], name_of(obj)),
-    ]
-
-
-def _validate_note(obj: Object) -> Iterator[FieldError]:
+def _validate_note(path: str, obj: Object) -> Iterator[FieldError]:
     """The error of the annotation of v1beta3, which other versions may not have."""
     if KEEP_ZERO in annotations_of(obj):
-        yield forbidden_field("metadata.annotations", f"annotation '{KEEP_ZERO}' is forbidden")
+        yield forbidden_field(".metadata.annotations", f"annotation '{KEEP_ZERO}' is forbidden")
 
 
-def _validate_fixed(spec: Object, name: str) -> Iterator[FieldError]:
+def _validate_fixed(path: str, obj: Object) -> Iterator[FieldError]:
     """The errors of changes to mandatory priority levels, except the shares of the exempt one."""
+    spec, name = obj["spec"], name_of(obj)
     wanted = mandatory_spec("PriorityLevelConfiguration", name)
     if wanted is None:
         return
@@ -72,74 +59,15 @@ def _validate_fixed(spec: Object, name: str) -> Iterator[FieldError]:
     compared = {**spec, "exempt": wanted["exempt"]} if free else spec
     but = " except the 'spec.exempt' field" if free else ""
     if not same(compared, wanted):
-        yield invalid_value("spec", shown, f"spec of '{name}'{but} must equal the fixed value")
+        yield invalid_value(".spec", shown, f"spec of '{name}'{but} must equal the fixed value")
 
 
-def _validate_fields(spec: Object, name: str) -> Iterator[FieldError]:
-    kind, limited, exempt = spec.get("type") or "", spec.get("limited"), spec.get("exempt")
-    if (name == "exempt") != (kind == "Exempt"):
-        told = (
-            _ONLY
-            if applies("exempt-levels-in-plain-words")
-            else "type must be 'Exempt' if and only if name is 'exempt'"
-        )
-        yield invalid_value("spec.type", kind, told)
-    if kind == "Exempt":
-        if limited is not None:
-            yield forbidden_field("spec.limited", "must be nil if the type is not Limited")
-        if exempt is not None:
-            yield from _validate_share("spec.exempt", exempt)
-            yield from _validate_percent("spec.exempt", exempt)
-    elif kind == "Limited":
-        if exempt is not None:
-            yield forbidden_field("spec.exempt", "must be nil if the type is Limited")
-        if limited is None:
-            yield required("spec.limited", "must not be empty when type is Limited")
-        else:
-            yield from _validate_limited("spec.limited", limited)
-    else:
-        yield unsupported("spec.type", kind, ("Exempt", "Limited"))
-
-
-def _validate_share(path: str, level: Object) -> Iterator[FieldError]:
-    if level[_SHARES] < 0:
-        yield invalid_value(f"{path}.{_SHARES}", level[_SHARES], "must be a non-negative integer")
-
-
-def _validate_percent(path: str, level: Object) -> Iterator[FieldError]:
-    percent = level.get("lendablePercent") or 0
-    if not 0 <= percent <= 100:
-        yield invalid_value(f"{path}.lendablePercent", percent, "must be between 0 and 100, inclusive")
-
-
-def _validate_limited(path: str, limited: Object) -> Iterator[FieldError]:
-    yield from _validate_share(path, limited)
-    response = limited.get("limitResponse") or {}
-    kind, queuing, where = response.get("type") or "", response.get("queuing"), f"{path}.limitResponse"
-    if kind == "Reject":
-        if queuing is not None:
-            yield forbidden_field(f"{where}.queuing", "must be nil if limited.limitResponse.type is not Limited")
-    elif kind != "Queue":
-        yield unsupported(f"{where}.type", kind, ("Queue", "Reject"))
-    elif queuing is None:
-        yield required(f"{where}.queuing", "must not be empty if limited.limitResponse.type is Limited")
-    else:
-        yield from _validate_queuing(f"{where}.queuing", queuing)
-    yield from _validate_percent(path, limited)
-    borrowed = limited.get("borrowingLimitPercent")
-    if borrowed is not None and borrowed < 0:
-        text = "if specified, must be a non-negative integer"
-        yield invalid_value(f"{path}.borrowingLimitPercent", borrowed, text)
+def _differs_from_name(obj: Object) -> bool:
+    return bool((name_of(obj) == "exempt") != (at(obj, "spec", "type") == "Exempt"))
 
 
 def _validate_queuing(path: str, queuing: Object) -> Iterator[FieldError]:
-    queues, hand, length = queuing["queues"], queuing["handSize"], queuing["queueLengthLimit"]
-    if length <= 0:
-        yield invalid_value(f"{path}.queueLengthLimit", length, "must be positive")
-    if queues <= 0:
-        yield invalid_value(f"{path}.queues", queues, "must be positive")
-    elif queues > _MOST_QUEUES:
-        yield invalid_value(f"{path}.queues", queues, f"must not be greater than {_MOST_QUEUES}")
+    queues, hand = queuing["queues"], queuing["handSize"]
     if hand <= 0:
         yield invalid_value(f"{path}.handSize", hand, "must be positive")
     elif hand > queues:
@@ -150,8 +78,66 @@ def _validate_queuing(path: str, queuing: Object) -> Iterator[FieldError]:
         yield invalid_value(f"{path}.handSize", hand, text)
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return validate_flow_condition(obj)
+_ONLY: Final = Worded(
+    "exempt-levels-in-plain-words",
+    "must be 'Exempt' if and only if `name` is 'exempt'",
+    "type must be 'Exempt' if and only if name is 'exempt'",
+)
+_AMOUNT: Final = must.hold(lambda number: number > 0, "must be positive")
+_SHARE: Final = row(_SHARES, must.hold(lambda shares: shares >= 0, "must be a non-negative integer"))
+_PERCENT: Final = row("lendablePercent", must.be_between(0, 100))
+_EXEMPT: Final = fields.equal("type", "Exempt")
+_LIMITED: Final = fields.equal("type", "Limited")
+_QUEUE: Final = fields.equal("type", "Queue")
+_RULES: Final = validation(
+    by(_validate_note),
+    row("spec.type", must.be_otherwise(_ONLY), when=_differs_from_name, zero=""),
+    row(
+        "spec",
+        row("limited", must.be_absent("must be nil if the type is not Limited", pointer=True), when=_EXEMPT),
+        row("exempt", _SHARE, _PERCENT, when=_EXEMPT),
+        row("exempt", must.be_absent("must be nil if the type is Limited", pointer=True), when=_LIMITED),
+        row(
+            "limited",
+            must.be_given("must not be empty when type is Limited", pointer=True),
+            table(
+                _SHARE,
+                row(
+                    "limitResponse",
+                    row(
+                        "queuing",
+                        must.be_absent("must be nil if limited.limitResponse.type is not Limited", pointer=True),
+                        when=fields.equal("type", "Reject"),
+                    ),
+                    row("type", must.be_one_of("Queue", "Reject"), zero=""),
+                    row(
+                        "queuing",
+                        must.be_given("must not be empty if limited.limitResponse.type is Limited", pointer=True),
+                        table(
+                            row("queueLengthLimit", _AMOUNT),
+                            row(
+                                "queues",
+                                _AMOUNT,
+                                must.hold(lambda most: most <= 10**7, "must not be greater than 10000000"),
+                            ),
+                            by(_validate_queuing),
+                        ),
+                        when=_QUEUE,
+                    ),
+                    zero={},
+                ),
+                _PERCENT,
+                row(
+                    "borrowingLimitPercent",
+                    must.hold(lambda percent: percent >= 0, "if specified, must be a non-negative integer"),
+                ),
+            ),
+            when=_LIMITED,
+        ),
+        row("type", must.be_one_of("Exempt", "Limited"), zero=""),
+    ),
+    by(_validate_fixed),
+)
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
@@ -165,10 +151,10 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((WHOLE,)),
     default=_default,
-    prepare=_prepare,
-    validate=_validate,
+    prepare=prepared(status={}),
+    validate=_RULES,
     raises_generation=spec_differs,
     print_row=_row,
-    subresources={"status": Subresource(keep_metadata_and_all_but_status, _validate_status)},
+    subresources={"status": Subresource(keep_metadata_and_all_but_status, FLOW_STATUS)},
     status_reset_fields=(("metadata",),),
 )

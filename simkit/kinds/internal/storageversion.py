@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import keep_all_but_own_status
-from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.printers.cells import UNSET, created
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, prepared
+from simkit.kinds.parts.go_printing.structures import texts
+from simkit.kinds.parts.printers.cells import UNSET, columns
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import served
 from simkit.meta.errors import TOLD
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required
 from simkit.meta.name_validation import dns1035_label, dns_subdomain, qualified_name
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Object, at
+from simkit.meta.wording import Worded, told
 
 _EMPTY: Final = "must be non-empty"
 _WRONG_FORM: Final = (
@@ -36,12 +37,6 @@ def _validate_name(name: str, prefix: bool) -> Sequence[str]:
     return found + [f"the resource segment {text}" for text in dns1035_label(resource)]
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
-    draft["spec"] = draft.get("spec") or {}
-    if old is None:
-        draft["status"] = {}
-
-
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
     servers = status.get("storageVersions") or ()
@@ -52,7 +47,7 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
             errors.append(duplicate(f"{path}.apiServerID", identity))
         seen.add(identity)
         found = list(_validate_server(path, server, TOLD - letters))
-        letters += sum(len(error.detail) for error in found)
+        letters += sum(len(told(error.detail, served())) for error in found)
         errors += found
     errors += _validate_common_version(servers, status.get("commonEncodingVersion"))
     errors += _validate_conditions(status.get("conditions") or ())
@@ -125,23 +120,26 @@ def _validate_conditions(conditions: Sequence[Object]) -> Iterator[FieldError]:
             yield from (invalid_value(f"{path}.{name}", value, text) for text in qualified_name(value))
         for name in ("reason", "message"):
             if not condition.get(name):
-                told = "" if applies("required-values-told-alone") else f"{name} cannot be empty"
+                told = Worded("required-values-told-alone", "", f"{name} cannot be empty")
                 yield required(f"{path}.{name}", told)
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _servers(obj: Object) -> str:
     servers = at(obj, "status", "storageVersions") or ()
     shown = [f"{server.get('apiServerID', '')}={server.get('encodingVersion', '')}" for server in servers]
     more = len(shown) - 3
-    text = (",".join(shown[:3]) or UNSET) + (f" + {more} more..." if more > 0 else "")
-    return [name_of(obj), at(obj, "status", "commonEncodingVersion") or UNSET, text, created(obj, now)]
+    return (",".join(shown[:3]) or UNSET) + (f" + {more} more..." if more > 0 else "")
+
+
+def _common(obj: Object) -> Any:
+    return at(obj, "status", "commonEncodingVersion") or UNSET
 
 
 STRATEGY = Strategy(
     validate_name=_validate_name,
     metadata_checks=MetadataChecks((), part=()),
-    prepare=_prepare,
-    print_row=_row,
+    prepare=prepared(spec=True, status={}),
+    print_row=columns(_common, _servers),
     subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
     status_reset_fields=(("metadata",),),
     allow_unconditional_update=False,

@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, without_empty
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, prepared, without_empty
 from simkit.kinds.parts.printers.cells import NONE, created
-from simkit.kinds.parts.service.load_balancer import reached_at, validate_load_balancer_status
+from simkit.kinds.parts.service.validation import reached_at, validate_load_balancer_status
 from simkit.kinds.parts.validation.fields import validate_text, wildcard_subdomain
-from simkit.kinds.parts.validation.ip import address, balancer_warnings, validate_port
-from simkit.kinds.parts.validation.object_references import validate_local_reference
+from simkit.kinds.parts.validation.ip import PORT, address, balancer_warnings
+from simkit.kinds.parts.validation.object_meta import validate_local_reference
+from simkit.kinds.rules import placed
 from simkit.kinds.strategy import Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label, dns_label, dns_subdomain, port_name
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
+from simkit.meta.wording import Text
 
 _CLASS: Final = label("ingress.class")
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
@@ -34,12 +36,6 @@ def _default(draft: Draft) -> None:
     """Forget rules that are an empty list; errors tell them from none where there is no other backend."""
     if at(draft, "spec", "defaultBackend") is not None:
         without_empty(own_copy(draft, "spec"), ("rules",))
-
-
-def _prepare(draft: Draft, old: Object | None) -> None:
-    draft["spec"] = draft.get("spec") or {}
-    if old is None:
-        draft["status"] = {"loadBalancer": {}}
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -126,7 +122,7 @@ def _validate_backend(backend: Object, path: str) -> Iterator[FieldError]:
         yield invalid_value(path, "", "resource or service backend is required")
 
 
-def _name_errors(name: str) -> Sequence[str]:
+def _name_errors(name: str) -> Sequence[Text]:
     """The errors of the name of a service that a backend leads to."""
     return (dns_label if applies("relaxed-service-names") else dns1035_label)(name)
 
@@ -143,7 +139,7 @@ def _validate_service(service: Object, path: str) -> Iterator[FieldError]:
     elif named:
         yield from validate_text(f"{path}.service.port.name", named, port_name)
     elif number:
-        yield from validate_port(f"{path}.service.port.number", number)
+        yield from placed(f"{path}.service.port.number", PORT(number))
     else:
         yield required(path, "port name or number is required")
 
@@ -177,7 +173,7 @@ def _hosts(rules: Sequence[Object]) -> str:
 
 STRATEGY = Strategy(
     default=_default,
-    prepare=_prepare,
+    prepare=prepared(spec=True, status={"loadBalancer": {}}),
     validate=_validate,
     raises_generation=spec_differs,
     print_row=_row,

@@ -7,24 +7,25 @@ release 1.30.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, own_items
-from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.printers.label_selector import selector_text
+from simkit.kinds.parts.go_printing.structures import texts
+from simkit.kinds.parts.printers.cells import columns, selector_text
 from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.parts.validation.ip import Network, cidr_warnings, network, validate_cidr, validate_port
-from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.kinds.parts.validation.ip import PORT, Network, cidr_warnings, network, validate_cidr
+from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR
+from simkit.kinds.rules import by, items, must, placed, row, table, validation
 from simkit.kinds.strategy import Strategy, Subresource, checked_twice, spec_differs
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import port_name
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Draft, Object, at
 
 _TYPES: Final = ("Ingress", "Egress")
 _NO_RANGE: Final = "not a valid CIDR"
-_PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
+_SHOWN_TYPES: Final = partial(texts, kind="networking.PolicyType")
 _SIDES: Final = (("ingress", "from"), ("egress", "to"))
 
 
@@ -40,65 +41,24 @@ def _default(draft: Draft) -> None:
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_fields(obj["spec"]))
-
-
-def _once() -> bool:
-    return applies("network-policies-checked-once")
-
-
-def _validate_fields(spec: Object) -> Iterator[FieldError]:
-    yield from validate_label_selector(spec.get("podSelector"), "spec.podSelector")
-    for side, peers in _SIDES:
-        for index, rule in enumerate(spec.get(side) or ()):
-            path = f"spec.{side}[{index}]"
-            for number, port in enumerate(rule.get("ports") or ()):
-                yield from _validate_port(port, f"{path}.ports[{number}]")
-            for number, peer in enumerate(rule.get(peers) or ()):
-                yield from _validate_peer(peer, f"{path}.{peers}[{number}]")
-    types = spec["policyTypes"]
-    if len(types) > len(_TYPES):
-        shown = texts(types, "networking.PolicyType")
-        yield invalid_value("spec.policyTypes", shown, "may not specify more than two policyTypes")
-        return
-    for index, name in enumerate(types):
-        if name not in _TYPES:
-            yield unsupported(f"spec.policyTypes[{index}]", name, _TYPES)
-
-
-def _validate_port(port: Object, path: str) -> Iterator[FieldError]:
-    if port["protocol"] not in _PROTOCOLS:
-        yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
+def _validate_end(path: str, port: Object) -> Iterator[FieldError]:
+    """The errors of a port or range of ports; kube-apiserver shows the first number where the last is less."""
     first, last = port.get("port"), port.get("endPort")
     if isinstance(first, str):
         if last is not None:
             yield invalid_value(f"{path}.endPort", last, "may not be specified when `port` is non-numeric")
         yield from validate_text(f"{path}.port", first, port_name)
     elif first is not None:
-        yield from validate_port(f"{path}.port", first)
+        yield from placed(f"{path}.port", PORT(first))
         if last is not None:
             if last < first:
                 yield invalid_value(f"{path}.endPort", first, "must be greater than or equal to `port`")
-            yield from validate_port(f"{path}.endPort", last)
+            yield from placed(f"{path}.endPort", PORT(last))
     elif last is not None:
         yield invalid_value(f"{path}.endPort", last, "may not be specified when `port` is not specified")
 
 
-def _validate_peer(peer: Object, path: str) -> Iterator[FieldError]:
-    present = [name for name in ("podSelector", "namespaceSelector", "ipBlock") if name in peer]
-    for name in present[:2]:
-        if name != "ipBlock":
-            yield from validate_label_selector(peer[name], f"{path}.{name}")
-    if "ipBlock" in peer:
-        yield from _validate_block(peer["ipBlock"], f"{path}.ipBlock")
-    if not present:
-        yield required(path, "must specify a peer")
-    elif len(present) > 1 and "ipBlock" in peer:
-        yield forbidden_field(path, "may not specify both ipBlock and another peer")
-
-
-def _validate_block(block: Object, path: str) -> Iterator[FieldError]:
+def _validate_block(path: str, block: Object) -> Iterator[FieldError]:
     text = block.get("cidr") or ""
     if not text:
         yield required(f"{path}.cidr")
@@ -122,6 +82,38 @@ def _inside(part: Network, whole: Network) -> bool:
     return same and part.network_address in whole and part.prefixlen > whole.prefixlen
 
 
+_PORT: Final = table(row("protocol", must.be_one_of("TCP", "UDP", "SCTP"), empty=True), by(_validate_end))
+
+
+def _is_empty(peer: Object) -> bool:
+    return not peer.keys() & {"podSelector", "namespaceSelector", "ipBlock"}
+
+
+def _is_mixed(peer: Object) -> bool:
+    return "ipBlock" in peer and bool(peer.keys() & {"podSelector", "namespaceSelector"})
+
+
+_PEER: Final = table(
+    row("podSelector", LABEL_SELECTOR),
+    row("namespaceSelector", LABEL_SELECTOR),
+    row("ipBlock", by(_validate_block)),
+    row("", must.be_set("must specify a peer"), when=_is_empty),
+    row("", must.be_refused("may not specify both ipBlock and another peer"), when=_is_mixed),
+)
+
+
+_RULES: Final = validation(
+    row("spec.podSelector", LABEL_SELECTOR),
+    row("spec.ingress[]", row("ports[]", _PORT), row("from[]", _PEER)),
+    row("spec.egress[]", row("ports[]", _PORT), row("to[]", _PEER)),
+    row(
+        "spec.policyTypes",
+        must.hold(lambda types: len(types) <= 2, "may not specify more than two policyTypes", _SHOWN_TYPES),
+        items(must.be_one_of(*_TYPES)),
+    ),
+)
+
+
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     """The warnings about ranges, which came when all warnings about addresses changed."""
     if not applies("addresses-warned-about"):
@@ -137,8 +129,8 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     return found
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    return [name_of(obj), selector_text(at(obj, "spec", "podSelector")), created(obj, now)]
+def _selected(obj: Object) -> str:
+    return selector_text(at(obj, "spec", "podSelector"))
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -162,10 +154,10 @@ STRATEGY = Strategy(
     prepare=_prepare,
     subresources={"status": Subresource(_keep_old_status, owns_all=True)},
     wipes_status=_wipes_status,
-    metadata_checks=checked_twice(_once),
+    metadata_checks=checked_twice("network-policies-checked-once"),
     default=_default,
-    validate=_validate,
+    validate=_RULES,
     warnings=_warnings,
     raises_generation=spec_differs,
-    print_row=_row,
+    print_row=columns(_selected),
 )

@@ -7,18 +7,17 @@ release 1.36.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status
-from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.validation.fields import FIXED
+from simkit.kinds.parts.go_printing.structures import structure, texts
+from simkit.kinds.parts.printers.cells import columns
 from simkit.kinds.parts.validation.ip import family, network, validate_canonical_cidr
+from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value, required
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Draft, Object, at
 
 _RANGES: Final = "spec.cidrs"
 _ONE_EACH: Final = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
@@ -77,15 +76,15 @@ def _reset_fields() -> Mapping[str, Sequence[str]]:
     return {} if applies("status-of-ranges-apart") else {"": (), "status": ()}
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    return [name_of(obj), ",".join(at(obj, "spec", "cidrs") or ()), created(obj, now)]
+def _ranges(obj: Object) -> str:
+    return ",".join(at(obj, "spec", "cidrs") or ())
 
 
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     prepare=_prepare,
     validate=_validate,
-    print_row=_row,
+    print_row=columns(_ranges),
     subresources={"status": Subresource(keep_all_but_own_status, owns_all=True)},
     status_reset_fields=(("metadata",),),
     reset_fields=_reset_fields,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from simkit.meta.objects import Draft
+from simkit.meta.objects import Draft, Object, copied
 
 
 def own_copy(draft: Draft, *path: str) -> Draft:
@@ -44,6 +44,18 @@ def without_empty(holder: Draft, names: Iterable[str]) -> None:
     for name in names:
         if name in holder and not holder[name]:
             del holder[name]
+
+
+def prepared(*, spec: bool = False, status: Object | None = None) -> Callable[[Draft, Object | None], None]:
+    """A preparation after which an object has a ``spec``, if it says so, and a new one this status, if one is given."""
+
+    def prepare(draft: Draft, old: Object | None) -> None:
+        if spec:
+            draft["spec"] = draft.get("spec") or {}
+        if status is not None and old is None:
+            draft["status"] = copied(status)
+
+    return prepare
 
 
 def keep_all_but_status(draft: Draft, live: Draft | Any) -> None:

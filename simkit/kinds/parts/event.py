@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.go_printing.syntax import time
+from simkit.kinds.parts.go_printing.structures import structure, time
 from simkit.kinds.parts.printers.cells import UNKNOWN, age
-from simkit.kinds.parts.validation.fields import FIXED, validate_text
+from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.rules import FIXED, REQUIRED, Check, at_root, by, must, row, table
 from simkit.meta.domain import DEFAULT_NAMESPACE, SYSTEM_NAMESPACE
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.name_validation import dns_subdomain, qualified_name
@@ -29,8 +29,6 @@ NEWER: Final[Mapping[str, str]] = {
 """Field names of the core group and of the events group; all other fields have one name."""
 OLDER: Final[Mapping[str, str]] = {newer: older for older, newer in NEWER.items()}
 _NEVER: Final = "0001-01-01 00:00:00 +0000 UTC"
-_LONGEST: Final = 128
-_LONGEST_NOTE: Final = 1024
 _MOMENTS: Final = ("firstTimestamp", "lastTimestamp")
 _FIXED: Final = (
     "involvedObject",
@@ -69,41 +67,62 @@ def validate_event(event: Object, *, field: str) -> Iterator[FieldError]:
     yield from validate_text("namespace", namespace, dns_subdomain)
 
 
+def _short(most: int) -> Check:
+    return must.hold(lambda text: len(text) <= most, f"can have at most {most} characters", _nothing)
+
+
+def _nothing(value: Any) -> str:
+    return ""
+
+
+_REPORTED: Final = table(
+    *(
+        row(name, *checks)
+        for name in ("reportingInstance", "action", "reason")
+        for checks in ((REQUIRED,), (_short(128),))
+    ),
+    row("message", _short(1024)),
+)
+
+
 def _validate_new(event: Object, field: str) -> Iterator[FieldError]:
     """The errors of an event that has an ``eventTime``."""
     controller = event.get("reportingComponent") or ""
     if not controller:
         yield required(field)
     yield from validate_text(field, controller, qualified_name)
-    for name in ("reportingInstance", "action", "reason"):
-        text = event.get(name) or ""
-        if not text:
-            yield required(name)
-        if len(text) > _LONGEST:
-            yield invalid_value(name, "", f"can have at most {_LONGEST} characters")
-    if len(event.get("message") or "") > _LONGEST_NOTE:
-        yield invalid_value("message", "", f"can have at most {_LONGEST_NOTE} characters")
+    yield from at_root(_REPORTED(event))
 
 
-def validate_strict(event: Object) -> Iterator[FieldError]:
-    """The errors of a new event in the group events."""
-    yield from _validate_series(event)
-    if not event.get("eventTime"):
-        yield required("eventTime")
-    kind = event.get("type") or ""
+_UNSET: Final = must.hold(lambda value: not value, "needs to be unset", _nothing)
+_SERIES: Final = row(
+    "series",
+    row("count", must.hold(lambda count: count >= 2, "should be at least 2", _nothing), zero=0),
+    row("lastObservedTime", REQUIRED),
+)
+
+
+def _validate_type(path: str, kind: str) -> Iterator[FieldError]:
     if kind not in ("Normal", "Warning"):
-        yield invalid_value("type", "", f"has invalid value: {kind}")
-    for name in (*_MOMENTS, "count"):
-        if event.get(name):
-            yield invalid_value(name, "", "needs to be unset")
-    if at(event, "source", "component") or at(event, "source", "host"):
-        yield invalid_value("source", "", "needs to be unset")
+        yield invalid_value(path, "", f"has invalid value: {kind}")
+
+
+STRICT: Final = table(
+    _SERIES,
+    row("eventTime", REQUIRED),
+    row("type", by(_validate_type), zero=""),
+    row("firstTimestamp", _UNSET),
+    row("lastTimestamp", _UNSET),
+    row("count", _UNSET),
+    row("source", _UNSET, when=lambda event: at(event, "source", "component") or at(event, "source", "host")),
+)
+"""The check of a new event in the group events."""
 
 
 def strict_changes(event: Object, old: Object) -> Iterator[FieldError]:
     """Returns errors for changes of anything but the series in the group events."""
     if event.get("series") != old.get("series"):
-        yield from _validate_series(event)
+        yield from at_root(_SERIES(event))
     for name in _FIXED:
         stored = OLDER.get(name, name)
         if _given(name, event.get(stored)) != _given(name, old.get(stored)):
@@ -124,16 +143,6 @@ def _shown(name: str, value: Any) -> Any:
     if name in (*_MOMENTS, "eventTime"):
         return time(value) if value else Shown(_NEVER, None)
     return value or (0 if name == "count" else "")
-
-
-def _validate_series(event: Object) -> Iterator[FieldError]:
-    series = event.get("series")
-    if series is None:
-        return
-    if (series.get("count") or 0) < 2:
-        yield invalid_value("series.count", "", "should be at least 2")
-    if not series.get("lastObservedTime"):
-        yield required("series.lastObservedTime")
 
 
 def event_fields(event: Object) -> dict[str, str]:

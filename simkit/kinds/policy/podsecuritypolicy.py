@@ -11,16 +11,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import own_copy
-from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.pod.validation.paths import validate_local_descending_path
-from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
+from simkit.kinds.parts.go_printing.structures import texts
+from simkit.kinds.parts.pod.validation.volumes import validate_driver
+from simkit.kinds.parts.validation.fields import DESCENDING
+from simkit.kinds.rules import Row, by, distinct, fields, must, placed, row, table
 from simkit.kinds.strategy import Strategy
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import (
     FieldError,
     Shown,
-    duplicate,
     forbidden_field,
     invalid_value,
     quoted,
@@ -29,17 +29,13 @@ from simkit.meta.fielderror import (
 )
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
+from simkit.meta.wording import Text
 
 _ALL: Final = "*"
 _APP_ARMOR_DEFAULT: Final = label("defaultProfileName", "apparmor.security.beta")
 _APP_ARMOR_ALLOWED: Final = label("allowedProfileNames", "apparmor.security.beta")
 _SECCOMP_DEFAULT: Final = label("defaultProfileName", "seccomp.security.alpha")
 _SECCOMP_ALLOWED: Final = label("allowedProfileNames", "seccomp.security.alpha")
-_RULES: Final = ("MayRunAs", "MustRunAs", "RunAsAny")
-_GROUP_RULES: Final = ("MustRunAs", "RunAsAny", "MayRunAs")
-_USER_RULES: Final = ("MustRunAs", "MustRunAsNonRoot", "RunAsAny")
-_LABEL_RULES: Final = ("MustRunAs", "RunAsAny")
-_PROC_MOUNTS: Final = ("Default", "Unmasked")
 VOLUME_TYPES: Final = (
     "awsElasticBlockStore",
     "azureDisk",
@@ -99,15 +95,16 @@ def _without_false(rule: Object) -> Object:
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
     former = ((old or {}).get("spec") or {}).get("volumes") or ()
+    with_ephemeral = applies("ephemeral-volumes-in-policies") or _EPHEMERAL in former
     return [
         *_validate_annotations(obj),
-        *_validate_identifiers(spec),
-        *_validate_volumes(spec, with_ephemeral=applies("ephemeral-volumes-in-policies") or _EPHEMERAL in former),
+        *placed("spec", _IDENTIFIERS(spec)),
+        *_validate_volumes(spec, with_ephemeral=with_ephemeral),
         *_validate_capabilities(spec),
-        *_validate_flags(spec),
+        *placed("spec", _FLAGS(spec)),
         *_validate_sources(spec),
         *_validate_sysctls(spec),
-        *_validate_classes(spec.get("runtimeClass")),
+        *placed("spec", _CLASSES(spec)),
     ]
 
 
@@ -128,42 +125,9 @@ def _validate_annotations(obj: Object) -> Iterator[FieldError]:
 
 def _validate_seccomp(path: str, profile: str) -> Iterator[FieldError]:
     if profile.startswith("localhost/"):
-        yield from validate_local_descending_path(path, profile.removeprefix("localhost/"))
+        yield from placed(path, DESCENDING(profile.removeprefix("localhost/")))
     elif profile not in ("runtime/default", "docker/default", "unconfined"):
         yield invalid_value(path, profile, "must be a valid seccomp profile")
-
-
-def _validate_identifiers(spec: Object) -> Iterator[FieldError]:
-    user = spec.get("runAsUser") or {}
-    yield from _validate_rule("spec.runAsUser", user, _USER_RULES)
-    yield from _validate_ranges("spec.runAsUser", user)
-    yield from _validate_group(spec.get("runAsGroup"))
-    yield from _validate_rule("spec.seLinux", spec.get("seLinux") or {}, _LABEL_RULES)
-    for name in ("supplementalGroups", "fsGroup"):
-        yield from _validate_rule(f"spec.{name}", spec.get(name) or {}, _RULES)
-        yield from _validate_ranges(f"spec.{name}", spec.get(name) or {})
-
-
-def _validate_rule(path: str, strategy: Object, choices: Sequence[str]) -> Iterator[FieldError]:
-    rule = strategy.get("rule") or ""
-    if rule not in choices:
-        yield unsupported(f"{path}.rule", rule, choices)
-
-
-def _validate_group(strategy: Object | None) -> Iterator[FieldError]:
-    if strategy is None:
-        return
-    rule, ranges = strategy.get("rule") or "", strategy.get("ranges") or ()
-    if rule not in _GROUP_RULES:
-        yield unsupported("spec.runAsGroup.rule", rule, _GROUP_RULES)
-    elif rule == "RunAsAny":
-        if ranges:
-            yield invalid_value("spec.runAsGroup.ranges", _shown(ranges), "Ranges must be empty")
-    else:
-        if not ranges:
-            shown = _shown(strategy.get("ranges"))
-            yield invalid_value("spec.runAsGroup.ranges", shown, "must provide at least one range")
-        yield from _validate_ranges("spec.runAsGroup", strategy)
 
 
 def _shown(ranges: Sequence[Object] | None) -> Shown:
@@ -173,15 +137,45 @@ def _shown(ranges: Sequence[Object] | None) -> Shown:
     return Shown(f"[]policy.IDRange{{{', '.join(each)}}}")
 
 
-def _validate_ranges(path: str, strategy: Object) -> Iterator[FieldError]:
-    for index, one in enumerate(strategy.get("ranges") or ()):
-        low, high, where = one.get("min") or 0, one.get("max") or 0, f"{path}.ranges[{index}]"
-        if low < 0:
-            yield invalid_value(f"{where}.min", low, "min cannot be negative")
-        if high < 0:
-            yield invalid_value(f"{where}.max", high, "max cannot be negative")
-        if low > high:
-            yield invalid_value(f"{where}.min", low, "min cannot be greater than max")
+def _needs_ranges(strategy: Object) -> Sequence[FieldError]:
+    return (invalid_value(".ranges", _shown(strategy.get("ranges")), "must provide at least one range"),)
+
+
+def _is_reversed(range_: Object) -> bool:
+    return (range_.get("min") or 0) > (range_.get("max") or 0)
+
+
+_RANGES: Final = row(
+    "ranges[]",
+    row("min", must.hold(lambda low: low >= 0, "min cannot be negative")),
+    row("max", must.hold(lambda high: high >= 0, "max cannot be negative")),
+    row("min", must.be_otherwise("min cannot be greater than max"), when=_is_reversed, zero=0),
+)
+
+
+def _rule(*choices: str) -> Row:
+    return row("rule", must.be_one_of(*choices), zero="")
+
+
+_LIMITED: Final = fields.equal("rule", "MustRunAs", "MayRunAs")
+_ANY_OR_SOME: Final = (_rule("MayRunAs", "MustRunAs", "RunAsAny"), _RANGES)
+_IDENTIFIERS: Final = table(
+    row("runAsUser", _rule("MustRunAs", "MustRunAsNonRoot", "RunAsAny"), _RANGES, zero={}),
+    row(
+        "runAsGroup",
+        _rule("MustRunAs", "RunAsAny", "MayRunAs"),
+        row(
+            "ranges",
+            must.be_otherwise("Ranges must be empty", _shown),
+            when=lambda strategy: strategy.get("rule") == "RunAsAny" and strategy["ranges"],
+        ),
+        row("", _needs_ranges, when=lambda strategy: _LIMITED(strategy) and not strategy.get("ranges")),
+        row("", table(_RANGES), when=_LIMITED),
+    ),
+    row("seLinux", _rule("MustRunAs", "RunAsAny"), zero={}),
+    row("supplementalGroups", *_ANY_OR_SOME, zero={}),
+    row("fsGroup", *_ANY_OR_SOME, zero={}),
+)
 
 
 def _validate_volumes(spec: Object, *, with_ephemeral: bool) -> Iterator[FieldError]:
@@ -202,15 +196,17 @@ def _validate_capabilities(spec: Object) -> Iterator[FieldError]:
                 yield invalid_value(name, each, f"capability is listed in {name} and requiredDropCapabilities")
 
 
-def _validate_flags(spec: Object) -> Iterator[FieldError]:
-    if spec.get("defaultAllowPrivilegeEscalation") and not spec.get("allowPrivilegeEscalation"):
-        text = (
-            "Cannot set DefaultAllowPrivilegeEscalation to true without also setting AllowPrivilegeEscalation to true"
-        )
-        yield invalid_value("spec.defaultAllowPrivilegeEscalation", True, text)
-    for index, each in enumerate(spec.get("allowedProcMountTypes") or ()):
-        if each not in _PROC_MOUNTS:
-            yield unsupported(f"spec.allowedProcMountTypes[{index}]", each, _PROC_MOUNTS)
+_ESCALATION: Final = (
+    "Cannot set DefaultAllowPrivilegeEscalation to true without also setting AllowPrivilegeEscalation to true"
+)
+_FLAGS: Final = table(
+    row(
+        "defaultAllowPrivilegeEscalation",
+        must.hold(lambda allows: not allows, _ESCALATION),
+        unless=fields.given("allowPrivilegeEscalation"),
+    ),
+    row("allowedProcMountTypes[]", must.be_one_of("Default", "Unmasked")),
+)
 
 
 def _validate_sources(spec: Object) -> Iterator[FieldError]:
@@ -260,25 +256,32 @@ def _validate_patterns(path: str, patterns: Sequence[str]) -> Iterator[FieldErro
         yield forbidden_field(f"{path}.items", "if '*' is present, must not specify other sysctls")
 
 
-def _validate_classes(strategy: Object | None) -> Iterator[FieldError]:
-    if strategy is None:
-        return
-    path, names = "spec.runtimeClass", strategy.get("allowedRuntimeClassNames") or ()
-    for index, name in enumerate(names):
-        where = f"{path}.allowedRuntimeClassNames[{index}]"
-        if name != _ALL:
-            yield from (invalid_value(where, name, text) for text in dns_subdomain(name))
-        if name in names[:index]:
-            yield duplicate(where, name)
-    default = strategy.get("defaultRuntimeClassName")
-    if default is not None:
-        where = f"{path}.defaultRuntimeClassName"
-        yield from (invalid_value(where, default, text) for text in dns_subdomain(default))
-        if default not in names and _ALL not in names:
-            yield required(f"{path}.allowedRuntimeClassNames", f"default {quoted(default)} must be allowed")
-    if _ALL in names and len(names) > 1:
-        text = "if '*' is present, must not specify other RuntimeClass names"
-        yield invalid_value(f"{path}.allowedRuntimeClassNames", texts(names), text)
+def _class_texts(name: str) -> Sequence[Text]:
+    return () if name == _ALL else dns_subdomain(name)
+
+
+def _validate_default(path: str, strategy: Object) -> Iterator[FieldError]:
+    default, names = strategy.get("defaultRuntimeClassName"), strategy.get("allowedRuntimeClassNames") or ()
+    if default is not None and default not in names and _ALL not in names:
+        yield required(f"{path}.allowedRuntimeClassNames", f"default {quoted(default)} must be allowed")
+
+
+_CLASSES: Final = row(
+    "runtimeClass",
+    table(
+        row("allowedRuntimeClassNames[]", must.be(_class_texts), distinct()),
+        row("defaultRuntimeClassName", must.be(dns_subdomain), empty=True),
+        by(_validate_default),
+        row(
+            "allowedRuntimeClassNames",
+            must.hold(
+                lambda names: _ALL not in names or len(names) == 1,
+                "if '*' is present, must not specify other RuntimeClass names",
+                texts,
+            ),
+        ),
+    ),
+)
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

@@ -5,33 +5,34 @@ Follows ``pkg/registry/rbac/clusterrole/strategy.go`` and ``pkg/apis/rbac/valida
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
-from simkit.kinds.parts.rbac.policy_rules import normalize_rules, validate_rules
-from simkit.kinds.parts.rbac.strategy import ACCESS_KIND
-from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.kinds.parts.rbac.binding import ACCESS_KIND, normalize_rules, rules_of_role
+from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR
 from simkit.kinds.parts.workload.template_owner import selector_of
-from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.kinds.rules import by, must, row, table, validation
+from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Object
 
 
-def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*validate_rules(role, namespaced=False), *_validate_aggregation(role)]
+def _validate_parsed(path: str, selector: Object) -> Iterator[FieldError]:
+    if selector_of(selector) is None:
+        yield invalid_value(path, None, "invalid label selector.")
 
 
-def _validate_aggregation(role: Object) -> Iterator[FieldError]:
-    aggregation = role.get("aggregationRule")
-    if aggregation is None:
-        return
-    path = "aggregationRule.clusterRoleSelectors"
-    selectors = aggregation.get("clusterRoleSelectors") or ()
-    if not selectors:
-        yield required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
-    for index, selector in enumerate(selectors):
-        yield from validate_label_selector(selector, f"{path}[{index}]")
-        if selector_of(selector) is None:
-            yield invalid_value(f"{path}[{index}]", None, "invalid label selector.")
-
-
-STRATEGY = replace(ACCESS_KIND, prepare=normalize_rules, validate=_validate)
+STRATEGY = replace(
+    ACCESS_KIND,
+    prepare=normalize_rules,
+    validate=validation(
+        rules_of_role(namespaced=False),
+        row(
+            "aggregationRule",
+            row(
+                "clusterRoleSelectors",
+                must.be_given("at least one clusterRoleSelector required if aggregationRule is non-nil"),
+            ),
+            row("clusterRoleSelectors[]", table(LABEL_SELECTOR, by(_validate_parsed))),
+        ),
+    ),
+)

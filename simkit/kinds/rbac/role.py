@@ -5,17 +5,9 @@ Follows ``pkg/registry/rbac/role/strategy.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from simkit.kinds.parts.rbac.policy_rules import normalize_rules, validate_rules
-from simkit.kinds.parts.rbac.strategy import ACCESS_KIND
-from simkit.meta.fielderror import FieldError
-from simkit.meta.objects import Object
+from simkit.kinds.parts.rbac.binding import ACCESS_KIND, normalize_rules, rules_of_role
+from simkit.kinds.rules import validation
 
-
-def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
-    return validate_rules(role, namespaced=True)
-
-
-STRATEGY = replace(ACCESS_KIND, prepare=normalize_rules, validate=_validate)
+STRATEGY = replace(ACCESS_KIND, prepare=normalize_rules, validate=validation(rules_of_role(namespaced=True)))

@@ -6,23 +6,25 @@ Follows ``pkg/registry/resource/deviceclass/strategy.go``, release 1.36.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from simkit.kinds.parts.devices.names import validate_each, validate_opaque
 from simkit.kinds.parts.devices.requests import MOST_CONFIGURATIONS, validate_selectors
-from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.printers.cells import columns
 from simkit.kinds.parts.validation.resource_quantities import is_extended
 from simkit.kinds.strategy import MetadataCheck, MetadataChecks, Strategy, again, spec_differs
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import dns_subdomain
-from simkit.meta.objects import Object, at, name_of
+from simkit.meta.objects import Object, at
+
+_UNCHECKED: Final = "prefixes-of-device-classes-unchecked"
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
     selectors = spec.get("selectors") or ()
-    stored = old is not None and _whole() and selectors == (at(old, "spec", "selectors") or ())
+    stored = old is not None and applies(_UNCHECKED) and selectors == (at(old, "spec", "selectors") or ())
     errors = [*validate_selectors("spec.selectors", selectors, stored=stored)]
     errors += validate_each("spec.config", spec.get("config") or (), MOST_CONFIGURATIONS, validate_opaque)
     extended = spec.get("extendedResourceName")
@@ -32,32 +34,20 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_name(name: str, prefix: bool) -> Sequence[str]:
-    return () if prefix and _whole() else dns_subdomain(name, prefix)
-
-
-def _whole() -> bool:
-    return applies("prefixes-of-device-classes-unchecked")
-
-
-def _twice() -> bool:
-    return not _whole()
-
-
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    return [name_of(obj), created(obj, now)]
+    return () if prefix and applies(_UNCHECKED) else dns_subdomain(name, prefix)
 
 
 _CHECKS: Final = (
-    MetadataCheck(whole=True, until=_whole),
-    MetadataCheck(whole=True, until=_twice, prefix=False),
-    MetadataCheck(whole=False, until=_twice),
+    MetadataCheck(whole=True, until=_UNCHECKED),
+    MetadataCheck(whole=True, since=_UNCHECKED, prefix=False),
+    MetadataCheck(whole=False, since=_UNCHECKED),
 )
-_LATE: Final = (MetadataCheck(whole=False, until=_whole), again(_whole))
+_LATE: Final = (MetadataCheck(whole=False, until=_UNCHECKED), again(_UNCHECKED))
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks(_CHECKS, after=_LATE),
     validate_name=_validate_name,
     validate=_validate,
     raises_generation=spec_differs,
-    print_row=_row,
+    print_row=columns(),
     return_deleted_object=True,
 )

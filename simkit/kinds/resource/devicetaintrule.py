@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, own_copy
+from simkit.kinds.parts.devices.device import default_taint, validate_changed_taint
 from simkit.kinds.parts.devices.names import validate_pool_name
 from simkit.kinds.parts.devices.requests import validate_selectors
-from simkit.kinds.parts.devices.taints import default_taint, validate_changed_taint
-from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
+from simkit.kinds.parts.pod.validation.volumes import validate_driver
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.conditions import validate_conditions
 from simkit.kinds.parts.validation.fields import validate_text

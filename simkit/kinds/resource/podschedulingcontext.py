@@ -5,16 +5,7 @@ Follows ``pkg/registry/resource/podschedulingcontext/strategy.go``, release 1.30
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.printers.cells import columns
 from simkit.kinds.strategy import Strategy
-from simkit.meta.objects import Object, at, name_of
 
-
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    return [name_of(obj), at(obj, "spec", "selectedNode") or "", created(obj, now)]
-
-
-STRATEGY = Strategy(print_row=_row)
+STRATEGY = Strategy(print_row=columns("spec.selectedNode"))

@@ -16,9 +16,13 @@ from simkit.kinds.parts.copy_on_write import (
     own_items,
     without_empty,
 )
-from simkit.kinds.parts.devices.empty_lists import without_empty_list, without_empty_requests
-from simkit.kinds.parts.devices.key import device_key
-from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices
+from simkit.kinds.parts.devices.device import device_key
+from simkit.kinds.parts.devices.requests import (
+    defaulted_devices,
+    validate_devices,
+    without_empty_list,
+    without_empty_requests,
+)
 from simkit.kinds.parts.devices.status import validate_claim_status
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
@@ -28,6 +32,7 @@ from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
 
+_UNREAD: Final = "changed-claims-of-devices-unread"
 _ADMIN: Final = label("admin-access", "resource")
 _ADMIN_NEEDS: Final = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
 
@@ -74,11 +79,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 def _twice() -> bool:
     """True if an update validates the claim like a new one, and then once more as a change."""
-    return not applies("changed-claims-of-devices-unread")
-
-
-def _once() -> bool:
-    return not _twice()
+    return not applies(_UNREAD)
 
 
 def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
@@ -158,7 +159,7 @@ def _states(obj: Object) -> str:
 
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks(
-        (WHOLE, MetadataCheck(whole=False, until=_twice)), after=(MetadataCheck(whole=False, until=_once),)
+        (WHOLE, MetadataCheck(whole=False, since=_UNREAD)), after=(MetadataCheck(whole=False, until=_UNREAD),)
     ),
     default=_default,
     prepare=_prepare,

@@ -5,7 +5,7 @@ Follows ``pkg/registry/resource/resourceclaimparameters/strategy.go``, release 1
 
 from __future__ import annotations
 
-from simkit.kinds.parts.printers.generated_from import generated_row
+from simkit.kinds.parts.printers.cells import generated_row
 from simkit.kinds.strategy import Strategy
 
 STRATEGY = Strategy(print_row=generated_row)

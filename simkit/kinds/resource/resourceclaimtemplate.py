@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simkit.kinds.parts.copy_on_write import own_copy
-from simkit.kinds.parts.devices.empty_lists import without_empty_requests
-from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices
+from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices, without_empty_requests
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.volume.claim_template import validate_template_metadata
+from simkit.kinds.parts.volume.claim_spec import validate_template_metadata
 from simkit.kinds.resource.resourceclaim import admin_errors
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import applies

@@ -11,20 +11,17 @@ from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status
 from simkit.kinds.parts.devices.names import validate_pool_parts
-from simkit.kinds.parts.go_printing.internal_json import internal_json
+from simkit.kinds.parts.go_printing.structures import internal_json
 from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.conditions import shown_conditions, validate_conditions
-from simkit.kinds.parts.validation.fields import FIXED
+from simkit.kinds.rules import FIXED, REQUIRED, at_root, by, fixed, must, placed, row, table, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
-from simkit.meta.fielderror import FieldError, invalid_value, required, too_long, too_many
+from simkit.meta.fielderror import FieldError, invalid_value, required, too_many
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _USUAL_LIMIT: Final = 100
 _MOST_POOLS: Final = 1000
-_MOST_CONDITIONS: Final = 10
-_LONGEST_ERROR: Final = 256
-_DEVICES: Final = ("totalDevices", "allocatedDevices", "availableDevices", "unavailableDevices")
 _SHOWN: Final = ("totalDevices", "availableDevices", "allocatedDevices", "unavailableDevices")
 
 
@@ -39,16 +36,6 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         draft.pop("status", None)
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    spec = obj["spec"]
-    if old is not None:
-        return [] if spec == (old.get("spec") or {}) else [invalid_value("spec", None, FIXED)]
-    errors = list(_validate_driver("spec.driver", spec.get("driver") or ""))
-    if spec.get("poolName") is not None:
-        errors += validate_pool_parts("spec.poolName", spec["poolName"])
-    return errors + list(_validate_range("spec.limit", spec.get("limit"), 1, 1000))
-
-
 def _validate_driver(path: str, driver: str) -> Iterator[FieldError]:
     if not driver:
         yield required(path)
@@ -59,11 +46,23 @@ def _validate_driver(path: str, driver: str) -> Iterator[FieldError]:
         yield invalid_value(path, driver, told)
 
 
-def _validate_range(path: str, number: int | None, least: int, most: int | None = None) -> Iterator[FieldError]:
-    if number is not None and number < least:
-        yield invalid_value(path, number, f"must be greater than or equal to {least}")
-    if number is not None and most is not None and number > most:
-        yield invalid_value(path, number, f"must be less than or equal to {most}")
+def _hidden(spec: Object) -> None:
+    """The value of the error of a changed spec, which shows none."""
+
+
+_AT_LEAST_1: Final = must.be_at_least(1)
+_RULES: Final = validation(
+    created=(
+        row("spec.driver", by(_validate_driver), zero=""),
+        row("spec.poolName", by(validate_pool_parts), empty=True),
+        row(
+            "spec.limit",
+            _AT_LEAST_1,
+            must.be_at_most(1000),
+        ),
+    ),
+    changed=fixed("spec", zero={}, shown=_hidden),
+)
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -78,43 +77,37 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     elif before is None and status is not None:
         errors += validate_conditions("status.conditions", status.get("conditions") or ())
     if status is not None and status != before:
-        errors += _validate_answer(status, before or {})
+        errors += _validate_answer(obj, before or {})
     return errors
 
 
-def _validate_answer(status: Object, before: Object) -> Iterator[FieldError]:
-    if status.get("poolCount") is None:
-        yield required("status.poolCount")
-    yield from _validate_range("status.poolCount", status.get("poolCount"), 0)
-    pools, conditions = (status.get(name) or () for name in ("pools", "conditions"))
+_POOL: Final = table(
+    row("driver", by(_validate_driver), zero=""),
+    row("poolName", REQUIRED, by(validate_pool_parts)),
+    row("generation", REQUIRED),
+    row("generation", must.be_nonnegative),
+    row("resourceSliceCount", _AT_LEAST_1),
+    *(
+        row(name, must.be_nonnegative)
+        for name in ("totalDevices", "allocatedDevices", "availableDevices", "unavailableDevices")
+    ),
+    row("nodeName", must.be(dns_subdomain), empty=True),
+    row("validationError", must.have_at_most_bytes(256)),
+)
+_COUNT: Final = row("status.poolCount", must.be_given(pointer=True), must.be_nonnegative)
+_FEW: Final = row("status.conditions", must.have_at_most(10))
+
+
+def _validate_answer(obj: Object, before: Object) -> Iterator[FieldError]:
+    yield from at_root(_COUNT(obj))
+    pools, known = at(obj, "status", "pools") or (), before.get("pools") or ()
     if len(pools) > _MOST_POOLS:
         yield too_many("status.pools", len(pools), _MOST_POOLS)
         pools = ()
-    known = before.get("pools") or ()
     for index, pool in enumerate(pools):
         if pool not in known:
-            yield from _validate_pool(f"status.pools[{index}]", pool)
-    if len(conditions) > _MOST_CONDITIONS:
-        yield too_many("status.conditions", len(conditions), _MOST_CONDITIONS)
-
-
-def _validate_pool(path: str, pool: Object) -> Iterator[FieldError]:
-    yield from _validate_driver(f"{path}.driver", pool.get("driver") or "")
-    if not pool.get("poolName"):
-        yield required(f"{path}.poolName")
-    else:
-        yield from validate_pool_parts(f"{path}.poolName", pool["poolName"])
-    if not pool.get("generation"):
-        yield required(f"{path}.generation")
-    yield from _validate_range(f"{path}.generation", pool.get("generation"), 0)
-    yield from _validate_range(f"{path}.resourceSliceCount", pool.get("resourceSliceCount"), 1)
-    for name in _DEVICES:
-        yield from _validate_range(f"{path}.{name}", pool.get(name), 0)
-    node = pool.get("nodeName")
-    if node is not None:
-        yield from (invalid_value(f"{path}.nodeName", node, text) for text in dns_subdomain(node))
-    if len((pool.get("validationError") or "").encode()) > _LONGEST_ERROR:
-        yield too_long(f"{path}.validationError", _LONGEST_ERROR)
+            yield from placed(f"status.pools[{index}]", _POOL(pool))
+    yield from at_root(_FEW(obj))
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
@@ -142,7 +135,7 @@ STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
     prepare=_prepare,
-    validate=_validate,
+    validate=_RULES,
     print_row=_row,
     subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
     status_reset_fields=(("metadata",),),

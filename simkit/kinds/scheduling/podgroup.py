@@ -9,18 +9,48 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import keep_all_but_own_status
-from simkit.kinds.parts.pod_groups import validate_fixed, validate_one_of, validate_policy
-from simkit.kinds.parts.printers.cells import NONE, created
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, prepared
+from simkit.kinds.parts.printers.cells import NONE, columns
 from simkit.kinds.parts.validation.conditions import status_of, validate_conditions
-from simkit.kinds.parts.validation.fields import validate_required_name
+from simkit.kinds.rules import FIXED, REQUIRED, Change, Check, by, must, row, table, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import dns_label, dns_subdomain
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Draft, Object, at
 
-_TEMPLATE: Final = "spec.podGroupTemplateRef"
-_FIXED: Final = (
+POLICIES: Final = ("basic", "gang")
+
+
+def exactly_one(*names: str) -> Check:
+    """The check of a value that must have one of some fields."""
+    listed = ", ".join(f"`{name}`" for name in names)
+
+    def check(path: str, value: Object) -> Iterator[FieldError]:
+        given = [name for name in names if value.get(name) is not None]
+        if not given:
+            yield invalid_value(path, "", f"must specify one of: {listed}")
+        elif len(given) > 1:
+            yield invalid_value(path, f"{{{', '.join(given)}}}", f"must specify exactly one of: {listed}")
+
+    return by(check)
+
+
+_AT_LEAST_ONE: Final = must.be_at_least(1)
+POLICY: Final = table(exactly_one(*POLICIES), row("gang", row("minCount", REQUIRED, _AT_LEAST_ONE)))
+"""The check of a policy for the pods of a group."""
+
+
+def never_changed(*names: str) -> Change:
+    """The check of fields of a specification that never change; the new value is not shown."""
+
+    def check(obj: Object, old: Object) -> list[FieldError]:
+        changed = (name for name in names if (at(obj, "spec", name) or None) != (at(old, "spec", name) or None))
+        return [invalid_value(f"spec.{name}", None, FIXED) for name in changed]
+
+    return check
+
+
+_NEVER_CHANGED: Final = (
     "podGroupTemplateRef",
     "schedulingPolicy",
     "schedulingConstraints",
@@ -37,29 +67,6 @@ def _default(draft: Draft) -> None:
         spec["disruptionMode"] = "Pod"
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
-    if old is None:
-        draft["status"] = {}
-
-
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    spec = obj["spec"]
-    if old is not None:
-        return [*validate_fixed(spec, old.get("spec") or {}, *_FIXED)]
-    errors = list(_validate_template(spec.get("podGroupTemplateRef")))
-    return errors + list(validate_policy("spec.schedulingPolicy", spec.get("schedulingPolicy") or {}))
-
-
-def _validate_template(reference: Object | None) -> Iterator[FieldError]:
-    if reference is None:
-        return
-    yield from validate_one_of(_TEMPLATE, reference, "workload")
-    workload = reference.get("workload")
-    if workload is not None:
-        for name, rule in (("workloadName", dns_subdomain), ("podGroupTemplateName", dns_label)):
-            yield from validate_required_name(f"{_TEMPLATE}.workload.{name}", workload.get(name) or "", rule)
-
-
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
     errors = [*validate_conditions("status.conditions", status.get("conditions") or ())]
@@ -71,24 +78,43 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return errors
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    policy = "Gang" if at(obj, "spec", "schedulingPolicy", "gang") is not None else "Basic"
-    workload = at(obj, "spec", "podGroupTemplateRef", "workload", "workloadName") or NONE
+def _policy(obj: Object) -> str:
+    return "Gang" if at(obj, "spec", "schedulingPolicy", "gang") is not None else "Basic"
+
+
+def _workload(obj: Object) -> Any:
+    return at(obj, "spec", "podGroupTemplateRef", "workload", "workloadName") or NONE
+
+
+def _state(obj: Object) -> Any:
     scheduled, disrupted = (status_of(obj, kind) for kind in ("PodGroupScheduled", "DisruptionTarget"))
-    state = "Pending"
-    if scheduled is not None:
-        state = "Scheduled" if scheduled.get("status") == "True" else "Unschedulable"
     if disrupted is not None:
-        state = disrupted.get("reason") or ""
-    return [name_of(obj), policy, workload, state, created(obj, now)]
+        return disrupted.get("reason") or ""
+    if scheduled is None:
+        return "Pending"
+    return "Scheduled" if scheduled.get("status") == "True" else "Unschedulable"
 
 
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
-    prepare=_prepare,
-    validate=_validate,
-    print_row=_row,
+    prepare=prepared(status={}),
+    validate=validation(
+        created=(
+            row(
+                "spec.podGroupTemplateRef",
+                exactly_one("workload"),
+                row(
+                    "workload",
+                    row("workloadName", REQUIRED, must.be(dns_subdomain)),
+                    row("podGroupTemplateName", REQUIRED, must.be(dns_label)),
+                ),
+            ),
+            row("spec.schedulingPolicy", POLICY, zero={}),
+        ),
+        changed=never_changed(*_NEVER_CHANGED),
+    ),
+    print_row=columns(_policy, _workload, _state),
     subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
     status_reset_fields=(("metadata",),),
 )

@@ -6,16 +6,18 @@ Follows ``pkg/registry/storage/csidriver/strategy.go`` and ``pkg/apis/storage/va
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import own_copy
-from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.printers.cells import NONE, UNSET, created
-from simkit.kinds.parts.validation.fields import FIXED, validate_immutable_field
+from simkit.kinds.parts.go_printing.structures import texts
+from simkit.kinds.parts.printers.cells import NONE, UNSET, columns, flag
+from simkit.kinds.parts.validation.fields import repeats
+from simkit.kinds.rules import by, changes, fields, fixed, must, placed, row, table, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, spec_differs
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, duplicate, invalid_value, unsupported
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.fielderror import FieldError, duplicate, unsupported
+from simkit.meta.objects import Draft, Object, at
 
 _DEFAULTS: Final = {
     "attachRequired": True,
@@ -25,13 +27,6 @@ _DEFAULTS: Final = {
     "requiresRepublish": False,
     "seLinuxMount": False,
 }
-_GROUP_POLICIES: Final = ("File", "None", "ReadWriteOnceWithFSType")
-_MODES: Final = ("Persistent", "Ephemeral")
-_SHORTEST, _LONGEST = 600, 1 << 32
-
-
-_SHORTEST_PERIOD: Final = 10
-"""Seconds between two looks at how many volumes a node takes."""
 _LOGGED_TOKENS: Final = (
     "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
     "logging of tokens in volume attributes"
@@ -53,51 +48,45 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         draft["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate_fields(obj["spec"]), *(_changes(obj["spec"], old.get("spec") or {}) if old is not None else ())]
+_SECONDS: Final = table(
+    must.hold(lambda seconds: seconds >= 600, "may not specify a duration less than 10 minutes"),
+    must.hold(lambda seconds: seconds <= 1 << 32, "may not specify a duration larger than 2^32 seconds"),
+)
 
 
-def _validate_fields(spec: Object) -> Iterator[FieldError]:
-    policy = spec["fsGroupPolicy"]
-    if policy not in _GROUP_POLICIES:
-        yield unsupported("spec.fsGroupPolicy", policy, _GROUP_POLICIES)
-    yield from _validate_token(spec.get("tokenRequests") or ())
-    for mode in spec["volumeLifecycleModes"]:
-        if mode not in _MODES:
-            yield unsupported("spec.volumeLifecycleModes", mode, _MODES)
-    period, in_secrets = spec.get("nodeAllocatableUpdatePeriodSeconds"), spec.get("serviceAccountTokenInSecrets")
-    if period is not None and period < _SHORTEST_PERIOD:
-        path = "spec.nodeAllocatableUpdatePeriodSeconds"
-        yield invalid_value(path, period, f"must be greater than or equal to {_SHORTEST_PERIOD} seconds")
-    if in_secrets is not None and not spec.get("tokenRequests"):
-        text = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
-        yield invalid_value("spec.serviceAccountTokenInSecrets", in_secrets, text)
-
-
-def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
-    yield from validate_immutable_field("spec.attachedRequired", spec["attachRequired"], old.get("attachRequired"))
-    if not applies("csi-drivers-change-more"):
-        for name in ("fsGroupPolicy", "podInfoOnMount"):
-            yield from validate_immutable_field(f"spec.{name}", spec[name], old.get(name))
-    modes = spec["volumeLifecycleModes"]
-    if modes != old.get("volumeLifecycleModes"):
-        shown = texts(modes, "storage.VolumeLifecycleMode")
-        yield invalid_value("spec.volumeLifecycleModes", shown, FIXED)
-
-
-def _validate_token(requests: Sequence[Object]) -> Iterator[FieldError]:
-    seen: set[str] = set()
+def _validate_tokens(path: str, requests: Sequence[Object]) -> Iterator[FieldError]:
+    again = repeats(request["audience"] for request in requests)
     for index, request in enumerate(requests):
-        path, audience, seconds = f"spec.tokenRequests[{index}]", request["audience"], request.get("expirationSeconds")
-        if audience in seen:
-            yield duplicate(f"{path}.audience", audience)
-            continue
-        seen.add(audience)
-        if seconds is not None and seconds < _SHORTEST:
-            yield invalid_value(f"{path}.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
-        if seconds is not None and seconds > _LONGEST:
-            text = "may not specify a duration larger than 2^32 seconds"
-            yield invalid_value(f"{path}.expirationSeconds", seconds, text)
+        if index in again:
+            yield duplicate(f"{path}[{index}].audience", request["audience"])
+        elif request.get("expirationSeconds") is not None:
+            yield from placed(f"{path}[{index}].expirationSeconds", _SECONDS(request["expirationSeconds"]))
+
+
+def _validate_modes(path: str, modes: Sequence[str]) -> Iterator[FieldError]:
+    known = ("Persistent", "Ephemeral")
+    return (unsupported(path, mode, known) for mode in modes if mode not in known)
+
+
+_RULES: Final = validation(
+    row("spec.fsGroupPolicy", must.be_one_of("File", "None", "ReadWriteOnceWithFSType"), empty=True),
+    row("spec.tokenRequests", by(_validate_tokens)),
+    row("spec.volumeLifecycleModes", by(_validate_modes)),
+    row(
+        "spec.nodeAllocatableUpdatePeriodSeconds",
+        must.hold(lambda seconds: seconds >= 10, "must be greater than or equal to 10 seconds"),
+    ),
+    row(
+        "spec.serviceAccountTokenInSecrets",
+        must.be_otherwise("serviceAccountTokenInSecrets is set but no tokenRequests are specified"),
+        unless=fields.given("spec.tokenRequests"),
+    ),
+    changed=changes(
+        fixed("spec.attachRequired", told="spec.attachedRequired"),
+        fixed("spec.fsGroupPolicy", "spec.podInfoOnMount", until="csi-drivers-change-more"),
+        fixed("spec.volumeLifecycleModes", shown=partial(texts, kind="storage.VolumeLifecycleMode")),
+    ),
+)
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
@@ -108,28 +97,33 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     return [_LOGGED_TOKENS] if told and applies("token-requests-of-drivers-warned") else []
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    spec = obj.get("spec") or {}
-    requests = spec.get("tokenRequests")
-    return [
-        name_of(obj),
-        spec.get("attachRequired", True),
-        bool(spec.get("podInfoOnMount")),
-        bool(spec.get("storageCapacity")),
-        UNSET if requests is None else ",".join(request.get("audience") or "" for request in requests),
-        bool(spec.get("requiresRepublish")),
-        ",".join(spec.get("volumeLifecycleModes") or ()) or NONE,
-        created(obj, now),
-    ]
+def _audiences(obj: Object) -> str:
+    requests = at(obj, "spec", "tokenRequests")
+    return UNSET if requests is None else ",".join(request.get("audience") or "" for request in requests)
+
+
+def _attaches(obj: Object) -> Any:
+    return (obj.get("spec") or {}).get("attachRequired", True)
+
+
+def _modes(obj: Object) -> str:
+    return ",".join(at(obj, "spec", "volumeLifecycleModes") or ()) or NONE
 
 
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
     prepare=_prepare,
-    validate=_validate,
+    validate=_RULES,
     warnings=_warnings,
-    print_row=_row,
+    print_row=columns(
+        _attaches,
+        flag("spec.podInfoOnMount"),
+        flag("spec.storageCapacity"),
+        _audiences,
+        flag("spec.requiresRepublish"),
+        _modes,
+    ),
     allow_unconditional_update=False,
     return_deleted_object=True,
 )

@@ -5,44 +5,27 @@ Follows ``pkg/registry/storage/csistoragecapacity/strategy.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
+from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.validation.deprecated_node_labels import selector_warnings
-from simkit.kinds.parts.validation.fields import FIXED, validate_immutable_field, validate_text
-from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR
 from simkit.kinds.parts.validation.resource_quantities import validate_nonnegative_quantity
+from simkit.kinds.rules import by, changes, fixed, last, must, row, validation
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.fielderror import Shown
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object, metadata, name_of
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_fields(obj))
-
-
-def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
-    errors: list[FieldError] = []
-    topology = obj.get("nodeTopology")
-    if topology != old.get("nodeTopology"):
-        shown = shown_selector(topology) if topology is not None else None
-        errors.append(invalid_value("nodeTopology", shown, FIXED))
-    errors += validate_immutable_field("storageClassName", obj.get("storageClassName"), old.get("storageClassName"))
-    return errors
+def _shown(topology: Object | None) -> Shown | None:
+    return shown_selector(topology) if topology is not None else None
 
 
 def _checked_once() -> bool:
     return applies("storage-capacities-checked-once")
-
-
-def _validate_fields(obj: Object) -> Iterator[FieldError]:
-    yield from validate_label_selector(obj.get("nodeTopology"), "nodeTopology")
-    yield from validate_text("storageClassName", obj.get("storageClassName") or "", dns_subdomain)
-    if obj.get("capacity") is not None:
-        yield from validate_nonnegative_quantity("capacity", obj["capacity"])
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
@@ -57,8 +40,14 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
-    validate=_validate,
-    validate_last=_validate_change,
+    validate=validation(
+        row("nodeTopology", LABEL_SELECTOR),
+        row("storageClassName", must.be(dns_subdomain), zero=""),
+        row("capacity", by(validate_nonnegative_quantity)),
+    ),
+    validate_last=last(
+        changes(fixed("nodeTopology", shown=_shown), fixed("storageClassName")),
+    ),
     checks_new_once=_checked_once,
     warnings=_warnings,
     print_row=_row,

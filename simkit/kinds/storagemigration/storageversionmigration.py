@@ -9,27 +9,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.kinds.parts.copy_on_write import keep_all_but_own_status
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, prepared
 from simkit.kinds.parts.go_printing.structures import structures
 from simkit.kinds.parts.validation.conditions import shown_conditions, status_of, validate_conditions
-from simkit.kinds.parts.validation.fields import FIXED
+from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required
 from simkit.meta.integers import parse_int
 from simkit.meta.name_validation import dns1035_label, dns_subdomain
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Object, at, name_of
+from simkit.meta.wording import Text, Worded
 
 _RESOURCE: Final = "spec.resource.resource"
 _VERSION: Final = "status.resourceVersion"
 _CONDITIONS: Final = "status.conditions"
 _ENDS: Final = ("Running", "Failed", "Succeeded")
-
-
-def _prepare(draft: Draft, old: Object | None) -> None:
-    if old is None:
-        draft["status"] = {}
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -72,7 +68,7 @@ def _validate_version(version: str) -> Iterator[FieldError]:
         yield invalid_value(_VERSION, version, f"resource version is not well formed: {version}")
 
 
-def _validate_fixed_version(version: str, before: str, text: str) -> Iterator[FieldError]:
+def _validate_fixed_version(version: str, before: str, text: Text) -> Iterator[FieldError]:
     if before and version != before:
         yield invalid_value(_VERSION, version, text)
 
@@ -125,7 +121,7 @@ def _validate_older_status(obj: Object, old: Object | None) -> Sequence[FieldErr
     version, conditions = status.get("resourceVersion") or "", status.get("conditions") or []
     errors = list(_validate_older_version(version))
     errors += validate_conditions(_CONDITIONS, conditions, stamp="lastUpdateTime")
-    told = FIXED if applies("required-values-told-alone") else "resourceVersion cannot be updated"
+    told = Worded("required-values-told-alone", FIXED, "resourceVersion cannot be updated")
     errors += _validate_fixed_version(version, before.get("resourceVersion") or "", told)
     shown = structures("storagemigration.MigrationCondition", conditions)
     return errors + list(_validate_end(obj, old or {}, shown))
@@ -147,7 +143,7 @@ def _older_row(obj: Object, now: float) -> Sequence[Any]:
 
 _LATER: Final = Strategy(
     metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
-    prepare=_prepare,
+    prepare=prepared(status={}),
     validate=_validate,
     validate_last=_validate_fixed,
     print_row=_row,

@@ -5,17 +5,93 @@ Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
-from simkit.kinds.apiextensions.embedded_metadata import embedded
+from simkit.kinds.parts.validation.object_meta import validate_finalizers, validate_object_meta
 from simkit.language.cel.limits import OBJECT_BUDGET
-from simkit.meta.fielderror import FieldError, aggregate_errors, invalid_value
+from simkit.meta.behaviour import served
+from simkit.meta.fielderror import FieldError, aggregate_errors, invalid_value, required
+from simkit.meta.name_validation import dns_label, kind_name, path_segment
+from simkit.meta.wording import Text, Worded
+from simkit.schema.custom.listtype import Path, child, walk
 from simkit.schema.custom.messages import NOWHERE, shown
 from simkit.schema.custom.structural import row_of
 from simkit.schema.custom.validation import ABSENT, Check
 from simkit.schema.structural import Resolver, Schema
+
+
+def embedded(value: Any, schema: Schema, *, itself: bool = False) -> list[FieldError]:
+    """The errors of kind, apiVersion and metadata of embedded objects; with ``itself``, of the object too."""
+
+    def visit(part: Any, node: Schema, path: Path) -> Iterator[FieldError]:
+        return _embedded(part, node, path) if path or itself else iter(())
+
+    return list(walk(value, schema, "", visit))
+
+
+def _embedded(value: Any, schema: Schema, path: Path) -> Iterator[FieldError]:
+    if not schema.embedded or not isinstance(value, Mapping):
+        return
+    for name in ("apiVersion", "kind"):
+        if name not in value:
+            yield required(child(path, name), Worded("embedded-names-required", "", "must not be empty"))
+        elif not isinstance(value[name], str):
+            yield invalid_value(child(path, name), shown(value[name]), "must be a string")
+        elif not value[name]:
+            yield invalid_value(child(path, name), "", "must not be empty")
+        else:
+            yield from _named_wrong(name, value[name], child(path, name))
+    if "metadata" in value:
+        yield from _metadata(value["metadata"], child(path, "metadata"))
+
+
+def _named_wrong(name: str, text: str, path: Path) -> Iterator[FieldError]:
+    if name == "kind":
+        if wrong := kind_name(text):
+            yield invalid_value(path, text, wrong)
+    elif text.count("/") > 1:
+        yield invalid_value(path, text, f"unexpected GroupVersion string: {text}")
+
+
+_NAMED: Final[Mapping[str, Callable[[str], Sequence[Text]]]] = {
+    "generateName": partial(path_segment, prefix=True),
+    "name": path_segment,
+    "namespace": dns_label,
+}
+
+
+def _metadata(metadata: Any, path: Path) -> Iterator[FieldError]:
+    if not isinstance(metadata, Mapping):
+        yield invalid_value(path, shown(metadata), "must be an object")
+        return
+    for field, errors in _NAMED.items():
+        text = metadata.get(field)
+        if isinstance(text, str) and text:
+            yield from (invalid_value(child(path, field), text, wrong) for wrong in errors(text))
+    typed = _typed(metadata)
+    yield from validate_object_meta(typed, path)
+    yield from validate_finalizers(typed, path)
+
+
+_LISTS: Final = {"ownerReferences": Mapping, "finalizers": str}
+
+
+def _typed(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with the right type; other errors are reported elsewhere."""
+    out: dict[str, Any] = {}
+    for name in ("labels", "annotations"):
+        entries = metadata.get(name)
+        if isinstance(entries, Mapping):
+            out[name] = {key: text for key, text in entries.items() if isinstance(text, str)}
+    for name, kind in _LISTS.items():
+        listed = metadata.get(name)
+        if isinstance(listed, list):
+            out[name] = [each for each in listed if isinstance(each, kind)]
+    return out
+
 
 Properties = Mapping[str, Any]
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
@@ -104,7 +180,7 @@ class _Defaults:
 
     def _metadata(self, value: Any, level: _Level, path: str) -> list[FieldError]:
         wrong = embedded(level.object_around(value), self._node(level.outer), itself=True)
-        told = aggregate_errors(map(str, wrong))
+        told = aggregate_errors(error.told(served()) for error in wrong)
         return [invalid_value(path, shown(value), f"must result in valid metadata: {told}")] if told else []
 
 

@@ -9,11 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.kinds.apiextensions.internal_schema import shown_schema
-from simkit.kinds.apiextensions.internal_version import Internal, Version, internal_of
-from simkit.kinds.apiextensions.validation.conversion import validate_conversion
+from simkit.kinds.apiextensions.internal_form import Internal, Version, internal_of, shown_schema
 from simkit.kinds.apiextensions.validation.defaults import unpruned_defaults, validate_default
-from simkit.kinds.apiextensions.validation.expressions import Costs
 from simkit.kinds.apiextensions.validation.parts import (
     validate_column,
     validate_name,
@@ -22,6 +19,7 @@ from simkit.kinds.apiextensions.validation.parts import (
     validate_warning,
 )
 from simkit.kinds.apiextensions.validation.schema import (
+    Costs,
     ValidationOptions,
     Visit,
     validate_level,
@@ -29,13 +27,60 @@ from simkit.kinds.apiextensions.validation.schema import (
     validate_set,
 )
 from simkit.kinds.apiextensions.validation.structural import unreadable, validate_structure
-from simkit.meta.behaviour import applies
+from simkit.kinds.parts.admission.webhook_configuration import validate_client
+from simkit.kinds.parts.go_printing.structures import texts
+from simkit.kinds.parts.validation.fields import repeats
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label, dns_subdomain
 from simkit.meta.objects import Object
+from simkit.meta.wording import Worded
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.structural import row_of, schema_of
 from simkit.schema.structural import Schema
+
+_PATH: Final = "spec.conversion"
+_CLIENT: Final = f"{_PATH}.webhookClientConfig"
+_VERSIONS: Final = f"{_PATH}.conversionReviewVersions"
+_STRATEGIES: Final = ("None", "Webhook")
+
+
+def validate_conversion(conversion: Object | None, *, recognized: bool) -> Iterator[FieldError]:
+    """The errors of a conversion; ``recognized``: the review versions must include one that the server knows."""
+    if conversion is None:
+        return
+    strategy, webhook = conversion.get("strategy") or "", conversion.get("webhook") or {}
+    if not strategy:
+        yield required(f"{_PATH}.strategy")
+    elif strategy not in _STRATEGIES:
+        yield unsupported(f"{_PATH}.strategy", strategy, _STRATEGIES)
+    client, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or ()
+    if strategy != "Webhook":
+        detail = "should not be set when strategy is not set to Webhook"
+        if client is not None:
+            yield forbidden_field(_CLIENT, detail)
+        if versions:
+            yield forbidden_field(_VERSIONS, detail)
+        return
+    if client is None:
+        yield required(_CLIENT, "required when strategy is set to Webhook")
+    else:
+        yield from validate_client(_CLIENT, client)
+    yield from _validate_review_versions(versions, recognized)
+
+
+def _validate_review_versions(versions: Sequence[str], recognized: bool) -> Iterator[FieldError]:
+    if not versions:
+        yield required(_VERSIONS)
+        return
+    again = repeats(versions)
+    for index, version in enumerate(versions):
+        if index in again:
+            yield invalid_value(f"{_VERSIONS}[{index}]", version, "duplicate version")
+            continue
+        yield from (invalid_value(f"{_VERSIONS}[{index}]", version, text) for text in dns1035_label(version))
+    if recognized and not {"v1", "v1beta1"} & set(versions):
+        yield invalid_value(_VERSIONS, texts(versions), "must include at least one of v1, v1beta1")
+
 
 Properties = Mapping[str, Any]
 _SCOPES: Final = ("Cluster", "Namespaced")
@@ -67,7 +112,7 @@ def validate_spec(spec: Object, options: ValidationOptions) -> Iterator[FieldErr
             if (version.schema or {}).get("openAPIV3Schema") is None:
                 yield required(
                     f"spec.versions[{index}].schema.openAPIV3Schema",
-                    "" if applies("details-without-field-names") else "schemas are required",
+                    Worded("details-without-field-names", "", "schemas are required"),
                 )
     elif not options.schemas and not spec.get("preserveUnknownFields"):
         for index, row in enumerate(spec.get("versions") or ()):

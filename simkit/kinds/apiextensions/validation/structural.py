@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.meta.behaviour import served
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 
 Properties = Mapping[str, Any]
@@ -80,7 +81,8 @@ def _alternatives(schema: Properties) -> Iterator[Properties]:
 
 def validate_structure(schema: Properties, path: str) -> list[FieldError]:
     """The errors of a schema that is not structural, sorted by text as in kube-apiserver."""
-    return sorted([*_invariants(schema, _ROOT, path), *_completeness(schema, schema, path, path)], key=str)
+    errors = [*_invariants(schema, _ROOT, path), *_completeness(schema, schema, path, path)]
+    return sorted(errors, key=lambda error: error.told(served()))
 
 
 def _invariants(schema: Properties, level: str, path: str) -> Iterator[FieldError]:

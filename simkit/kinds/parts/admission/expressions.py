@@ -16,7 +16,7 @@ from simkit.language.cel.environment import Environment, Program, stored_version
 from simkit.language.cel.errors import CompileError, ResultTypeError
 from simkit.language.cel.lib_patches import JSON_PATCH, OBJECT
 from simkit.language.cel.types import BOOL, DYN, INT, NULL, STRING, TIMESTAMP, Type, list_of, map_of, object_of, parsed
-from simkit.meta.behaviour import applies, served_minor
+from simkit.meta.behaviour import ServedBehaviour, applies, served
 from simkit.meta.fielderror import (
     FieldError,
     duplicate,
@@ -47,12 +47,7 @@ _RESOURCE: Final = object_of("kubernetes.GroupVersionResource", dict.fromkeys(("
 _KIND: Final = object_of("kubernetes.GroupVersionKind", dict.fromkeys(("group", "version", "kind"), STRING))
 _USER: Final = object_of(
     "kubernetes.UserInfo",
-    {
-        "username": STRING,
-        "uid": STRING,
-        "groups": list_of(STRING),
-        "extra": map_of(STRING, list_of(STRING)),
-    },
+    {"username": STRING, "uid": STRING, "groups": list_of(STRING), "extra": map_of(STRING, list_of(STRING))},
 )
 REQUEST: Final = object_of(
     "kubernetes.AdmissionRequest",
@@ -94,6 +89,7 @@ NAMESPACE: Final = object_of(
 
 
 def environment(
+    behaviour: ServedBehaviour,
     *,
     params: bool = False,
     authorizer: bool = True,
@@ -109,6 +105,8 @@ def environment(
 
     Parameters
     ----------
+    behaviour
+        That of the server that reads it.
     params, authorizer
         Whether ``params`` and ``authorizer`` are there.
     request_resource
@@ -134,9 +132,9 @@ def environment(
     if variables is not None:
         found["variables"] = object_of("kubernetes.variables", variables)
     if strict is None:
-        strict = applies("cost-of-functions-in-policies")
-    version = stored_version() if stored else written_version()
-    return Environment(found, version=version, strict=strict, patches=patches)
+        strict = behaviour.applies("cost-of-functions-in-policies")
+    version = stored_version(behaviour) if stored else written_version(behaviour)
+    return Environment(behaviour, found, version=version, strict=strict, patches=patches)
 
 
 _KEPT: Final = frozenset({"bool", "bytes", "double", "duration", "int", "null", "string", "timestamp", "uint"})
@@ -159,13 +157,13 @@ def variable_type(found: Type) -> Type:
 
 
 @lru_cache(maxsize=4096)
-def _compiled(source: str, params: bool, stored: bool, expected: Type, minor: int) -> Program:
-    return environment(params=params, stored=stored).compile(source, expected=expected)
+def _compiled(source: str, behaviour: ServedBehaviour, params: bool, stored: bool, expected: Type) -> Program:
+    return environment(behaviour, params=params, stored=stored).compile(source, expected=expected)
 
 
-def match_condition(source: str, *, params: bool = False, stored: bool = True) -> Program:
+def match_condition(source: str, behaviour: ServedBehaviour, *, params: bool = False, stored: bool = True) -> Program:
     """The program of a match condition. Raises CompileError."""
-    return _compiled(source, params, stored, BOOL, served_minor())
+    return _compiled(source, behaviour, params, stored, BOOL)
 
 
 def is_identifier(name: str) -> bool:
@@ -179,12 +177,12 @@ def is_identifier(name: str) -> bool:
     return bool(_IDENTIFIER.fullmatch(name)) and name not in RESERVED
 
 
-def explained(error: CompileError) -> str:
+def explained(error: CompileError, behaviour: ServedBehaviour) -> str:
     """The message of a compilation error, in kube-apiserver's words."""
     if isinstance(error, ResultTypeError):
         names = ["null_type" if name == "null" else name for name in error.wanted.split(" or ")]
         told = f"must evaluate to {names[0]}" if len(names) == 1 else f"must evaluate to one of [{' '.join(names)}]"
-        return f"{told} but got {error.found}" if applies("result-type-told") else told
+        return f"{told} but got {error.found}" if behaviour.applies("result-type-told") else told
     if error.stage == "instantiation":
         return f"program instantiation failed: {error}"
     return f"compilation failed: {error}"
@@ -193,8 +191,8 @@ def explained(error: CompileError) -> str:
 def compile_error(path: str, source: str, error: CompileError) -> FieldError:
     """The field error of an expression that does not compile."""
     if error.stage == "instantiation":
-        return internal_error(path, explained(error))
-    return invalid_value(path, source, explained(error))
+        return internal_error(path, explained(error, served()))
+    return invalid_value(path, source, explained(error, served()))
 
 
 def validate_match_condition(
@@ -235,7 +233,7 @@ def _validate_condition(condition: Object, here: str, params: bool, known: Colle
         errors.append(required(f"{here}.expression"))
     else:
         try:
-            match_condition(source, params=params, stored=source in known)
+            match_condition(source, served(), params=params, stored=source in known)
         except CompileError as error:
             errors.append(compile_error(f"{here}.expression", source, error))
     name = condition.get("name") or ""
@@ -282,7 +280,7 @@ class PolicyReader:
 
     def _environment(self, *, stored: bool, authorizer: bool = True, patches: bool = False) -> Environment:
         return environment(
-            params=self._params, authorizer=authorizer, variables=self._types, stored=stored, patches=patches
+            served(), params=self._params, authorizer=authorizer, variables=self._types, stored=stored, patches=patches
         )
 
     def validate_match_condition(self, path: str) -> list[FieldError]:

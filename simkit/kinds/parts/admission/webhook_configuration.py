@@ -8,28 +8,97 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self
+from urllib.parse import urlsplit
 
 from simkit.kinds.parts.admission.expressions import validate_match_condition, written
-from simkit.kinds.parts.admission.rules import FAILURE_POLICIES, MATCH_POLICIES, default_rules, validate_rule
-from simkit.kinds.parts.admission.webhook_client_config import validate_client
+from simkit.kinds.parts.admission.rules import FAILURE_POLICIES, RULE, default_rules
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_copy, own_items, without_empty
-from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.validation.fields import validate_qualified_webhook, validate_text
-from simkit.kinds.parts.validation.label_selector import validate_label_selector
-from simkit.kinds.parts.validation.repeats import repeats
+from simkit.kinds.parts.go_printing.structures import texts
+from simkit.kinds.parts.printers.cells import columns, count
+from simkit.kinds.parts.validation.fields import repeats, validate_qualified_webhook, validate_text
+from simkit.kinds.parts.validation.ip import PORT_RANGE
+from simkit.kinds.parts.validation.object_meta import validate_label_selector
+from simkit.kinds.rules import must, placed, row, table
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
-from simkit.meta.name_validation import dns1035_label
-from simkit.meta.objects import Draft, Object, name_of
+from simkit.meta.name_validation import dns1035_label, dns_subdomain
+from simkit.meta.objects import Draft, Object
+
+_FORM = "; desired format: https://host[/path]"
+
+
+def validate_client(path: str, client: Object) -> Iterator[FieldError]:
+    """The errors of a client configuration."""
+    url, service = client.get("url"), client.get("service")
+    if (url is None) == (service is None):
+        yield required(path, "exactly one of url or service is required")
+    elif url is not None:
+        yield from validate_url(f"{path}.url", url)
+    elif service is not None:
+        yield from validate_service(f"{path}.service", service)
+
+
+def validate_url(path: str, url: str) -> Iterator[FieldError]:
+    """The errors of the URL of a webhook."""
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        yield required(path, f"url must be a valid URL: {error}{_FORM}")
+        return
+    user, at, host = parts.netloc.rpartition("@")
+    if parts.scheme != "https":
+        yield invalid_value(path, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}")
+    if not host:
+        yield invalid_value(path, host, f"host must be specified{_FORM}")
+    if at:
+        yield invalid_value(path, user, "user information is not permitted in the URL")
+    if parts.fragment:
+        yield invalid_value(path, parts.fragment, "fragments are not permitted in the URL")
+    if parts.query:
+        yield invalid_value(path, parts.query, "query parameters are not permitted in the URL")
+
+
+def validate_service(path: str, service: Object) -> Iterator[FieldError]:
+    """The errors of the service of a webhook.
+
+    kube-apiserver takes name and namespace for each other: it says of a missing name that the namespace is missing.
+    """
+    for name, other in (("name", "namespace"), ("namespace", "name")):
+        if not service.get(other):
+            yield required(f"{path}.{name}", f"service {name} is required")
+    if not 1 <= service["port"] <= 65535:
+        yield invalid_value(f"{path}.port", service["port"], f"port is not valid: {PORT_RANGE}")
+    text = service.get("path")
+    if text and text != "/":
+        yield from _validate_path(f"{path}.path", text)
+
+
+def _validate_path(path: str, text: str) -> Iterator[FieldError]:
+    if text == "//":
+        yield invalid_value(path, text, "segment[0] may not be empty")
+        return
+    if not text.startswith("/"):
+        yield invalid_value(path, text, "must start with a '/'")
+    for index, step in enumerate(text[1:].removesuffix("/").split("/")):
+        if not step:
+            yield invalid_value(path, text, f"segment[{index}] may not be empty")
+            continue
+        yield from (invalid_value(path, text, f"segment[{index}]: {why}") for why in dns_subdomain(step))
+
 
 _BETA: Final = f"{api_group('admissionregistration')}/v1beta1"
 _VERSIONS: Final = ("v1", "v1beta1")
 _EFFECTS: Final = ("None", "NoneOnDryRun")
 _ALL_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")
 _SELECTORS: Final = ("namespaceSelector", "objectSelector")
-_REINVOCATIONS: Final = ("IfNeeded", "Never")
+_POLICIES: Final = table(
+    row("rules[]", RULE),
+    row("failurePolicy", must.be_one_of(*FAILURE_POLICIES), empty=True),
+    row("matchPolicy", must.be_one_of("Equivalent", "Exact"), empty=True),
+)
+_TIMEOUT: Final = row("timeoutSeconds", must.be_between(1, 30, "the timeout value must be between 1 and 30 seconds"))
+_REINVOCATION: Final = row("reinvocationPolicy", must.be_one_of("IfNeeded", "Never"), empty=True)
 
 
 def webhook_rules(*, reinvoked: bool) -> Strategy:
@@ -41,7 +110,7 @@ def webhook_rules(*, reinvoked: bool) -> Strategy:
         prepare=_prepare,
         validate=_validate,
         raises_generation=_differ,
-        print_row=_row,
+        print_row=columns(count("webhooks")),
         allow_unconditional_update=False,
     )
     return replace(rules, older_versions={_BETA: replace(rules, validate=_validate_older)})
@@ -131,24 +200,16 @@ def _validate_webhook(obj: Object, old: Object | None, options: ValidationOption
 def _validate_fields(path: str, webhook: Object, options: ValidationOptions) -> Iterator[FieldError]:
     effects = options.effects
     yield from validate_qualified_webhook(f"{path}.name", webhook.get("name") or "")
-    for index, rule in enumerate(webhook.get("rules") or ()):
-        yield from validate_rule(f"{path}.rules[{index}]", rule)
-    for name, choices in (("failurePolicy", FAILURE_POLICIES), ("matchPolicy", MATCH_POLICIES)):
-        if webhook[name] not in choices:
-            yield unsupported(f"{path}.{name}", webhook[name], choices)
+    yield from placed(path, _POLICIES(webhook))
     given = webhook.get("sideEffects")
     if given is None:
         yield required(f"{path}.sideEffects", f"must specify one of {', '.join(effects)}")
     elif given not in effects:
         yield unsupported(f"{path}.sideEffects", given, effects)
-    if not 1 <= webhook["timeoutSeconds"] <= 30:
-        text = "the timeout value must be between 1 and 30 seconds"
-        yield invalid_value(f"{path}.timeoutSeconds", webhook["timeoutSeconds"], text)
+    yield from placed(path, _TIMEOUT(webhook))
     for name in _SELECTORS:
         yield from validate_label_selector(webhook[name], f"{path}.{name}", any_value=options.any_value)
-    reinvoked = webhook.get("reinvocationPolicy")
-    if reinvoked is not None and reinvoked not in _REINVOCATIONS:
-        yield unsupported(f"{path}.reinvocationPolicy", reinvoked, _REINVOCATIONS)
+    yield from placed(path, _REINVOCATION(webhook))
     yield from validate_client(f"{path}.clientConfig", webhook.get("clientConfig") or {})
 
 
@@ -164,8 +225,3 @@ def _validate_version(path: str, versions: Sequence[str], options: ValidationOpt
             yield from validate_text(f"{path}[{index}]", version, dns1035_label)
     if not options.unread_versions and not set(versions) & set(_VERSIONS):
         yield invalid_value(path, texts(versions), f"must include at least one of {', '.join(_VERSIONS)}")
-
-
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    """Name, number of webhooks, age."""
-    return [name_of(obj), len(obj.get("webhooks") or ()), created(obj, now)]

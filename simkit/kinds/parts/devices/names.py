@@ -9,8 +9,10 @@ import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
+from simkit.kinds import rules
+from simkit.kinds.parts.pod.validation.volumes import validate_driver
 from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.rules import placed
 from simkit.meta import go_json
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_long, too_many
@@ -30,6 +32,11 @@ _IDENTIFIER_RULE: Final = (
 )
 
 Check = Callable[[str, Any], Iterator[FieldError]]
+
+
+def told_at(rule: rules.Check) -> Check:
+    """The function of a path and a value that a table is."""
+    return lambda path, value: iter(placed(path, rule(value)))
 
 
 def validate_each(path: str, items: Sequence[Any], most: int, check: Check) -> Iterator[FieldError]:

@@ -6,22 +6,114 @@ Follows ``pkg/apis/resource/validation/validation.go`` and ``pkg/apis/resource/v
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
-from simkit.kinds.parts.devices.expressions import validate_expression
-from simkit.kinds.parts.devices.names import (
-    validate_each,
-    validate_fully_qualified,
-    validate_opaque,
-    validate_set,
-)
-from simkit.kinds.parts.devices.taints import taint_effects
+from simkit.kinds.parts.copy_on_write import null_where_empty, own_copy, without_empty
+from simkit.kinds.parts.devices.device import taint_effects
+from simkit.kinds.parts.devices.names import validate_each, validate_fully_qualified, validate_opaque, validate_set
 from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.parts.validation.labels import validate_qualified_name
-from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, invalid_value, required, too_long, unsupported
+from simkit.kinds.parts.validation.object_meta import validate_qualified_name
+from simkit.language.cel.decl_types import DeclType
+from simkit.language.cel.environment import Environment, Program, own_version, type_named, written_version
+from simkit.language.cel.errors import CompileError, InstantiationError
+from simkit.language.cel.types import BOOL, STRING, Type, map_of, object_type
+from simkit.meta.behaviour import ServedBehaviour, applies, served
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value
-from simkit.meta.objects import Object
+from simkit.meta.objects import Draft, Object
+from simkit.schema.structural import Schema
+
+MOST_COST: Final = 1_000_000
+"""The cost of evaluating one expression for one device."""
+_MOST_ENTRIES: Final = 32
+_LONGEST_DRIVER, _LONGEST_VALUE = 63, 64
+_ANY: Final = Type("dyn", "google.protobuf.Any")
+"""The type of an attribute: a number, a text, a version or yes and no."""
+
+
+class _Declared(DeclType):
+    """A declaration without a schema."""
+
+    def __init__(
+        self,
+        of: Type,
+        max_elements: int,
+        *,
+        element: DeclType | None = None,
+        fields: Mapping[str, DeclType] | None = None,
+        named: DeclType | None = None,
+    ) -> None:
+        super().__init__(Schema({"type": "boolean"}, _no_definition), "")
+        self.type, self.max_elements = of, max_elements
+        self.element, self._named = element, named
+        self.fields = {name: (name, each) for name, each in (fields or {}).items()}
+        if fields is not None:
+            self.type = object_type(of.name, self)
+
+    def member(self, name: str) -> DeclType | None:
+        """The declaration of a field, or of what any name leads to."""
+        return super().member(name) or self._named
+
+
+def _no_definition(name: str) -> Schema:
+    raise LookupError(name)
+
+
+def _by_domain(value: _Declared, *, named: bool) -> _Declared:
+    """Values by domain and name."""
+    inner = _Declared(map_of(STRING, value.type), _MOST_ENTRIES, element=value, named=value if named else None)
+    return _Declared(map_of(STRING, inner.type), _MOST_ENTRIES, element=inner)
+
+
+@lru_cache(maxsize=8)
+def _device(shared: bool) -> DeclType:
+    """The variable ``device``; ``shared`` tells whether several claims may have one device."""
+    fields = {
+        "driver": _Declared(STRING, _LONGEST_DRIVER),
+        "attributes": _by_domain(_Declared(_ANY, _LONGEST_VALUE), named=True),
+        "capacity": _by_domain(_Declared(type_named("Quantity"), 0), named=False),
+    }
+    if shared:
+        fields["allowMultipleAllocations"] = _Declared(BOOL, 1)
+    return _Declared(Type("object", "kubernetes.DRADevice"), 0, fields=fields)
+
+
+@lru_cache(maxsize=256)
+def _fault(source: str, behaviour: ServedBehaviour, version: str) -> str | None:
+    """The fault of an expression; empty if it only costs too much, None if nothing is."""
+    device = _device(behaviour.applies("devices-of-several-claims"))
+    try:
+        program = _program(source, behaviour, version)
+    except InstantiationError as error:
+        return f"program instantiation failed: {error}"
+    except CompileError as error:
+        return f"compilation failed: {error}"
+    if program.type not in (BOOL, _ANY):
+        return f"must evaluate to bool or the unknown type, not {program.type}"
+    return "" if program.estimate(device)[1] > MOST_COST else None
+
+
+@lru_cache(maxsize=256)
+def _program(source: str, behaviour: ServedBehaviour, version: str) -> Program:
+    variables = {"device": _device(behaviour.applies("devices-of-several-claims"))}
+    return Environment(behaviour, variables, version=version, bindings=True).compile(source)
+
+
+def device_program(source: str) -> Program:
+    """The program of a stored expression, whose variable is ``device``. Raises CompileError."""
+    return _program(source, served(), own_version(served()))
+
+
+def validate_expression(path: str, source: str, *, stored: bool) -> Iterator[FieldError]:
+    """The error of an expression; ``stored`` tells whether it was there before."""
+    behaviour = served()
+    fault = _fault(source, behaviour, own_version(behaviour) if stored else written_version(behaviour))
+    if fault:
+        yield invalid_value(path, source, fault)
+    elif fault is not None:
+        yield forbidden_field(path, "too complex, exceeds cost limit")
+
 
 MOST_REQUESTS: Final = 32
 MOST_CONFIGURATIONS: Final = 32
@@ -187,3 +279,31 @@ def validate_reference(path: str, name: str, names: Names) -> Iterator[FieldErro
         yield from validate_text(path, part, dns_label)
     if request not in names or any(one not in names[request] for one in alternatives):
         yield invalid_value(path, name, _UNNAMED)
+
+
+def without_empty_list(part: Object, name: str) -> Draft:
+    """The spec or allocation of a claim without a list of its devices that is empty.
+
+    Examples
+    --------
+    >>> without_empty_list({"devices": {"requests": []}}, "requests")
+    {'devices': {}}
+    """
+    draft = dict(part)
+    if "devices" in draft:
+        without_empty(own_copy(draft, "devices"), (name,))
+    return draft
+
+
+def without_empty_requests(spec: Object) -> Draft:
+    """The spec of a claim with null in place of an empty list of requests.
+
+    Examples
+    --------
+    >>> without_empty_requests({"devices": {"requests": []}})
+    {'devices': {'requests': None}}
+    """
+    draft = dict(spec)
+    if "devices" in draft:
+        null_where_empty(own_copy(draft, "devices"), "requests")
+    return draft

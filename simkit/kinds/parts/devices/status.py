@@ -9,17 +9,22 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from simkit.kinds.parts.devices.device import validate_binding_conditions
-from simkit.kinds.parts.devices.empty_lists import without_empty_list
-from simkit.kinds.parts.devices.key import device_key
+from simkit.kinds.parts.devices.device import device_key, validate_binding_conditions
 from simkit.kinds.parts.devices.names import validate_opaque, validate_pool_name, validate_raw, validate_set
-from simkit.kinds.parts.devices.requests import Names, request_names, validate_reference, validate_references
+from simkit.kinds.parts.devices.requests import (
+    Names,
+    request_names,
+    validate_reference,
+    validate_references,
+    without_empty_list,
+)
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.pod.validation.scheduling import validate_node_selector
-from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
+from simkit.kinds.parts.pod.validation.scheduling import DEVICE_NODE_SELECTOR
+from simkit.kinds.parts.pod.validation.volumes import validate_driver
 from simkit.kinds.parts.validation.conditions import validate_conditions
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.ip import validate_interface_address
+from simkit.kinds.rules import placed
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     FieldError,
@@ -163,4 +168,4 @@ def _validate_allocation(path: str, allocation: Object, names: Names) -> Iterato
         yield from validate_references(f"{here}.requests", config.get("requests") or (), names)
         yield from validate_opaque(here, config)
     if allocation.get("nodeSelector") is not None:
-        yield from validate_node_selector(f"{path}.nodeSelector", allocation["nodeSelector"], of_devices=True)
+        yield from placed(f"{path}.nodeSelector", DEVICE_NODE_SELECTOR(allocation["nodeSelector"]))

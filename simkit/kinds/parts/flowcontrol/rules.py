@@ -5,117 +5,193 @@ Follows ``pkg/apis/flowcontrol/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
 
-from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.validation.fields import validate_text
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.kinds.parts.go_printing.structures import texts
+from simkit.kinds.rules import REQUIRED, Check, Row, by, distinct, fields, first, items, must, row, table, validation
+from simkit.meta import datasets
+from simkit.meta.behaviour import served_minor
+from simkit.meta.fielderror import FieldError, invalid_value, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, name_of
+from simkit.meta.wording import Text, Worded, joined
 
 _SUBJECTS: Final = {"ServiceAccount": "serviceAccount", "User": "user", "Group": "group"}
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
 
 
-def validate_policy_rule(path: str, rule: Object) -> Iterator[FieldError]:
-    """The errors of one rule."""
-    subjects = rule.get("subjects") or ()
-    if not subjects:
-        yield required(f"{path}.subjects", "subjects must contain at least one value")
-    for index, subject in enumerate(subjects):
-        yield from _validate_subject(f"{path}.subjects[{index}]", subject)
-    if not rule.get("resourceRules") and not rule.get("nonResourceRules"):
-        yield required(path, "at least one of resourceRules and nonResourceRules has to be non-empty")
-    for index, one in enumerate(rule.get("resourceRules") or ()):
-        yield from _validate_resource(f"{path}.resourceRules[{index}]", one)
-    for index, one in enumerate(rule.get("nonResourceRules") or ()):
-        yield from _validate_path_rule(f"{path}.nonResourceRules[{index}]", one)
+def _alone(words: str) -> Check:
+    """The check of a list in which a wildcard stands without other values."""
+    detail = f"if '*' is present, must not specify other {words}"
+    return must.hold(lambda values: "*" not in values or len(values) == 1, detail, texts)
 
 
-def _validate_subject(path: str, subject: Object) -> Iterator[FieldError]:
-    kind = subject.get("kind") or ""
-    if kind not in _SUBJECTS:
-        yield unsupported(f"{path}.kind", kind, sorted(_SUBJECTS))
-        return
-    own = _SUBJECTS[kind]
-    if subject.get(own) is None:
-        yield required(f"{path}.{own}", f"{own} is required when subject kind is '{kind}'")
-    else:
-        yield from _validate_named(f"{path}.{own}", subject[own], account=own == "serviceAccount")
-    for other, field in _SUBJECTS.items():
-        if field != own and subject.get(field) is not None:
-            yield forbidden_field(f"{path}.{field}", f"{field} is forbidden when subject kind is not '{other}'")
-
-
-def _validate_named(path: str, subject: Object, *, account: bool) -> Iterator[FieldError]:
-    name = subject.get("name") or ""
-    if not name:
-        yield required(f"{path}.name")
-    elif account and name != "*":
-        yield from validate_text(f"{path}.name", name, dns_subdomain)
-    if account and subject.get("namespace"):
-        yield from validate_text(f"{path}.namespace", subject["namespace"], dns_label)
-    elif account:
-        yield required(f"{path}.namespace", "must specify namespace for service account")
-
-
-def _validate_verb(path: str, verbs: Sequence[str]) -> Iterator[FieldError]:
-    if not verbs:
-        yield required(path, "verbs must contain at least one value")
-    elif "*" in verbs:
-        yield from _alone(path, verbs, "verbs")
-    elif not set(verbs) <= set(_VERBS):
+def _validate_verbs(path: str, verbs: Sequence[str]) -> Iterator[FieldError]:
+    if "*" not in verbs and not set(verbs) <= set(_VERBS):
         yield unsupported(path, texts(verbs), _VERBS)
 
 
-def _alone(path: str, values: Sequence[str], words: str) -> Iterator[FieldError]:
-    """The error of a wildcard together with other values."""
-    if "*" in values and len(values) > 1:
-        yield invalid_value(path, texts(values), f"if '*' is present, must not specify other {words}")
+def _validate_namespace(path: str, name: str) -> Iterator[FieldError]:
+    for wrong in dns_label(name):
+        why = joined("; ", ("each member of this list must be '*' or a DNS-1123 label", wrong))
+        yield invalid_value(path, name, why)
 
 
-def _validate_resource(path: str, rule: Object) -> Iterator[FieldError]:
-    yield from _validate_verb(f"{path}.verbs", rule.get("verbs") or ())
-    for name, one, words in (("apiGroups", "api group", "api groups"), ("resources", "resource", "resources")):
-        if not rule.get(name):
-            yield required(f"{path}.{name}", f"resource rules must supply at least one {one}")
-        else:
-            yield from _alone(f"{path}.{name}", rule[name], words)
-    namespaces = rule.get("namespaces") or ()
-    if not namespaces and not rule.get("clusterScope"):
-        text = "resource rules that are not cluster scoped must supply at least one namespace"
-        yield required(f"{path}.namespaces", text)
-    elif "*" in namespaces:
-        yield from _alone(f"{path}.namespaces", namespaces, "namespaces")
-    else:
-        for index, name in enumerate(namespaces):
-            for text in dns_label(name):
-                why = f"each member of this list must be '*' or a DNS-1123 label; {text}"
-                yield invalid_value(f"{path}.namespaces[{index}]", name, why)
+def _account_name(name: str) -> Sequence[Text]:
+    return () if name == "*" else dns_subdomain(name)
 
 
-def _validate_path_rule(path: str, rule: Object) -> Iterator[FieldError]:
-    yield from _validate_verb(f"{path}.verbs", rule.get("verbs") or ())
-    urls = rule.get("nonResourceURLs") or ()
-    if not urls:
-        yield required(f"{path}.nonResourceURLs", "nonResourceURLs must contain at least one value")
-    elif "*" in urls:
-        yield from _alone(f"{path}.nonResourceURLs", urls, "non-resource URLs")
-    else:
-        for index, url in enumerate(urls):
-            yield from _validate_url(f"{path}.nonResourceURLs[{index}]", url)
+def _unless_any(check: Check) -> Check:
+    """The check of each item of a list that is not a wildcard."""
+    each = items(check)
+    return lambda values: () if "*" in values else each(values)
 
 
-def _validate_url(path: str, url: str) -> Iterator[FieldError]:
-    """The first error of a path."""
-    if not url:
-        yield invalid_value(path, url, "must not be empty")
-    elif not url.startswith("/"):
-        yield invalid_value(path, url, "must start with slash")
-    elif " " in url:
-        yield invalid_value(path, url, "must not contain white-space")
-    elif "//" in url:
-        yield invalid_value(path, url, "must not contain double slash")
-    elif url.count("*") > 1 or ("*" in url and not url.endswith("/*")):
-        yield invalid_value(path, url, "wildcard can only do suffix matching")
+def _subject(kind: str, *rows: Row) -> Check:
+    """The check of the field that a subject of some kind must have."""
+    field = _SUBJECTS[kind]
+    needs = must.be_given(f"{field} is required when subject kind is '{kind}'", pointer=True)
+    return row(field, needs, *rows, when=fields.equal("kind", kind))
+
+
+def _not_of(kind: str) -> Row:
+    detail = f"{_SUBJECTS[kind]} is forbidden when subject kind is not '{kind}'"
+    return row(_SUBJECTS[kind], must.be_absent(detail, pointer=True), unless=fields.equal("kind", kind))
+
+
+_URL: Final = first(
+    must.hold(lambda url: url, "must not be empty"),
+    must.hold(lambda url: url.startswith("/"), "must start with slash"),
+    must.hold(lambda url: " " not in url, "must not contain white-space"),
+    must.hold(lambda url: "//" not in url, "must not contain double slash"),
+    must.hold(lambda url: "*" not in url.removesuffix("/*"), "wildcard can only do suffix matching"),
+)
+_VERBS_ROW: Final = row(
+    "verbs", must.be_given("verbs must contain at least one value"), _alone("verbs"), by(_validate_verbs)
+)
+POLICY_RULE: Final = table(
+    row("subjects", must.be_given("subjects must contain at least one value")),
+    row(
+        "subjects[]",
+        first(
+            row("kind", must.be_one_of(*sorted(_SUBJECTS)), zero=""),
+            table(
+                _subject(
+                    "ServiceAccount",
+                    row("name", REQUIRED, must.be(_account_name)),
+                    row("namespace", must.be_given("must specify namespace for service account"), must.be(dns_label)),
+                ),
+                _subject("User", row("name", REQUIRED)),
+                _subject("Group", row("name", REQUIRED)),
+                *map(_not_of, _SUBJECTS),
+            ),
+        ),
+    ),
+    row(
+        "",
+        must.be_set("at least one of resourceRules and nonResourceRules has to be non-empty"),
+        unless=fields.either("resourceRules", "nonResourceRules"),
+    ),
+    row(
+        "resourceRules[]",
+        _VERBS_ROW,
+        row("apiGroups", must.be_given("resource rules must supply at least one api group"), _alone("api groups")),
+        row("resources", must.be_given("resource rules must supply at least one resource"), _alone("resources")),
+        row(
+            "namespaces",
+            must.be_given("resource rules that are not cluster scoped must supply at least one namespace"),
+            unless=fields.given("clusterScope"),
+        ),
+        row("namespaces", _alone("namespaces"), _unless_any(by(_validate_namespace))),
+    ),
+    row(
+        "nonResourceRules[]",
+        _VERBS_ROW,
+        row(
+            "nonResourceURLs",
+            must.be_given("nonResourceURLs must contain at least one value"),
+            _alone("non-resource URLs"),
+            _unless_any(_URL),
+        ),
+    ),
+)
+"""The check of a rule of a flow schema."""
+FLOW_STATUS: Final = validation(
+    row(
+        "status.conditions[]",
+        distinct("type"),
+        row("type", must.be_given(Worded("required-values-told-alone", "", "must not be empty"))),
+    )
+)
+"""The validation of the conditions in an object's status."""
+
+
+_MARKED_SINCE: Final = 21
+"""The first release that marks its own objects for updates."""
+_LENT_SINCE: Final = 26
+"""The first release whose levels lend each other seats."""
+
+
+@cache
+def flow_objects(minor: int) -> Sequence[Object]:
+    """The objects of a release by its number, in the newest version of their group.
+
+    Examples
+    --------
+    >>> [name_of(each) for each in flow_objects(21) if each["kind"] == "FlowSchema"][:3]
+    ['catch-all', 'exempt', 'global-default']
+    """
+    changes: dict[tuple[str, str], Mapping[str, Any]] = {
+        (row["kind"], row["name"]): row for row in datasets.load("bootstrap/flow-changes.json")
+    }
+    found = []
+    for obj in datasets.load("bootstrap/flow-1.30.json"):
+        change = changes.get((obj["kind"], name_of(obj)), {})
+        within = _number(change.get("since"), 0) <= minor <= _number(change.get("last"), minor)
+        if "spec" in change or within:
+            made = {**obj, "spec": change["spec"] if "spec" in change and within else _spec_of(obj, minor)}
+            found.append(made if minor >= _MARKED_SINCE else {**made, "metadata": {"name": name_of(obj)}})
+    return tuple(found)
+
+
+def _spec_of(obj: Object, minor: int) -> Object:
+    spec: Object = obj["spec"]
+    if minor >= _LENT_SINCE or "limited" not in spec:
+        return spec
+    return {**spec, "limited": {name: value for name, value in spec["limited"].items() if name != "lendablePercent"}}
+
+
+def _number(release: str | None, otherwise: int) -> int:
+    return otherwise if release is None else int(release.partition(".")[2])
+
+
+_FIXED = ("exempt", "catch-all")
+
+
+def mandatory_spec(kind: str, name: str) -> Object | None:
+    """The spec that an object of this kind and name must have; None if it may have any."""
+    return _specs(kind, served_minor()).get(name)
+
+
+@cache
+def _specs(kind: str, minor: int) -> Mapping[str, Object]:
+    return {name_of(obj): obj["spec"] for obj in flow_objects(minor) if obj["kind"] == kind and name_of(obj) in _FIXED}
+
+
+def same(one: Any, other: Any) -> bool:
+    """True if two values are equal; empty values equal absent ones.
+
+    Examples
+    --------
+    >>> same({"a": [{"b": 1}], "c": None}, {"a": [{"b": 1, "d": []}]})
+    True
+    """
+    return bool(_bare(one) == _bare(other))
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: bare for key, each in value.items() if (bare := _bare(each)) not in (None, [], {})}
+    return [_bare(each) for each in value] if isinstance(value, list | tuple) else value

@@ -2,17 +2,217 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, NamedTuple
 
-from simkit.kinds.parts.go_printing.internal_json import internal_json
-from simkit.kinds.parts.go_printing.syntax import pointer, printed, text_map, texts
-from simkit.kinds.parts.go_printing.types import fields_of, is_structure
 from simkit.kinds.parts.validation.resource_quantities import shown
-from simkit.meta import go_json
+from simkit.meta import datasets, go_json
+from simkit.meta.behaviour import served_minor
 from simkit.meta.fielderror import Shown, quoted
 from simkit.meta.objects import Object
+
+_SAME: Final = {"core.EphemeralContainerCommon": "core.Container"}
+"""Fields in declaration order as ``json/Name:type``: strings by default, with the name in JSON if it differs. A"""
+_FIELD: Final = re.compile(
+    r"(?:(?P<key>\w*)(?P<slash>/))?(?P<name>\w+)(?:@(?P<since>\d+))?(?:@-(?P<last>\d+))?(?::(?P<kind>.+))?"
+)
+
+
+class Field(NamedTuple):
+    """One field of a struct."""
+
+    name: str
+    key: str
+    """Its name in JSON; empty for an embedded one."""
+    kind: str
+    since: int = 0
+    last: int = 99
+
+
+@cache
+def _table() -> Mapping[str, str]:
+    found: Mapping[str, str] = datasets.load("api/releases/go-types.json")
+    return found
+
+
+def is_structure(kind: str) -> bool:
+    """True if the fields of a type are known."""
+    return _SAME.get(kind, kind) in _table()
+
+
+def fields_of(kind: str) -> Sequence[Field]:
+    """The fields of a struct, in declaration order.
+
+    Examples
+    --------
+    >>> [(each.name, each.key, each.kind) for each in fields_of("core.HostAlias")]
+    [('IP', 'ip', ''), ('Hostnames', 'hostnames', 'texts')]
+    """
+    return _fields_of(kind, served_minor())
+
+
+@cache
+def _fields_of(kind: str, minor: int) -> Sequence[Field]:
+    every = map(_field, _table()[_SAME.get(kind, kind)].split())
+    return tuple(each for each in every if each.since <= minor <= each.last)
+
+
+def _field(part: str) -> Field:
+    match = _FIELD.fullmatch(part)
+    assert match is not None, part
+    name = match["name"]
+    key = match["key"] if match["slash"] else f"{name[0].lower()}{name[1:]}"
+    if not match["slash"]:
+        name = f"{name[0].upper()}{name[1:]}"
+    return Field(name, key, match["kind"] or "", int(match["since"] or 0), int(match["last"] or 99))
+
+
+_ZEROS: Final[Mapping[str, Any]] = {"": "", "int": 0, "bool": False, "quantity": "0", "intstr.IntOrString": 0}
+_LIKE_OUTSIDE: Final = ("v1.", "intstr.")
+"""Types that are the same inside and outside, and have a JSON form of their own."""
+
+
+def internal_json(kind: str, value: Any) -> Any:
+    """A value of a type as plain JSON.
+
+    Examples
+    --------
+    >>> internal_json("core.Toleration", {"key": "a", "tolerationSeconds": 5})
+    {'Key': 'a', 'Operator': '', 'Value': '', 'Effect': '', 'TolerationSeconds': 5}
+    """
+    if value is None and kind.startswith(("*", "[]")):
+        return None
+    if kind.startswith("*"):
+        return internal_json(kind[1:], value)
+    if kind.startswith("[]"):
+        return [internal_json(kind[2:], each) for each in value]
+    if kind.startswith(_LIKE_OUTSIDE):
+        return _outside(kind, value)
+    if is_structure(kind):
+        return _structure(kind, value or {})
+    if isinstance(value, Mapping):
+        return {name: value[name] for name in sorted(value)}
+    return _ZEROS.get(kind) if value is None else value
+
+
+def _structure(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in fields_of(kind):
+        inner = internal_json(field.kind, value.get(field.key) if field.key else value)
+        if _embedded(field):
+            found |= inner
+        else:
+            found[field.name] = inner
+    return found
+
+
+def _embedded(field: Field) -> bool:
+    """True if the parts of a field stand beside the others."""
+    return not field.key or field.kind == f"v1.{field.name}"
+
+
+def _outside(kind: str, value: Any) -> Any:
+    """A value of a type with its own JSON form: as it was written, in the order of its fields."""
+    if value is None:
+        return _ZEROS.get(kind, None if kind.endswith("Time") else {})
+    if not isinstance(value, Mapping) or not is_structure(kind):
+        return value
+    return {
+        field.key: internal_json(field.kind, value[field.key])
+        for field in fields_of(kind)
+        if value.get(field.key) not in (None, [], {}) or (field.key in _ALWAYS and field.key in value)
+    }
+
+
+_ALWAYS: Final = ("apiVersion", "kind", "name", "uid")
+
+
+_POINTED: Final = "0xc000000000"
+
+
+def text_map(values: Mapping[str, str] | None) -> Shown:
+    """A map of strings, keys sorted.
+
+    Examples
+    --------
+    >>> text_map({"b": "2", "a": "1"}).text
+    'map[string]string{"a":"1", "b":"2"}'
+    """
+    if values is None:
+        return Shown("map[string]string(nil)", None)
+    listed = ", ".join(f"{quoted(key)}:{quoted(values[key])}" for key in sorted(values))
+    return Shown(f"map[string]string{{{listed}}}", {key: values[key] for key in sorted(values)})
+
+
+def texts(values: Sequence[str] | None, kind: str = "string") -> Shown:
+    """A list of texts, or of a type of texts."""
+    if values is None:
+        return Shown(f"[]{kind}(nil)", None)
+    return Shown(f"[]{kind}{{{', '.join(map(quoted, values))}}}", list(values))
+
+
+def whole_numbers(values: Sequence[int], kind: str = "int32") -> Shown:
+    """A list of numbers."""
+    return Shown(f"[]{kind}{{{', '.join(map(str, values))}}}", list(values))
+
+
+def selector(value: Object | None) -> Shown:
+    """A label selector; an absent one is null, up to 1.33 in quotes. An empty map or list is not nil in Go.
+
+    Examples
+    --------
+    >>> selector({"matchLabels": {}}).text
+    'v1.LabelSelector{MatchLabels:map[string]string{}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}'
+    """
+    if value is None:
+        return Shown('"null"', None)
+    expressions = value.get("matchExpressions")
+    listed = "{" + ", ".join(_requirement(one) for one in expressions) + "}" if expressions is not None else "(nil)"
+    labels = text_map(value.get("matchLabels")).text
+    text = f"v1.LabelSelector{{MatchLabels:{labels}, MatchExpressions:[]v1.LabelSelectorRequirement{listed}}}"
+    return Shown(text, internal_json("v1.LabelSelector", value))
+
+
+def _requirement(value: Object) -> str:
+    key, operator = quoted(value.get("key") or ""), quoted(value.get("operator") or "")
+    values = texts(value.get("values") or None).text
+    return f"v1.LabelSelectorRequirement{{Key:{key}, Operator:{operator}, Values:{values}}}"
+
+
+def number_or_text(value: int | str) -> Shown:
+    """A number, or a text such as a percentage."""
+    if isinstance(value, str):
+        return Shown(f"intstr.IntOrString{{Type:1, IntVal:0, StrVal:{quoted(value)}}}", value)
+    return Shown(f'intstr.IntOrString{{Type:0, IntVal:{value}, StrVal:""}}', value)
+
+
+def time(value: str) -> Shown:
+    """A moment, as Go prints it: without zeros at the end of a fraction of a second."""
+    moment = value.replace("T", " ").removesuffix("Z")
+    seconds, _, fraction = moment.partition(".")
+    fraction = fraction.rstrip("0")
+    return Shown(f"{seconds}{f'.{fraction}' if fraction else ''} +0000 UTC", value)
+
+
+def pointer(kind: str, value: Any) -> str:
+    """A pointer to a value of a type; only its presence is shown."""
+    return f"(*{kind})({'nil' if value is None else _POINTED})"
+
+
+def struct(name: str, *fields: tuple[str, str]) -> Shown:
+    """A struct whose fields are printed already."""
+    return Shown(f"{name}{{{', '.join(f'{key}:{value}' for key, value in fields)}}}")
+
+
+def printed(value: Any) -> str:
+    """A plain value inside a struct; an absent one is the empty text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else quoted(value or "")
+
 
 _NEVER: Final = "time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)"
 

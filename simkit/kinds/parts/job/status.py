@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.go_printing.syntax import time as shown_time
-from simkit.kinds.parts.job.success_policy import BadIndexes, counted, overlap
+from simkit.kinds.parts.go_printing.structures import time as shown_time
+from simkit.kinds.parts.job.spec import BadIndexes, counted, overlap
 from simkit.kinds.parts.workload.template_owner import validate_nonnegative_fields
 from simkit.meta.behaviour import applies
 from simkit.meta.clock import moment

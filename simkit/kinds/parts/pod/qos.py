@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from simkit.meta.behaviour import applies
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, at
 from simkit.meta.podspec import NON_EPHEMERAL
 from simkit.meta.quantity import parse
+from simkit.meta.resource_list import ResourceList, add, maximum, resource_list_of
 
 _COMPUTE: Final = ("cpu", "memory")
 
@@ -62,3 +63,44 @@ def _add(totals: dict[str, int], amounts: Object) -> bool:
             totals[name] = totals.get(name, 0) + amount
             found += 1
     return found == len(_COMPUTE)
+
+
+def pod_requests(pod: Object) -> ResourceList:
+    """The requests of a pod."""
+    return _whole(pod, "requests")
+
+
+def pod_limits(pod: Object) -> ResourceList:
+    """The limits of a pod."""
+    return _whole(pod, "limits")
+
+
+def _whole(pod: Object, field: str) -> ResourceList:
+    total: ResourceList = {}
+    for container in at(pod, "spec", "containers") or ():
+        total = add(total, resource_list_of(at(container, "resources", field)))
+    lasting: ResourceList = {}
+    initial: ResourceList = {}
+    for container in at(pod, "spec", "initContainers") or ():
+        own = resource_list_of(at(container, "resources", field))
+        if container.get("restartPolicy") == "Always":  # a sidecar runs on beside all that come after it
+            total, lasting = add(total, own), add(lasting, own)
+            initial = maximum(initial, lasting)
+        else:
+            initial = maximum(initial, add(own, lasting))
+    return maximum(total, initial)
+
+
+HUGE: Final = "hugepages-"
+SUPPORTED: Final = ("cpu", HUGE, "memory")
+
+
+def is_pod_resource(name: str) -> bool:
+    """True if a pod as a whole can ask for a resource.
+
+    Examples
+    --------
+    >>> [is_pod_resource(name) for name in ("cpu", "hugepages-2Mi", "ephemeral-storage")]
+    [True, True, False]
+    """
+    return name in SUPPORTED or name.startswith(HUGE)

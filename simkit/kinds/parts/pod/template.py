@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simkit.kinds.parts.pod.image_volumes import without_image_volumes
-from simkit.kinds.parts.pod.restart_policies import without_restart_policies
 from simkit.kinds.parts.pod.validation.annotations import (
     validate_annotation_value,
     validate_app_armor_agreement,
@@ -17,9 +15,72 @@ from simkit.kinds.parts.pod.validation.annotations import (
     without_init_annotations,
 )
 from simkit.kinds.parts.pod.validation.spec import validate_pod_spec
-from simkit.kinds.parts.validation.labels import validate_annotations, validate_labels
+from simkit.kinds.parts.validation.object_meta import validate_annotations, validate_labels
+from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, forbidden_field, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
+from simkit.meta.podspec import CONTAINER_LISTS
+
+_INIT = "initContainers"
+_POLICY, _RULES = "restartPolicy", "restartPolicyRules"
+
+
+def without_restart_policies(spec: Object, old: Object) -> Object:
+    """The spec of a pod without such policies, the very same where it may have them, as where the old one has some.
+
+    Init containers that always restart keep their policy: they are sidecars.
+    """
+    if applies("container-restart-rules") or not applies("restart-policies-dropped") or _has_policies(old):
+        return spec
+    if not any(_told(key, one) for key in CONTAINER_LISTS for one in spec.get(key) or ()):
+        return spec
+    return {**spec, **{key: [_without_told(key, one) for one in spec[key]] for key in CONTAINER_LISTS if spec.get(key)}}
+
+
+def _has_policies(spec: Object) -> bool:
+    plain = any(one.get(_POLICY) is not None for one in spec.get("containers") or ())
+    return plain or any(_told(_INIT, one) for one in spec.get(_INIT) or ())
+
+
+def _told(key: str, container: Object) -> set[str]:
+    """The fields of a container that only the feature allows."""
+    sidecar = key == _INIT and container.get(_POLICY) == "Always"
+    policy = {_POLICY} if container.get(_POLICY) is not None and not sidecar else set[str]()
+    return {*policy, _RULES} if container.get(_RULES) is not None else policy
+
+
+def _without_told(key: str, container: Any) -> Any:
+    gone = _told(key, container)
+    return {name: value for name, value in container.items() if name not in gone} if gone else container
+
+
+_MOUNTS = "volumeMounts"
+
+
+def without_image_volumes(spec: Object, old: Object) -> Object:
+    """The spec of a pod without such volumes, the very same where it may have them, as where the old one has some."""
+    names = _names(spec)
+    if not names or applies("image-volumes") or _names(old):
+        return spec
+    made = _less(dict(spec), "volumes", names)
+    for key in CONTAINER_LISTS:
+        if made.get(key):
+            made[key] = [_less(dict(one), _MOUNTS, names) for one in made[key]]
+    return made
+
+
+def _names(spec: Object) -> set[Any]:
+    return {one.get("name") for one in spec.get("volumes") or () if one.get("image") is not None}
+
+
+def _less(holder: Draft, key: str, names: set[Any]) -> Draft:
+    """A holder without the entries of a list that have these names."""
+    kept = [one for one in holder.get(key) or () if one.get("name") not in names]
+    if kept:
+        holder[key] = kept
+    else:
+        holder.pop(key, None)
+    return holder
 
 
 def validate_template(path: str, template: Object) -> list[FieldError]:

@@ -5,14 +5,17 @@ Follows ``pkg/apis/rbac/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
-from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.parts.go_printing.structures import structure, texts
 from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.rules import REQUIRED, Row, fields, fixed, last, must, row, table, validation
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataCheck, MetadataChecks, Strategy, again
 from simkit.meta.domain import RBAC_GROUP
-from simkit.meta.fielderror import FieldError, Shown, invalid_value, required, unsupported
-from simkit.meta.name_validation import dns_subdomain, path_segment
+from simkit.meta.name_validation import dns_subdomain, path_segment, whole_path_segment
 from simkit.meta.objects import Draft, Object, name_of
 
 _SUBJECT_KINDS: Final = ("ServiceAccount", "User", "Group")
@@ -31,16 +34,30 @@ def default_binding(draft: Draft) -> None:
         draft.pop("subjects", None)
 
 
-def validate_binding(binding: Object, kinds: Sequence[str], *, namespaced: bool) -> Sequence[FieldError]:
-    """The errors of a binding to a role of the given kinds."""
-    return [*_validate_reference(binding["roleRef"], kinds), *_validate_subjects(binding, namespaced)]
-
-
-def validate_same_role(binding: Object, old: Object) -> Sequence[FieldError]:
-    """The error of a binding that names another role than before."""
-    if binding["roleRef"] == old.get("roleRef"):
-        return ()
-    return [invalid_value("roleRef", _shown(binding["roleRef"]), "cannot change roleRef")]
+def binding_strategy(*kinds: str, namespaced: bool) -> Strategy:
+    """The strategy of bindings to a role of the given kinds."""
+    accounts, others = fields.equal("kind", "ServiceAccount"), fields.equal("kind", *_WITH_GROUP)
+    subject = table(
+        row("name", REQUIRED),
+        row("name", must.be(dns_subdomain), when=accounts),
+        row("apiGroup", must.be_one_of(""), when=accounts),
+        *(() if namespaced else (row("namespace", REQUIRED, when=accounts),)),
+        row("apiGroup", must.be_one_of(RBAC_GROUP), when=others, zero=""),
+        row("kind", must.be_one_of(*_SUBJECT_KINDS), zero=""),
+    )
+    return replace(
+        ACCESS_KIND,
+        default=default_binding,
+        validate=validation(
+            row("roleRef.apiGroup", must.be_one_of(RBAC_GROUP), empty=True),
+            row("roleRef.kind", must.be_one_of(*kinds), empty=True),
+            row("roleRef.name", REQUIRED),
+            row("roleRef.name", must.be(path_segment), empty=True),
+            row("subjects[]", subject),
+        ),
+        validate_last=last(fixed("roleRef", shown=partial(structure, "rbac.RoleRef"), detail="cannot change roleRef")),
+        print_row=binding_row,
+    )
 
 
 def binding_row(obj: Object, now: float) -> Sequence[Any]:
@@ -71,39 +88,48 @@ def _defaulted(subject: Object) -> Draft:
     return {key: value for key, value in {**made, "namespace": namespace}.items() if value or key in ("kind", "name")}
 
 
-def _validate_reference(reference: Object, kinds: Sequence[str]) -> Iterator[FieldError]:
-    if reference["apiGroup"] != RBAC_GROUP:
-        yield unsupported("roleRef.apiGroup", reference["apiGroup"], [RBAC_GROUP])
-    if reference["kind"] not in kinds:
-        yield unsupported("roleRef.kind", reference["kind"], kinds)
-    name = reference["name"]
-    if not name:
-        yield required("roleRef.name")
-    yield from (invalid_value("roleRef.name", name, text) for text in path_segment(name))
+ACCESS_KIND: Final = Strategy(
+    metadata_checks=MetadataChecks(
+        (WHOLE,),
+        after=(MetadataCheck(whole=True, until="bindings-checked-once"), again("bindings-checked-once"), CHANGES),
+    ),
+    validate_name=whole_path_segment,
+    allow_create_on_update=True,
+)
+"""The strategy that each kind completes."""
 
 
-def _validate_subjects(binding: Object, namespaced: bool) -> Iterator[FieldError]:
-    for index, subject in enumerate(binding.get("subjects") or ()):
-        yield from _validate_subject(subject, f"subjects[{index}]", namespaced)
+_OPTIONAL: Final = ("apiGroups", "resources", "resourceNames", "nonResourceURLs")
 
 
-def _validate_subject(subject: Object, path: str, namespaced: bool) -> Iterator[FieldError]:
-    kind, name, group = subject.get("kind", ""), subject.get("name", ""), subject.get("apiGroup", "")
-    if not name:
-        yield required(f"{path}.name")
-    if kind == "ServiceAccount":
-        yield from (invalid_value(f"{path}.name", name, text) for text in (dns_subdomain(name) if name else ()))
-        if group:
-            yield unsupported(f"{path}.apiGroup", group, [""])
-        if not namespaced and not subject.get("namespace"):
-            yield required(f"{path}.namespace")
-    elif kind in _WITH_GROUP:
-        if group != RBAC_GROUP:
-            yield unsupported(f"{path}.apiGroup", group, [RBAC_GROUP])
-    else:
-        yield unsupported(f"{path}.kind", kind, _SUBJECT_KINDS)
+def normalize_rules(draft: Draft, old: Object | None) -> None:
+    """Set empty rules to null, as they are stored, and drop empty lists within a rule."""
+    rules = draft.get("rules") or ()
+    draft["rules"] = [_normalized(rule) for rule in rules] or None
 
 
-def _shown(reference: Object) -> Shown:
-    """The reference as Go prints the struct."""
-    return structure("rbac.RoleRef", reference)
+def _normalized(rule: Object) -> Draft:
+    kept = {name: rule[name] for name in _OPTIONAL if rule.get(name)}
+    return {"verbs": rule.get("verbs") or None, **kept}
+
+
+def _is_mixed(rule: Object) -> bool:
+    return any(rule.get(name) for name in ("apiGroups", "resources", "resourceNames"))
+
+
+def rules_of_role(*, namespaced: bool) -> Row:
+    """The row of the rules of a role."""
+    of_cluster = "namespaced rules cannot apply to non-resource URLs"
+    urls = fields.given("nonResourceURLs")
+    return row(
+        "rules[]",
+        row("verbs", must.be_given("verbs must contain at least one value")),
+        *((row("nonResourceURLs", must.be_otherwise(of_cluster, texts), when=urls),) if namespaced else ()),
+        row(
+            "nonResourceURLs",
+            must.be_otherwise("rules cannot apply to both regular resources and non-resource URLs", texts),
+            when=lambda rule: rule["nonResourceURLs"] and _is_mixed(rule),
+        ),
+        row("apiGroups", must.be_given("resource rules must supply at least one api group"), unless=urls),
+        row("resources", must.be_given("resource rules must supply at least one resource"), unless=urls),
+    )

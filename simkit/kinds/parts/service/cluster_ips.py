@@ -7,15 +7,51 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from operator import ne
-from typing import Final
+from typing import Any, Final
 
-from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.service.types import EXTERNAL_NAME, HEADLESS, is_headless, type_of
+from simkit.kinds.parts.copy_on_write import own_copy, own_items
+from simkit.kinds.parts.go_printing.structures import texts
+from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.parts.validation.ip import family, validate_ip
-from simkit.kinds.parts.validation.repeats import repeats
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required, unsupported
-from simkit.meta.objects import Object, at
+from simkit.meta.objects import Draft, Object, at
+
+CLUSTER_IP, NODE_PORT, LOAD_BALANCER, EXTERNAL_NAME = "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"
+TYPES = (CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT)
+HEADLESS = "None"
+
+
+def type_of(service: Object) -> str:
+    return at(service, "spec", "type") or ""
+
+
+def needs_cluster_ip(service: Object) -> bool:
+    """True if it has a cluster IP (``None`` counts as one)."""
+    return type_of(service) != EXTERNAL_NAME
+
+
+def needs_node_ports(service: Object) -> bool:
+    """True if its ports may be open on every node."""
+    return type_of(service) in (NODE_PORT, LOAD_BALANCER)
+
+
+def needs_health_port(service: Object) -> bool:
+    """True if nodes answer health checks for it."""
+    return type_of(service) == LOAD_BALANCER and at(service, "spec", "externalTrafficPolicy") == "Local"
+
+
+def is_external(service: Object) -> bool:
+    """True if it can be reached from outside the cluster."""
+    if type_of(service) in (LOAD_BALANCER, NODE_PORT):
+        return True
+    return type_of(service) == CLUSTER_IP and bool(at(service, "spec", "externalIPs"))
+
+
+def is_headless(service: Object) -> bool:
+    """True if its cluster IP is ``None``."""
+    return bool(at(service, "spec", "clusterIPs") == [HEADLESS])
+
 
 FAMILIES: Final = ("IPv4", "IPv6")
 POLICIES: Final = ("PreferDualStack", "RequireDualStack", "SingleStack")
@@ -133,3 +169,130 @@ def _family_changes(service: Object, old: Object) -> Iterator[FieldError]:
 
 def _families_shown(families: Sequence[str]) -> Shown:
     return texts(families or None, "core.IPFamily")
+
+
+_LONGEST_AFFINITY = 10800
+
+
+def default_service(draft: Draft) -> None:
+    """Set type, ports, affinity and traffic policies; addresses are allocated elsewhere."""
+    spec = own_copy(draft, "spec")
+    spec["sessionAffinity"] = spec.get("sessionAffinity") or "None"
+    _default_affinity(spec)
+    kind = spec["type"] = spec.get("type") or CLUSTER_IP
+    for port in own_items(spec, "ports"):
+        port["protocol"] = port.get("protocol") or "TCP"
+        if port.get("targetPort") in (None, 0, ""):
+            port["targetPort"] = port.get("port") or 0
+    if is_external(draft) and not spec.get("externalTrafficPolicy"):
+        spec["externalTrafficPolicy"] = "Cluster"
+    if kind in (NODE_PORT, LOAD_BALANCER, CLUSTER_IP) and spec.get("internalTrafficPolicy") is None:
+        spec["internalTrafficPolicy"] = "Cluster"
+    if kind == LOAD_BALANCER:
+        spec.setdefault("allocateLoadBalancerNodePorts", True)
+        _default_points(draft)
+
+
+def _default_affinity(spec: Draft) -> None:
+    if spec["sessionAffinity"] == "None":
+        spec.pop("sessionAffinityConfig", None)
+    elif spec["sessionAffinity"] == "ClientIP":
+        given = at(spec, "sessionAffinityConfig", "clientIP", "timeoutSeconds")
+        if given is None:
+            spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _LONGEST_AFFINITY}}
+
+
+def _default_points(draft: Draft) -> None:
+    """Set the IP mode of load balancer addresses to VIP by default."""
+    if not at(draft, "status", "loadBalancer", "ingress"):
+        return
+    for point in own_items(own_copy(draft, "status", "loadBalancer"), "ingress"):
+        if point.get("ip"):
+            point.setdefault("ipMode", "VIP")
+
+
+Spec = dict[str, Any]
+
+
+def patch_allocated_values(draft: Draft, live: Object) -> None:
+    """Keep addresses and ports that the client left out. The draft owns its ``spec``."""
+    spec, old = draft["spec"], live.get("spec") or {}
+    if needs_cluster_ip(live) and needs_cluster_ip(draft):
+        if not spec.get("clusterIP") and old.get("clusterIP"):
+            spec["clusterIP"] = old["clusterIP"]
+        if not spec.get("clusterIPs") and old.get("clusterIPs") and spec.get("clusterIP") == old.get("clusterIP"):
+            spec["clusterIPs"] = list(old["clusterIPs"])
+    if needs_node_ports(live) and needs_node_ports(draft):
+        _keep_node_ports(spec, old)
+    checked = needs_health_port(live) and needs_health_port(draft)
+    if checked and not spec.get("healthCheckNodePort") and old.get("healthCheckNodePort"):
+        spec["healthCheckNodePort"] = old["healthCheckNodePort"]
+
+
+def _keep_node_ports(spec: Spec, old: Object) -> None:
+    """Keep node ports by the names of their ports, unless another port has the number now."""
+    ports = own_items(spec, "ports")
+    before = {port.get("name", ""): port.get("nodePort") for port in old.get("ports") or ()}
+    used = {port.get("nodePort") for port in ports} & {*before.values(), None}
+    for port in ports:
+        number = before.get(port.get("name", ""))
+        if not port.get("nodePort") and number and number not in used:
+            port["nodePort"] = number
+            used.add(number)
+
+
+def normalize_cluster_ips(draft: Draft, live: Object | None) -> None:
+    """Make ``clusterIP`` and ``clusterIPs`` agree if a client wrote only one of them."""
+    spec = draft["spec"]
+    single, several = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
+    if live is None:
+        if single and not several:
+            spec["clusterIPs"] = [single]
+        return
+    old_single, old_several = at(live, "spec", "clusterIP") or "", at(live, "spec", "clusterIPs") or []
+    if old_several and not several and old_single == single:
+        spec["clusterIPs"] = list(old_several)
+    if old_single != single and (several == old_several or not several):
+        if old_single and not single:
+            spec.pop("clusterIPs", None)
+        else:
+            spec["clusterIPs"] = [single]
+
+
+def drop_type_dependent_fields(draft: Draft, live: Object) -> None:
+    """Drop fields that were allocated for the old type and that the client did not change."""
+    spec, old = draft["spec"], live.get("spec") or {}
+
+    def same(*names: str) -> bool:
+        return all((spec.get(name) or None) == (old.get(name) or None) for name in names)
+
+    def drop(*names: str) -> None:
+        for name in names:
+            spec.pop(name, None)
+
+    if needs_cluster_ip(live) and not needs_cluster_ip(draft):
+        if same("clusterIP", "clusterIPs"):
+            drop("clusterIP", "clusterIPs")
+        for name in ("ipFamilies", "ipFamilyPolicy"):
+            if same(name):
+                drop(name)
+    if needs_node_ports(live) and not needs_node_ports(draft) and _node_ports(spec) == _node_ports(old):
+        for port in own_items(spec, "ports"):
+            port.pop("nodePort", None)
+    if needs_health_port(live) and not needs_health_port(draft) and same("healthCheckNodePort"):
+        drop("healthCheckNodePort")
+    if type_of(live) == LOAD_BALANCER and type_of(draft) != LOAD_BALANCER:
+        if spec.get("allocateLoadBalancerNodePorts") == old.get("allocateLoadBalancerNodePorts"):
+            drop("allocateLoadBalancerNodePorts")
+        if same("loadBalancerClass"):
+            drop("loadBalancerClass")
+    if is_external(live) and not is_external(draft) and same("externalTrafficPolicy"):
+        drop("externalTrafficPolicy")
+    if type_of(draft) == EXTERNAL_NAME and type_of(live) != EXTERNAL_NAME and same("internalTrafficPolicy"):
+        drop("internalTrafficPolicy")
+    if type_of(draft) != LOAD_BALANCER and draft.get("status") == live.get("status"):  # else its status is written
+        own_copy(draft, "status")["loadBalancer"] = {}
+
+
+def _node_ports(spec: Object) -> set[int]:
+    return {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}

@@ -9,9 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.service.cluster_ips import validate_address_change, validate_address_field
-from simkit.kinds.parts.service.load_balancer import validate_load_balancer_status
-from simkit.kinds.parts.service.types import (
+from simkit.kinds.parts.service.cluster_ips import (
     CLUSTER_IP,
     EXTERNAL_NAME,
     LOAD_BALANCER,
@@ -21,29 +19,57 @@ from simkit.kinds.parts.service.types import (
     is_headless,
     needs_health_port,
     type_of,
+    validate_address_change,
+    validate_address_field,
 )
-from simkit.kinds.parts.validation.fields import FIXED
 from simkit.kinds.parts.validation.ip import (
+    PORT,
+    PORT_OR_NAME,
+    address,
     network,
     validate_cidr,
     validate_ip,
     validate_non_special_ip,
-    validate_port,
-    validate_port_or_name,
 )
+from simkit.kinds.rules import FIXED, placed
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
-from simkit.meta.fielderror import (
-    FieldError,
-    Shown,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    required,
-    unsupported,
-)
+from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
 from simkit.meta.objects import Object, annotations_of, at
+
+_MODES: Final = ("Proxy", "VIP")
+
+
+def validate_load_balancer_status(path: str, status: Object, *, modes: bool) -> Iterator[FieldError]:
+    """The errors of a load balancer's ingress points; ``modes`` says whether each needs a mode."""
+    points = (status.get("loadBalancer") or {}).get("ingress") or ()
+    for index, point in enumerate(points):
+        where, ip, name = f"{path}.ingress[{index}]", point.get("ip") or "", point.get("hostname") or ""
+        if ip:
+            yield from validate_ip(f"{where}.ip", ip, formerly="must be a valid IP address")
+        if modes and applies("modes-of-addresses"):
+            yield from _validate_mode(where, ip, point.get("ipMode"))
+        if name:
+            yield from (invalid_value(f"{where}.hostname", name, text) for text in dns_subdomain(name))
+            if address(name) is not None:
+                yield invalid_value(f"{where}.hostname", name, "must be a DNS name, not an IP address")
+
+
+def _validate_mode(where: str, ip: str, mode: str | None) -> Iterator[FieldError]:
+    if ip and mode is None:
+        yield required(f"{where}.ipMode", "must be specified when `ip` is set")
+    elif not ip and mode is not None:
+        yield forbidden_field(f"{where}.ipMode", "may not be specified when `ip` is not set")
+    elif mode is not None and mode not in _MODES:
+        yield unsupported(f"{where}.ipMode", mode, _MODES)
+
+
+def reached_at(status: Object) -> list[str]:
+    """The distinct addresses and host names of a load balancer, sorted."""
+    points = (status.get("loadBalancer") or {}).get("ingress") or ()
+    return sorted({point.get("ip") or point.get("hostname") or "" for point in points} - {""})
+
 
 _HINTS: Final = label("topology-aware-hints", "service")
 _MODE: Final = label("topology-mode", "service")
@@ -153,10 +179,10 @@ def _validate_port(port: Object, path: str, names: set[str], *, named: bool) -> 
         if name in names:
             yield duplicate(f"{path}.name", name)
         names.add(name)
-    yield from validate_port(f"{path}.port", port.get("port") or 0)
+    yield from placed(f"{path}.port", PORT(port.get("port") or 0))
     if port["protocol"] not in _PROTOCOLS:
         yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
-    yield from validate_port_or_name(f"{path}.targetPort", port["targetPort"])
+    yield from placed(f"{path}.targetPort", PORT_OR_NAME(port["targetPort"]))
     if port.get("appProtocol") is not None:
         value = port["appProtocol"]
         yield from (invalid_value(f"{path}.appProtocol", value, text) for text in qualified_name(value))
@@ -272,7 +298,7 @@ def _validate_traffic(obj: Object) -> Iterator[FieldError]:
     elif not port:
         yield required(path)
     else:
-        yield from validate_port(path, port)
+        yield from placed(path, PORT(port))
     policy = spec.get("internalTrafficPolicy")
     if policy is not None and policy not in _POLICIES:
         yield unsupported("spec.internalTrafficPolicy", policy, _POLICIES)

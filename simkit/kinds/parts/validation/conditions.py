@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Object
+from simkit.meta.wording import Worded
 
 _STATUSES: Final = ("False", "True", "Unknown")
 _REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
@@ -46,10 +46,10 @@ def _validate_fields(path: str, condition: Object, kind: str, stamp: str) -> Ite
         text = "must be greater than or equal to zero"
         yield invalid_value(f"{path}.observedGeneration", condition["observedGeneration"], text)
     if not condition.get(stamp):
-        yield required(f"{path}.lastTransitionTime", _must_be_set())
+        yield required(f"{path}.lastTransitionTime", _MUST_BE_SET)
     reason = condition.get("reason") or ""
     if not reason:
-        yield required(f"{path}.reason", _must_be_set())
+        yield required(f"{path}.reason", _MUST_BE_SET)
     elif not _REASON.fullmatch(reason):
         yield invalid_value(f"{path}.reason", reason, _REASON_RULE)
     if len(reason) > 1024:
@@ -58,8 +58,7 @@ def _validate_fields(path: str, condition: Object, kind: str, stamp: str) -> Ite
         yield too_long(f"{path}.message", 32768)
 
 
-def _must_be_set() -> str:
-    return "" if applies("required-values-told-alone") else "must be set"
+_MUST_BE_SET: Final = Worded("required-values-told-alone", "", "must be set")
 
 
 def shown_conditions(conditions: Sequence[Object]) -> list[Object]:

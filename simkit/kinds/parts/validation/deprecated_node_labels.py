@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import applies, served
 from simkit.meta.domain import label
 from simkit.meta.name_validation import label_value
 from simkit.meta.objects import Object
+from simkit.meta.wording import told
 
 _NEWER: Final = {
     label("arch", "beta"): ("v1.14", label("arch")),
@@ -58,8 +59,9 @@ def expression_warnings(path: str, term: Object, *, check_values: bool = False) 
             yield f"{path}.matchExpressions[{index}].key: {key} is {deprecation(key)}"
         if check_values and applies("values-of-preferred-affinity-warned"):
             for number, value in enumerate(one.get("values") or ()):
-                for text in label_value(value):
-                    yield f"{path}.matchExpressions[{index}].values[{number}]: {value} is invalid, {text}"
+                for wrong in label_value(value):
+                    text = f"{value} is invalid, {told(wrong, served())}"
+                    yield f"{path}.matchExpressions[{index}].values[{number}]: {text}"
 
 
 def selector_warnings(path: str, selector: Object) -> Iterator[str]:

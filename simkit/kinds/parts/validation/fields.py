@@ -7,13 +7,16 @@ Follows ``k8s.io/apimachinery/pkg/api/validation/generic.go`` and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.kinds.parts.go_printing.structures import number_or_text
+from simkit.kinds.rules import FIXED, must, table
+from simkit.meta.fielderror import FieldError, invalid_value, quoted, required, too_long
+from simkit.meta.integers import saturating_int
 from simkit.meta.name_validation import dns_label, dns_subdomain, path_segment
+from simkit.meta.wording import Text, joined
 
-FIXED: Final = "field is immutable"
 _WILDCARD: Final = re.compile(r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
@@ -30,15 +33,7 @@ def validate_immutable_field(path: str, now: Any, before: Any) -> Iterator[Field
         yield invalid_value(path, now, FIXED)
 
 
-def validate_required_name(path: str, name: str, rule: Callable[[str], Sequence[str]]) -> Iterator[FieldError]:
-    """The errors of a required name with a format."""
-    if not name:
-        yield required(path)
-    else:
-        yield from (invalid_value(path, name, text) for text in rule(name))
-
-
-def validate_text(path: str, text: str, rule: Callable[[str], Sequence[str]]) -> Iterator[FieldError]:
+def validate_text(path: str, text: str, rule: Callable[[str], Sequence[Text]]) -> Iterator[FieldError]:
     """The errors of a text with a format."""
     return (invalid_value(path, text, why) for why in rule(text))
 
@@ -75,7 +70,7 @@ def validate_qualified_domain(path: str, name: str) -> Iterator[FieldError]:
     else:
         found = next((part for part in name.split(".") if dns_label(part)), None)
         if found is not None:
-            yield invalid_value(path, found, ",".join(dns_label(found)))
+            yield invalid_value(path, found, joined(",", dns_label(found)))
 
 
 def validate_qualified_webhook(path: str, name: str) -> Iterator[FieldError]:
@@ -102,3 +97,132 @@ def validate_domain_path(path: str, text: str) -> Iterator[FieldError]:
     yield from (invalid_value(path, host, why) for why in dns_subdomain(host))
     if not _PATH.fullmatch(rest):
         yield invalid_value(path, rest, f"Invalid path (regex used for validation is '{_PATH.pattern}')")
+
+
+_PERCENT: Final = re.compile("[0-9]+%")
+_PERCENT_RULE: Final = (
+    "a valid percent string must be a numeric string followed by an ending '%' "
+    "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+)
+
+
+def validate_int_or_percent(path: str, value: int | str) -> Iterator[FieldError]:
+    """The errors of a number or percentage of pods."""
+    if isinstance(value, str):
+        if not _PERCENT.fullmatch(value):
+            yield invalid_value(path, number_or_text(value), _PERCENT_RULE)
+    else:
+        yield from validate_nonnegative(path, value)
+
+
+def validate_at_most_100_percent(path: str, value: int | str) -> Iterator[FieldError]:
+    """The error of a percentage above 100."""
+    if isinstance(value, str) and _PERCENT.fullmatch(value) and (saturating_int(value[:-1]) or 0) > 100:
+        yield invalid_value(path, number_or_text(value), "must not be greater than 100%")
+
+
+def int_or_percent_value(value: int | str) -> int:
+    """The value of a number or percentage; zero for any other text.
+
+    Examples
+    --------
+    >>> int_or_percent_value("25%"), int_or_percent_value(3), int_or_percent_value("x")
+    (25, 3, 0)
+    """
+    if not isinstance(value, str):
+        return value
+    return saturating_int(value.removesuffix("%")) or 0
+
+
+def repeats(values: Iterable[Hashable]) -> frozenset[int]:
+    """The positions of values that are equal to one before them.
+
+    Examples
+    --------
+    >>> sorted(repeats(["a", "b", "a", "a"]))
+    [2, 3]
+    """
+    seen: set[Hashable] = set()
+    found: set[int] = set()
+    for index, value in enumerate(values):
+        if value in seen:
+            found.add(index)
+        seen.add(value)
+    return frozenset(found)
+
+
+LARGEST: Final = 1024 * 1024
+"""The most bytes of data in one object."""
+
+_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
+_RULE: Final = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  "
+    "or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+)
+
+
+def validate_key(path: str, key: str) -> list[FieldError]:
+    """The errors of a key, which must be valid as a file name."""
+    if key[:1] != "." and len(key) <= 253 and _KEY.fullmatch(key):
+        return []
+    return [invalid_value(path, key, text) for text in key_texts(key)]
+
+
+def key_texts(key: str) -> list[str]:
+    """The errors of a key, as sentences."""
+    wrong = [] if len(key) <= 253 else ["must be no more than 253 characters"]
+    if not _KEY.fullmatch(key):
+        wrong.append(_RULE)
+    if key == ".":
+        wrong.append("must not be '.'")
+    elif key == "..":
+        wrong.append("must not be '..'")
+    elif key.startswith(".."):
+        wrong.append("must not start with '..'")
+    return wrong
+
+
+_LONGEST_DOMAIN: Final = 253
+_LONGEST: Final = _LONGEST_DOMAIN + 1 + 253 + 63 + 1
+
+
+def validate_signer_name(path: str, name: str) -> Iterator[FieldError]:
+    """The errors of the name of a signer."""
+    if not name:
+        yield required(path)
+        return
+    domain, _, rest = name.partition("/")
+    if name.count("/") != 1:
+        text = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        yield invalid_value(path, name, text)
+        return
+    if len(domain) > _LONGEST_DOMAIN:
+        yield too_long(path, _LONGEST_DOMAIN)
+    part = next((part for part in domain.split(".") if dns_label(part)), None)
+    if part is not None:
+        yield from (
+            invalid_value(path, domain, joined(": ", (f"validating label {quoted(part)}", why)))
+            for why in dns_label(part)
+        )
+    if "." not in domain:
+        yield invalid_value(path, domain, "should be a domain with at least two segments separated by dots")
+    part = next((part for part in rest.split(".") if dns_subdomain(part)), None)
+    if part is not None:
+        yield from (
+            invalid_value(path, rest, joined(": ", (f"validating label {quoted(part)}", why)))
+            for why in dns_subdomain(part)
+        )
+    if len(name) > _LONGEST:
+        yield too_long(path, _LONGEST)
+
+
+NO_BACKSTEPS: Final = must.hold(lambda path: ".." not in path.split("/"), "must not contain '..'")
+ABSOLUTE: Final = must.hold(lambda path: path.startswith("/"), "must be an absolute path")
+DESCENDING: Final = table(must.hold(lambda path: not path.startswith("/"), "must be a relative path"), NO_BACKSTEPS)
+"""The check of a path that is neither absolute nor has ``..``."""
+FILE: Final = table(
+    DESCENDING,
+    must.hold(lambda path: not path.startswith("..") or path.startswith("../"), "must not start with '..'"),
+)
+"""The check of a file path in a volume, where names may not begin with two dots."""
+MODE: Final = must.be_between(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Any, Final
+from typing import Final
 
+from simkit.kinds.rules import by, must, placed
 from simkit.meta.behaviour import applies
 from simkit.meta.bounded_cache import cached_when_short
 from simkit.meta.fielderror import FieldError, invalid_value, quoted
@@ -18,6 +19,7 @@ from simkit.meta.integers import is_digits, parse_int
 from simkit.meta.name_validation import port_name
 from simkit.meta.netip import NotNetip, parse_address, parse_prefix
 from simkit.meta.objects import Object, at
+from simkit.meta.wording import Worded
 
 NOT_AN_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 NOT_A_RANGE: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
@@ -74,7 +76,7 @@ def validate_ip(
     if text in kept and applies("stored-addresses-kept"):
         return
     if found is None:
-        yield invalid_value(path, text, NOT_AN_ADDRESS if applies("addresses-told-alike") else formerly)
+        yield invalid_value(path, text, Worded("addresses-told-alike", NOT_AN_ADDRESS, formerly))
     elif applies("strict-addresses"):
         yield from _validate_form(path, text)
 
@@ -123,7 +125,7 @@ def validate_cidr(
     if text in kept and applies("stored-addresses-kept"):
         return
     if network(text) is None:
-        yield invalid_value(path, text, NOT_A_RANGE if applies("addresses-told-alike") else formerly)
+        yield invalid_value(path, text, Worded("addresses-told-alike", NOT_A_RANGE, formerly))
     elif applies("strict-addresses"):
         yield from _validate_range(path, text)
 
@@ -269,14 +271,13 @@ def validate_interface_address(path: str, text: str) -> Iterator[FieldError]:
         yield invalid_value(path, text, f"must be in canonical form ({quoted(canonical)})")
 
 
-def validate_port(path: str, port: int) -> Iterator[FieldError]:
-    if not 1 <= port <= 65535:
-        yield invalid_value(path, port, PORT_RANGE)
-
-
-def validate_port_or_name(path: str, value: Any) -> Iterator[FieldError]:
-    """The errors of a number of a port, or a name in its place."""
+def _validate_port_or_name(path: str, value: int | str) -> Iterator[FieldError]:
     if isinstance(value, str):
         yield from (invalid_value(path, value, text) for text in port_name(value))
     else:
-        yield from validate_port(path, int(value or 0))
+        yield from placed(path, PORT(value))
+
+
+PORT: Final = must.be_between(1, 65535)
+PORT_OR_NAME: Final = by(_validate_port_or_name)
+"""The check of a number of a port, or a name in its place."""

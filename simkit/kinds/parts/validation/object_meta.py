@@ -5,16 +5,102 @@ Follows ``k8s.io/apimachinery/pkg/api/validation/objectmeta.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.go_printing.structures import structure, structures
-from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.validation.labels import validate_annotations, validate_labels
+from simkit.kinds.parts.go_printing.structures import structure, structures, texts
+from simkit.kinds.parts.validation.fields import segment, validate_text
+from simkit.kinds.rules import Row, by, fields, must, placed, row, table
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, invalid_value
-from simkit.meta.name_validation import qualified_name
+from simkit.meta.fielderror import FieldError, invalid_value, required, too_long
+from simkit.meta.name_validation import dns_subdomain, label_value, qualified_name
 from simkit.meta.names import GroupVersion
+from simkit.meta.objects import Object
+from simkit.meta.wording import Worded
+
+_WITH_VALUES: Final = ("In", "NotIn")
+_WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
+
+
+VALUES_OF_OPERATOR: Final = table(
+    row(
+        "values",
+        must.be_given("must be specified when `operator` is 'In' or 'NotIn'"),
+        when=fields.equal("operator", *_WITH_VALUES),
+    ),
+    row(
+        "values",
+        must.be_absent("may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
+        when=fields.equal("operator", *_WITHOUT_VALUES),
+    ),
+)
+"""The check of whether an expression has the values that its operator needs."""
+QUALIFIED: Final = must.be(qualified_name)
+
+
+def known_operator(*operators: str) -> Row:
+    """The row of the operator of an expression."""
+    return row("operator", must.hold(lambda operator: operator in operators, "not a valid selector operator"), zero="")
+
+
+_EXPRESSION: Final = table(
+    VALUES_OF_OPERATOR,
+    known_operator(*_WITH_VALUES, *_WITHOUT_VALUES),
+    row("key", QUALIFIED, zero=""),
+)
+_VALUES: Final = row("values[]", must.be(label_value), since="values-of-selectors-checked")
+
+
+def validate_label_selector(selector: Object | None, path: str, *, any_value: bool = False) -> Sequence[FieldError]:
+    """The errors of a selector at a path; an absent one is valid.
+
+    Parameters
+    ----------
+    any_value
+        Whether expressions may list values that no label can have.
+    """
+    return list(_validate_fields(selector or {}, path, any_value))
+
+
+LABEL_SELECTOR: Final = by(lambda path, selector: validate_label_selector(selector, path))
+
+
+def _validate_fields(selector: Object, path: str, any_value: bool) -> Iterator[FieldError]:
+    for key, value in (selector.get("matchLabels") or {}).items():
+        yield from (invalid_value(f"{path}.matchLabels", key, text) for text in qualified_name(key))
+        yield from (invalid_value(f"{path}.matchLabels", value, text) for text in label_value(value))
+    for index, expression in enumerate(selector.get("matchExpressions") or ()):
+        yield from _validate_expression(expression, f"{path}.matchExpressions[{index}]", any_value)
+
+
+def _validate_expression(expression: Object, path: str, any_value: bool) -> Iterator[FieldError]:
+    yield from placed(path, _EXPRESSION(expression))
+    if not any_value:
+        yield from placed(path, _VALUES(expression))
+
+
+_ANNOTATIONS_LIMIT: Final = 256 * 1024
+"""The most bytes of all keys and values together."""
+
+
+def validate_labels(path: str, labels: Mapping[str, str]) -> Iterator[FieldError]:
+    """The errors of a map of labels."""
+    for key, value in labels.items():
+        yield from (invalid_value(path, key, text) for text in qualified_name(key))
+        yield from (invalid_value(path, value, text) for text in label_value(value))
+
+
+def validate_annotations(path: str, annotations: Mapping[str, str]) -> Iterator[FieldError]:
+    """The errors of a map of annotations; their keys are checked in lower case."""
+    yield from (invalid_value(path, key, text) for key in annotations for text in qualified_name(key.lower()))
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
+        yield too_long(path, _ANNOTATIONS_LIMIT)
+
+
+def validate_qualified_name(path: str, name: str) -> Iterator[FieldError]:
+    """The errors of a qualified name, such as the key of a label."""
+    return iter(placed(path, QUALIFIED(name)))
+
 
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
@@ -89,5 +175,37 @@ def validate_finalizers(metadata: Mapping[str, Any], field: str = "metadata") ->
     return errors
 
 
-def _empty(name: str) -> str:
-    return "must not be empty" if applies("owner-errors-name-field-alone") else f"{name} must not be empty"
+def _empty(name: str) -> Worded:
+    return Worded("owner-errors-name-field-alone", "must not be empty", f"{name} must not be empty")
+
+
+def validate_local_reference(path: str, reference: Object | None) -> Iterator[FieldError]:
+    """The errors of ``apiGroup``, ``kind`` and ``name`` of a reference."""
+    if reference is None:
+        return
+    if reference.get("apiGroup") is not None:
+        yield from validate_text(f"{path}.apiGroup", reference["apiGroup"], dns_subdomain)
+    for name in ("kind", "name"):
+        value = reference.get(name) or ""
+        if not value:
+            yield required(f"{path}.{name}", Worded("references-told-as-required", "", f"{name} is required"))
+        else:
+            yield from validate_text(f"{path}.{name}", value, segment)
+
+
+def validate_version(path: str, version: str, *, core: bool) -> Iterator[FieldError]:
+    """The errors of an API version, which must be one of a named group unless the ``core`` group will do."""
+    if version.count("/") > 1:
+        yield invalid_value(path, version, f"unexpected GroupVersion string: {version}")
+    elif not version.rpartition("/")[0] and not core:
+        yield invalid_value(path, version, "apiVersion must specify API group")
+
+
+def validate_scaled_reference(path: str, reference: Object) -> Iterator[FieldError]:
+    """The errors of ``kind`` and ``name`` of a reference to a scaled or measured object."""
+    for name in ("kind", "name"):
+        value = reference.get(name) or ""
+        if not value:
+            yield required(f"{path}.{name}")
+        else:
+            yield from validate_text(f"{path}.{name}", value, segment)

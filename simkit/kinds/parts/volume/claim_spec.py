@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from simkit.kinds.parts.go_printing.syntax import pointer
+from simkit.kinds.parts.go_printing.structures import pointer
 from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.kinds.parts.validation.object_meta import validate_annotations, validate_label_selector, validate_labels
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain
-from simkit.meta.objects import Object, at
+from simkit.meta.objects import METADATA_FIELDS, Object, at
 from simkit.meta.quantity import NANO, parse
+from simkit.meta.wording import Worded
 
 ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES: Final = ("Block", "Filesystem")
@@ -79,7 +80,7 @@ def _validate_source(path: str, source: Object) -> Iterator[FieldError]:
         yield required(f"{path}.kind")
     if not group and kind != "PersistentVolumeClaim":
         text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-        yield invalid_value(path, kind, text if applies("default-group-of-sources-told") else "")
+        yield invalid_value(path, kind, Worded("default-group-of-sources-told", text, ""))
     if group and applies("groups-of-sources-checked"):
         yield from validate_text(f"{path}.apiGroup", group, dns_subdomain)
     if source.get("namespace"):
@@ -114,3 +115,23 @@ def modes_text(modes: Sequence[str]) -> str:
     'RWO,ROX'
     """
     return ",".join(short for mode, short in _SHORT.items() if mode in modes)
+
+
+_OTHERS: Final = tuple(name for name in METADATA_FIELDS if name not in ("labels", "annotations"))
+_GO_NAMES: Final = {"uid": "uID"}
+
+
+def validate_claim_template(path: str, template: Object) -> Iterator[FieldError]:
+    """The errors of a template of a claim."""
+    yield from validate_template_metadata(f"{path}.metadata", template.get("metadata") or {})
+    yield from validate_persistent_volume_claim_spec(f"{path}.spec", template.get("spec") or {})
+
+
+def validate_template_metadata(at: str, metadata: Object) -> Iterator[FieldError]:
+    """The errors of the metadata of a template: it may have labels and annotations only."""
+    yield from validate_annotations(f"{at}.annotations", metadata.get("annotations") or {})
+    yield from validate_labels(f"{at}.labels", metadata.get("labels") or {})
+    of_what = "" if applies("claim-templates-of-any-kind") else " for an ephemeral volume"
+    for name in _OTHERS:
+        if metadata.get(name):
+            yield forbidden_field(f"{at}.{_GO_NAMES.get(name, name)}", f"cannot be set{of_what}")

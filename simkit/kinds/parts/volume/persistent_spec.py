@@ -6,25 +6,98 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import amounts
-from simkit.kinds.parts.pod.defaults.volumes import defaulted_source
-from simkit.kinds.parts.pod.validation.scheduling import validate_node_selector
-from simkit.kinds.parts.pod.validation.volume_sources import CHECKED_AT, REFUSED_AT
-from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.parts.pod.defaults.spec import defaulted_source
+from simkit.kinds.parts.pod.validation.scheduling import NODE_SELECTOR
+from simkit.kinds.parts.pod.validation.volumes import CHECKED_AT, DRIVER, NAMED_SECRET, REFUSED_AT, iscsi
+from simkit.kinds.parts.pod.validation.volumes import SOURCES as OF_PODS
+from simkit.kinds.parts.validation.fields import NO_BACKSTEPS, validate_text
 from simkit.kinds.parts.volume.claim_spec import (
     VOLUME_MODES,
     validate_access_mode,
     validate_positive,
     validate_whole_negative,
 )
-from simkit.kinds.parts.volume.persistent_sources import SOURCES
+from simkit.kinds.rules import REQUIRED, Check, Row, by, fields, must, placed, row, table
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, forbidden_field, required, unsupported
-from simkit.meta.name_validation import dns_subdomain
+from simkit.meta.fielderror import (
+    FieldError,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    required,
+    too_long,
+    unsupported,
+)
+from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Draft, Object, at
+
+
+def _reference(name: str) -> Row:
+    return row(
+        name,
+        row("name", REQUIRED, must.be(dns_subdomain), since="long-secret-names-in-volumes"),
+        row("name", REQUIRED, must.be(dns_label), until="long-secret-names-in-volumes"),
+        row("namespace", REQUIRED, must.be(dns_label)),
+    )
+
+
+def _validate_namespace(path: str, namespace: str) -> Iterator[FieldError]:
+    if not namespace:
+        yield invalid_value(path, "", "if the endpointnamespace is set, it must be a valid namespace name")
+    else:
+        yield from validate_text(path, namespace, dns_label)
+
+
+_ORDER: Final = (
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "glusterfs",
+    "flocker",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "cephfs",
+    "iscsi",
+    "cinder",
+    "fc",
+    "flexVolume",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "scaleIO",
+    "local",
+    "storageos",
+    "csi",
+)
+_NAMESPACE_OF_SECRET: Final = row("secretRef", row("namespace", REQUIRED))
+_OWN: Final[Mapping[str, Check]] = {
+    "local": row("path", REQUIRED, NO_BACKSTEPS),
+    "csi": table(
+        row("driver", DRIVER, zero=""),
+        row("volumeHandle", REQUIRED),
+        _reference("controllerPublishSecretRef"),
+        _reference("controllerExpandSecretRef"),
+        _reference("nodePublishSecretRef"),
+        _reference("nodeExpandSecretRef"),
+    ),
+    "glusterfs": table(OF_PODS["glusterfs"], row("endpointsNamespace", by(_validate_namespace), empty=True)),
+    "azureFile": table(OF_PODS["azureFile"], row("secretNamespace", REQUIRED, when=fields.present("secretNamespace"))),
+    "iscsi": iscsi("must be valid format", NAMED_SECRET),
+    "cinder": table(OF_PODS["cinder"], _NAMESPACE_OF_SECRET),
+    "storageos": table(OF_PODS["storageos"], _NAMESPACE_OF_SECRET),
+}
+
+SOURCES: Final[Mapping[str, Check]] = {name: _OWN.get(name) or OF_PODS[name] for name in _ORDER}
+"""Every type with its check, in the order of the checks."""
+
 
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
 _INLINE: Final = "in the context of inline volumes"
@@ -105,7 +178,7 @@ def _validate_affinity(path: str, affinity: Object) -> Iterator[FieldError]:
     if affinity.get("required") is None:
         yield required(path, "must specify required node constraints")
     else:
-        yield from validate_node_selector(path, affinity["required"])
+        yield from placed(path, NODE_SELECTOR(affinity["required"]))
 
 
 def _validate_source(path: str, spec: Object, *, affine: bool) -> Iterator[FieldError]:
@@ -115,7 +188,7 @@ def _validate_source(path: str, spec: Object, *, affine: bool) -> Iterator[Field
         if index and name != "flexVolume":
             yield forbidden_field(f"{path}.{REFUSED_AT.get(name, name)}", "may not specify more than 1 volume type")
         else:
-            yield from SOURCES[name](f"{path}.{CHECKED_AT.get(name, name)}", spec[name])
+            yield from placed(f"{path}.{CHECKED_AT.get(name, name)}", SOURCES[name](spec[name]))
     if not present:
         yield required(path, "must specify a volume type")
     if present[:1] == ["local"] and not affine:
@@ -124,3 +197,64 @@ def _validate_source(path: str, spec: Object, *, affine: bool) -> Iterator[Field
     if host and not posixpath.normpath(host).strip("/") and policy == "Recycle":
         text = "may not be 'recycle' for a hostPath mount of '/'"
         yield forbidden_field(f"{path}.persistentVolumeReclaimPolicy", text)
+
+
+_REPEATED: Final = 10_000
+"""Errors about equal terms; kube-apiserver tells one for each pair of them."""
+
+
+def validate_topology(path: str, terms: Sequence[Object]) -> Iterator[FieldError]:
+    """The errors of terms: each needs distinct keys with distinct values.
+
+    kube-apiserver compares a term with all before it and with as many empty ones as there are terms.
+    """
+    left, seen = _REPEATED, Counter[frozenset[tuple[str, frozenset[str]]]]({frozenset(): len(terms)})
+    for index, term in enumerate(terms):
+        where = f"{path}[{index}]"
+        keys: dict[str, frozenset[str]] = {}
+        for number, one in enumerate(term.get("matchLabelExpressions") or ()):
+            yield from _validate_expression(f"{where}.matchLabelExpressions[{number}]", one, keys)
+        found = frozenset(keys.items())
+        told = min(seen[found], left)
+        left -= told
+        yield from [duplicate(f"{where}.matchLabelExpressions", "")] * told
+        seen[found] += 1
+
+
+def _validate_expression(path: str, expression: Object, keys: dict[str, frozenset[str]]) -> Iterator[FieldError]:
+    key, values = expression.get("key") or "", expression.get("values") or ()
+    if not values:
+        yield required(f"{path}.values")
+    known = set[str]()
+    for index, value in enumerate(values):
+        if value in known:
+            yield duplicate(f"{path}.values[{index}]", value)
+        known.add(value)
+    yield from validate_text(f"{path}.key", key, qualified_name)
+    if key in keys:
+        yield duplicate(f"{path}.key", key)
+    keys[key] = frozenset(values)
+
+
+_MOST_PARAMETERS: Final = 512
+_LARGEST: Final = 256 * 1024
+
+
+def validate_provisioner(path: str, name: str) -> Iterator[FieldError]:
+    """The errors of the name of a driver or provisioner."""
+    if not name:
+        yield required(path, name)
+    else:
+        yield from validate_text(path, name.lower(), qualified_name)
+
+
+def validate_parameters(path: str, parameters: Mapping[str, str]) -> Iterator[FieldError]:
+    """The errors of parameters: how many there are, and how large."""
+    if len(parameters) > _MOST_PARAMETERS:
+        yield too_long(path, _MOST_PARAMETERS)
+        return
+    for key in parameters:
+        if not key:
+            yield invalid_value(path, key, "field can not be empty.")
+    if sum(len(key) + len(value) for key, value in parameters.items()) > _LARGEST:
+        yield too_long(path, _LARGEST)

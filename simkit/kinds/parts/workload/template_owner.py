@@ -5,20 +5,25 @@ Follows ``pkg/apis/apps/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
-from simkit.kinds.parts.go_printing.syntax import text_map
-from simkit.kinds.parts.pod.template import validate_lasting, validate_template
+from simkit.kinds.parts.copy_on_write import own_copy, prepared
+from simkit.kinds.parts.go_printing.structures import selector as shown_selector
+from simkit.kinds.parts.go_printing.structures import text_map
+from simkit.kinds.parts.pod.template import names_and_images, prepare_template, validate_lasting, validate_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
+from simkit.kinds.parts.printers.cells import columns, number
 from simkit.kinds.parts.validation.fields import validate_nonnegative
-from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.kinds.parts.validation.object_meta import validate_label_selector
+from simkit.kinds.strategy import DeleteStrategy, RowPrinter, Strategy
 from simkit.meta import labels
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import applies, served
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.name_validation import dns_label, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
+from simkit.meta.wording import joined, told
 
 MISMATCH: Final = "`selector` does not match template `labels`"
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -106,7 +111,7 @@ def name_warnings(obj: Object, use: str = "Pod names and hostnames") -> Iterator
     """The warning about a name that is no valid host name, if pods derive theirs from it."""
     wrong = dns_label(name_of(obj))
     if wrong and applies("names-of-hosts-warned"):
-        listed = " ".join(wrong)
+        listed = told(joined(" ", wrong), served())
         yield (
             f"metadata.name: this is used in {use}, which can result in surprising behavior; "
             f"a DNS label is recommended: [{listed}]"
@@ -131,3 +136,77 @@ def default_missing(holder: Draft, values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         if holder.get(name) is None:
             holder[name] = value
+
+
+FIRST: Final = "extensions/v1beta1"
+_STAY: Final = DeleteStrategy(orphans_by_default=True)
+
+
+def keeping_dependents(rules: Strategy, *versions: str) -> Mapping[str, Strategy]:
+    """The strategies of versions in which a delete orphans dependents by default."""
+    return dict.fromkeys(versions, replace(rules, delete_strategy=_STAY))
+
+
+def changing_selectors(rules: Strategy, *versions: str) -> Mapping[str, Strategy]:
+    """The strategies of versions in which, moreover, the selector of an object may change."""
+
+    def validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+        return rules.validate(obj, _selecting(old, obj) if old is not None else None)
+
+    def validate_last(obj: Object, old: Object) -> Sequence[FieldError]:
+        return rules.validate_last(obj, _selecting(old, obj))
+
+    return keeping_dependents(replace(rules, validate=validate, validate_last=validate_last), *versions)
+
+
+def _selecting(old: Object, obj: Object) -> Object:
+    """The stored object with the selector of the new one."""
+    return {**old, "spec": {**(old.get("spec") or {}), "selector": obj["spec"].get("selector")}}
+
+
+_COUNTS: Final = (
+    "replicas",
+    "fullyLabeledReplicas",
+    "readyReplicas",
+    "availableReplicas",
+    "observedGeneration",
+    "terminatingReplicas",
+)
+SERVING: Final = (
+    ("readyReplicas", "replicas"),
+    ("availableReplicas", "replicas"),
+    ("availableReplicas", "readyReplicas"),
+)
+"""Counts that may not exceed others."""
+_PARTS: Final = (("fullyLabeledReplicas", "replicas"), *SERVING)
+EXCEEDING: Final = {
+    "replicas": "cannot be greater than status.replicas",
+    "readyReplicas": "cannot be greater than readyReplicas",
+}
+"""The error of a count above one of these."""
+
+
+def validate_replica_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    """The errors of the status of a replica set or replication controller."""
+    status = obj.get("status") or {}
+    return [
+        *validate_nonnegative_fields("status", status, _COUNTS),
+        *validate_exceeding("status", status, _PARTS, EXCEEDING),
+    ]
+
+
+def replica_row(selector: Callable[[Object], str]) -> RowPrinter:
+    """A printer of a replica set or replication controller, with its selector as the last column."""
+    counts = columns(number("spec.replicas"), number("status.replicas"), number("status.readyReplicas"))
+    return lambda obj, now: [*counts(obj, now), *names_and_images(at(obj, "spec", "template")), selector(obj)]
+
+
+def prepared_workload(status: Object) -> Callable[[Draft, Object | None], None]:
+    """A preparation of the pod template; a new object begins with this status."""
+    prepare_status = prepared(status=status)
+
+    def prepare(draft: Draft, old: Object | None) -> None:
+        prepare_template(own_copy(draft, "spec"), at(old, "spec", "template", "spec"))
+        prepare_status(draft, old)
+
+    return prepare

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from simkit.kinds.parts.pod.validation.operating_system import every_container
-from simkit.kinds.parts.pod.validation.paths import validate_local_descending_path
+from simkit.kinds.parts.pod.validation.security_context import every_container
+from simkit.kinds.parts.validation.fields import DESCENDING
+from simkit.kinds.rules import placed
 from simkit.meta.domain import MIRROR_POD, label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted
 from simkit.meta.integers import parse_int
@@ -54,7 +55,7 @@ def _validate_seccomp(path: str, annotations: Mapping[str, str]) -> Iterator[Fie
         if key != SECCOMP_POD and not key.startswith(SECCOMP_CONTAINER):
             continue
         if profile.startswith(_LOCAL):
-            yield from validate_local_descending_path(f"{path}.{key}", profile.removeprefix(_LOCAL))
+            yield from placed(f"{path}.{key}", DESCENDING(profile.removeprefix(_LOCAL)))
         elif profile not in ("runtime/default", "docker/default", "unconfined"):
             yield invalid_value(f"{path}.{key}", profile, "must be a valid seccomp profile")
 

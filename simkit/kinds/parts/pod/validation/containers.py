@@ -5,25 +5,20 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
-from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.pod.validation.environment import validate_env, validate_env_from
-from simkit.kinds.parts.pod.validation.probes import (
-    validate_lifecycle,
-    validate_probe,
-    validate_probes,
-    validate_probes_first,
-)
-from simkit.kinds.parts.pod.validation.resize_policy import validate_init_resize_policy, validate_resize_policy
-from simkit.kinds.parts.pod.validation.resource_claims import claim_names
-from simkit.kinds.parts.pod.validation.resources import validate_resource
-from simkit.kinds.parts.pod.validation.restart_policy import validate_init_restart_policy, validate_restart_policy
+from simkit.kinds.parts.go_printing.structures import structure, structures
+from simkit.kinds.parts.pod.validation.environment import VARIABLE, validate_env_from
+from simkit.kinds.parts.pod.validation.resources import claim_names, validate_resource
 from simkit.kinds.parts.pod.validation.security_context import validate_container_security
 from simkit.kinds.parts.pod.validation.volume_mounts import validate_volume_devices, validate_volume_mounts
-from simkit.kinds.parts.pod.validation.volume_sources import PULL_POLICIES
-from simkit.kinds.parts.validation.ip import PORT_RANGE
+from simkit.kinds.parts.pod.validation.volumes import PULL_POLICIES
+from simkit.kinds.parts.validation.ip import PORT, PORT_OR_NAME
+from simkit.kinds.parts.validation.resource_quantities import bare
+from simkit.kinds.rules import REQUIRED, Check, by, fields, first, must, placed, row, table
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     FieldError,
@@ -37,17 +32,236 @@ from simkit.meta.fielderror import (
 )
 from simkit.meta.name_validation import dns_label, port_name
 from simkit.meta.objects import Object
+from simkit.meta.wording import Text, Worded
+
+# Handlers, of which a probe and each event of a lifecycle has exactly one
+
+_HEADER: Final = re.compile("[-A-Za-z0-9]+")
+_HEADER_RULE: Final = (
+    "a valid HTTP header must consist of alphanumeric characters or '-' "
+    "(e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')"
+)
+
+
+def _validate_headers(path: str, headers: Sequence[Object]) -> Iterator[FieldError]:
+    names = (header.get("name") or "" for header in headers)
+    return (invalid_value(path, name, _HEADER_RULE) for name in names if not _HEADER.fullmatch(name))
+
+
+_ACTIONS: Final[Mapping[str, Check]] = {
+    "exec": row("command", REQUIRED),
+    "httpGet": table(
+        row("path", REQUIRED),
+        row("port", PORT_OR_NAME, zero=0),
+        row("scheme", must.be_one_of("HTTP", "HTTPS"), zero=""),
+        row("httpHeaders", by(_validate_headers)),
+    ),
+    "tcpSocket": row("port", PORT_OR_NAME, zero=0),
+    "grpc": row("port", PORT, zero=0),
+    "sleep": table(),  # its limit is that of the pod
+}
+
+
+def _one_handler(*names: str) -> Check:
+    def check(path: str, holder: Object) -> Iterator[FieldError]:
+        given = [name for name in names if holder.get(name) is not None]
+        if not given:
+            yield required(path, "must specify a handler type")
+        for name in given[:1]:
+            yield from placed(f"{path}.{name}", _ACTIONS[name](holder[name]))
+        for name in given[1:]:
+            yield forbidden_field(f"{path}.{name}", "may not specify more than 1 handler type")
+
+    return by(check)
+
+
+_BEFORE_SLEEP: Final = ("exec", "httpGet", "tcpSocket")
+_IN_LIFECYCLE: Final = _one_handler(*_BEFORE_SLEEP, "sleep")
+
+
+def validate_lifecycle(path: str, lifecycle: Object | None, grace: int | None) -> Iterator[FieldError]:
+    """The errors of the handlers of a container's start and stop."""
+    for name in ("postStart", "preStop"):
+        handler = (lifecycle or {}).get(name)
+        if handler is not None:
+            yield from placed(f"{path}.{name}", _IN_LIFECYCLE(handler))
+            if handler.get("sleep") is not None and all(handler.get(other) is None for other in _BEFORE_SLEEP):
+                yield from _validate_sleep(f"{path}.{name}.sleep", handler["sleep"].get("seconds") or 0, grace)
+
+
+def _validate_sleep(path: str, seconds: int, grace: int | None) -> Iterator[FieldError]:
+    may_be_zero = applies("sleep-of-zero-seconds")
+    if grace is None or (0 if may_be_zero else 1) <= seconds <= grace:
+        return
+    least, end = "must be non-negative" if may_be_zero else "must be greater than 0", ""
+    if not may_be_zero and applies("sleep-error-names-gate"):
+        end = ". Enable AllowPodLifecycleSleepActionZeroValue feature gate for zero sleep."
+    yield invalid_value(path, seconds, f"{least} and less than terminationGracePeriodSeconds ({grace}){end}")
+
+
+_TIMES: Final = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+_PROBE: Final = table(
+    _one_handler("exec", "httpGet", "tcpSocket", "grpc"),
+    *(row(time, must.be_nonnegative) for time in _TIMES),
+)
+_GRACE: Final = row("terminationGracePeriodSeconds", must.be_positive)
+_NO_GRACE: Final = row("terminationGracePeriodSeconds", must.be_otherwise("must not be set for readinessProbes"))
+_ONE_SUCCESS: Final = row("successThreshold", must.hold(lambda count: count == 1, "must be 1"), zero=0)
+_PROBES: Final = table(
+    row("livenessProbe", table(_PROBE, _GRACE, _ONE_SUCCESS)),
+    row("readinessProbe", table(_PROBE, _GRACE, _NO_GRACE)),
+    row("startupProbe", table(_PROBE, _GRACE, _ONE_SUCCESS)),
+)
+_READINESS: Final = row("readinessProbe", _PROBE)
+_EARLY_PROBES: Final = table(
+    row("livenessProbe", _PROBE),
+    row("readinessProbe", _NO_GRACE),
+    row("startupProbe", _PROBE),
+    row("livenessProbe", _ONE_SUCCESS),
+    row("startupProbe", _PROBE),
+    row("startupProbe", _ONE_SUCCESS),
+)
+"""The probes before the readiness of a container, in the order of early releases: startup is looked at twice."""
+
+
+# Restarts
+
+
+def validate_resize_policy(path: str, container: Object, restart_policy: str) -> Iterator[FieldError]:
+    """The errors of the resize policies of a container in a pod with a restart policy."""
+    seen: set[str] = set()
+    for index, each in enumerate(container.get("resizePolicy") or ()):
+        resource, policy = each.get("resourceName") or "", each.get("restartPolicy") or ""
+        if resource in seen:
+            yield duplicate(f"{path}[{index}]", bare(resource))
+        seen.add(resource)
+        if not resource:
+            yield required(path)
+        elif resource not in ("cpu", "memory"):
+            yield unsupported(path, bare(resource), ("cpu", "memory"))
+        yield from placed(path, _RESIZE_RESTART(policy))
+        if restart_policy == "Never" and policy != "NotRequired":
+            pod = "pod " if applies("resize-policy-error-names-pod") else ""
+            yield invalid_value(path, policy, f"must be 'NotRequired' when {pod}`restartPolicy` is 'Never'")
+
+
+_RESIZE_RESTART: Final = first(REQUIRED, must.be_one_of("NotRequired", "RestartContainer"))
+_INIT_RESIZE: Final = table(
+    row(
+        "resizePolicy",
+        must.be_otherwise("must not be set for init containers", partial(structures, "core.ContainerResizePolicy")),
+        when=fields.given("resizePolicy"),
+        until="resize-policy-of-init-containers",
+    ),
+    row(
+        "resizePolicy[].restartPolicy",
+        must.hold(
+            lambda policy: policy != "RestartContainer",
+            "must not be set to 'RestartContainer' for non-sidecar initContainers",
+        ),
+        unless=fields.equal("restartPolicy", "Always"),
+        since="init-containers-restart-on-resize-refused",
+    ),
+)
+
+
+def _counted(field: str, most: int) -> Check:
+    """The check of the length of a list, which was told as that of a text first."""
+    return table(
+        row(field, must.have_at_most(most), since="restart-rules-counted"),
+        row(field, must.be_no_longer_than(most), until="restart-rules-counted"),
+    )
+
+
+_RESTART_RULE: Final = table(
+    row("action", must.be_one_of("Restart"), zero="", until="restart-of-all-containers"),
+    row("action", must.be_one_of("Restart", "RestartAllContainers"), zero="", since="restart-of-all-containers"),
+    row(
+        "exitCodes",
+        must.be_given("must be specified", pointer=True),
+        table(row("operator", must.be_one_of("In", "NotIn"), zero=""), _counted("values", 255)),
+    ),
+)
+_NEEDS_POLICY: Final = row(
+    "restartPolicy",
+    must.be_given("must specify restartPolicy when restart rules are used", pointer=True),
+    when=fields.given("restartPolicyRules"),
+)
+_RESTARTS: Final = table(
+    _NEEDS_POLICY,
+    row("restartPolicy", must.be_one_of("Always", "Never", "OnFailure"), empty=True),
+    _counted("restartPolicyRules", 20),
+    row("restartPolicyRules[]", _RESTART_RULE),
+)
+_REGULAR_RESTARTS: Final = table(
+    row("", _RESTARTS, since="container-restart-rules"),
+    row(
+        "restartPolicy",
+        must.be_absent("may not be set for non-init containers", pointer=True),
+        empty=True,
+        until="container-restart-rules",
+    ),
+)
+
+
+def _restarts_by_rules(container: Object) -> bool:
+    policy = container.get("restartPolicy")
+    return policy is not None and (policy != "Always" or applies("restart-of-all-containers"))
+
+
+_INIT_RESTARTS: Final = table(
+    _NEEDS_POLICY,
+    row("restartPolicy", must.be_one_of("Always"), empty=True, until="container-restart-rules"),
+    row("", _RESTARTS, when=_restarts_by_rules, since="container-restart-rules"),
+    row(
+        "restartPolicyRules",
+        must.be_absent("restartPolicyRules are not allowed for init containers with restart policy Always"),
+        when=fields.equal("restartPolicy", "Always"),
+        since="container-restart-rules",
+        until="restart-of-all-containers",
+    ),
+)
+
+# Containers
 
 Volumes = Mapping[str, Object]
 
-_MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
-_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _SIDECARS_ONLY: Final = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
-_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
-_POINTERS: Final = ("restartPolicy", *_PROBES)
-_NOT_EPHEMERAL: Final = ("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules", *_PROBES)
+_POINTERS: Final = ("restartPolicy", *_SIDECARS_ONLY)
+_NOT_EPHEMERAL: Final = (
+    *("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules"),
+    *("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
+)
+
+
+def _none_of(names: Sequence[str], detail: Text) -> Check:
+    """The check of fields that must not be set. What is behind a pointer counts as set even if it is empty."""
+    plain, pointer = must.be_absent(detail), must.be_absent(detail, pointer=True)
+    return table(*(row(name, pointer, empty=True) if name in _POINTERS else row(name, plain) for name in names))
+
+
+_NOT_ALWAYS: Final = "may not be set for init containers without restartPolicy=Always"
+_IN_NONE: Final = "may not be set for init containers"
+_NO_SIDECAR: Final = _none_of(_SIDECARS_ONLY, Worded("init-containers-may-be-sidecars", _NOT_ALWAYS, _IN_NONE))
 _EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
-_WHITESPACE: Final = "must not have leading or trailing whitespace"
+_ONLY_EPHEMERAL: Final = table(
+    _none_of(_NOT_EPHEMERAL, _EPHEMERAL),
+    row("volumeMounts[]", _none_of(("subPath", "subPathExpr"), _EPHEMERAL)),
+)
+_NAME: Final = row("name", REQUIRED, must.be(dns_label))
+_MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
+_IDENTITY: Final = table(
+    _NAME,
+    row("image", REQUIRED),
+    row("terminationMessagePolicy", REQUIRED, must.be_one_of(*_MESSAGE_POLICIES)),
+)
+_SOURCES: Final = table(row("env[]", VARIABLE), row("envFrom", by(validate_env_from)))
+_PULL_POLICY: Final = row("imagePullPolicy", REQUIRED, must.be_one_of(*PULL_POLICIES))
+IMAGE: Final = row(
+    "image",
+    must.hold(lambda image: image.strip() == image, "must not have leading or trailing whitespace"),
+)
+"""The check of the image of a container that is to run, and is not in a template."""
 
 
 def validate_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
@@ -68,31 +282,27 @@ def validate_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[F
             yield duplicate(f"{at}.name", name)
         names.add(name)
         yield from validate_lifecycle(f"{at}.lifecycle", container.get("lifecycle"), grace)
-        yield from validate_probes(at, container, grace)
-        yield from validate_restart_policy(at, container)
+        yield from placed(at, [*_PROBES(container), *_REGULAR_RESTARTS(container)])
     yield from validate_host_port(path, containers)
 
 
 def _validate_first(
     path: str, container: Object, volumes: Volumes, spec: Object, names: set[str]
 ) -> Iterator[FieldError]:
-    """The errors of a container of any kind where all kinds are checked like regular ones first.
-
-    The startup probe is looked at twice.
-    """
+    """The errors of a container of any kind where all kinds are checked like regular ones first."""
     name, policy = container.get("name") or "", container.get("terminationMessagePolicy") or ""
-    yield from _validate_name(path, name)
+    yield from placed(path, _NAME(container))
     if name in names:
         yield duplicate(f"{path}.name", name)
     names.add(name)
     if not container.get("image"):
         yield required(f"{path}.image")
     yield from validate_lifecycle(f"{path}.lifecycle", container.get("lifecycle"), None)
-    yield from validate_probes_first(path, container)
+    yield from placed(path, _EARLY_PROBES(container))
     if policy not in _MESSAGE_POLICIES:
         where, text = f"{path}.terminationMessagePolicy", "must be 'File' or 'FallbackToLogsOnError'"
         yield invalid_value(where, policy, text) if policy else required(where, text)
-    yield from validate_probe(f"{path}.readinessProbe", container.get("readinessProbe"))
+    yield from placed(path, _READINESS(container))
     yield from _validate_rest(path, container, volumes, spec)
 
 
@@ -129,7 +339,7 @@ def validate_init_containers(path: str, spec: Object, volumes: Volumes) -> Itera
         at, name = f"{path}[{index}]", container.get("name") or ""
         yield from _validate_common(at, container, volumes, spec)
         policy = container.get("restartPolicy")
-        yield from validate_init_restart_policy(at, container)
+        yield from placed(at, _INIT_RESTARTS(container))
         if name in names:
             yield duplicate(f"{at}.name", name)
         elif name:
@@ -137,11 +347,10 @@ def validate_init_containers(path: str, spec: Object, volumes: Volumes) -> Itera
         yield from validate_host_port(path, (container,))
         if policy == "Always":
             yield from validate_lifecycle(f"{at}.lifecycle", container.get("lifecycle"), grace)
-            yield from validate_probes(at, container, grace)
+            yield from placed(at, _PROBES(container))
         else:
-            unless = " without restartPolicy=Always" if applies("init-containers-may-be-sidecars") else ""
-            yield from _forbidden(at, container, _SIDECARS_ONLY, f"may not be set for init containers{unless}")
-        yield from validate_init_resize_policy(f"{at}.resizePolicy", container)
+            yield from placed(at, _NO_SIDECAR(container))
+        yield from placed(at, _INIT_RESIZE(container))
 
 
 def validate_ephemeral_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
@@ -151,58 +360,30 @@ def validate_ephemeral_containers(path: str, spec: Object, volumes: Volumes) -> 
     for index, container in enumerate(spec.get("ephemeralContainers") or ()):
         at, name = f"{path}[{index}]", container.get("name") or ""
         yield from _validate_common(at, container, volumes, spec)
-        yield from validate_image(at, container)
+        yield from placed(at, IMAGE(container))
         if name in names:
             yield duplicate(f"{at}.name", name)
         names.add(name)
         target = container.get("targetContainerName")
         if target and target not in others:
             yield missing(f"{at}.targetContainerName", target)
-        yield from _forbidden(at, container, _NOT_EPHEMERAL, _EPHEMERAL)
-        for number, mount in enumerate(container.get("volumeMounts") or ()):
-            yield from _forbidden(f"{at}.volumeMounts[{number}]", mount, ("subPath", "subPathExpr"), _EPHEMERAL)
-
-
-def _forbidden(path: str, holder: Object, names: Sequence[str], text: str) -> Iterator[FieldError]:
-    """The errors of forbidden fields. What is behind a pointer counts as set even if it is empty."""
-    given = (name for name in names if holder.get(name) or (name in _POINTERS and holder.get(name) is not None))
-    return (forbidden_field(f"{path}.{name}", text) for name in given)
-
-
-def validate_image(path: str, container: Object) -> Iterator[FieldError]:
-    """The errors of an image of a container that is to run, and is not in a template."""
-    image = container.get("image") or ""
-    if image.strip() != image:
-        yield invalid_value(f"{path}.image", image, _WHITESPACE)
+        yield from placed(at, _ONLY_EPHEMERAL(container))
 
 
 def _validate_common(path: str, container: Object, volumes: Volumes, spec: Object) -> Iterator[FieldError]:
-    yield from _validate_name(path, container.get("name") or "")
-    if not container.get("image"):
-        yield required(f"{path}.image")
-    yield from _validate_choice(f"{path}.terminationMessagePolicy", container, _MESSAGE_POLICIES)
+    yield from placed(path, _IDENTITY(container))
     yield from _validate_rest(path, container, volumes, spec)
-
-
-def _validate_name(path: str, name: str) -> Iterator[FieldError]:
-    if not name:
-        yield required(f"{path}.name")
-    else:
-        yield from (invalid_value(f"{path}.name", name, text) for text in dns_label(name))
 
 
 def _validate_rest(path: str, container: Object, volumes: Volumes, spec: Object) -> Iterator[FieldError]:
     if "ports" in container:
-        yield from _validate_port(f"{path}.ports", container["ports"] or ())
-    if "env" in container:
-        yield from validate_env(f"{path}.env", container)
-    if "envFrom" in container:
-        yield from validate_env_from(f"{path}.envFrom", container)
+        yield from _validate_ports(f"{path}.ports", container["ports"] or ())
+    yield from placed(path, _SOURCES(container))
     if "volumeMounts" in container:
         yield from validate_volume_mounts(f"{path}.volumeMounts", container, volumes)
     if "volumeDevices" in container:
         yield from validate_volume_devices(f"{path}.volumeDevices", container, volumes)
-    yield from _validate_choice(f"{path}.imagePullPolicy", container, PULL_POLICIES)
+    yield from placed(path, _PULL_POLICY(container))
     if container.get("resources"):
         yield from validate_resource(f"{path}.resources", container["resources"], claims=claim_names(spec))
     if "resizePolicy" in container:
@@ -211,40 +392,24 @@ def _validate_rest(path: str, container: Object, volumes: Volumes, spec: Object)
     yield from validate_container_security(f"{path}.securityContext", context, host_users=host_users)
 
 
-def _validate_choice(path: str, container: Object, choices: Sequence[str]) -> Iterator[FieldError]:
-    value = container.get(path.rpartition(".")[2]) or ""
-    if not value:
-        yield required(path)
-    elif value not in choices:
-        yield unsupported(path, value, choices)
+_PORT: Final = table(
+    row("containerPort", REQUIRED, PORT),
+    row("hostPort", PORT, when=fields.given("hostPort")),
+    row("protocol", REQUIRED, must.be_one_of("SCTP", "TCP", "UDP")),
+)
 
 
-def _validate_port(path: str, ports: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_ports(path: str, ports: Sequence[Object]) -> Iterator[FieldError]:
     names: set[str] = set()
     for index, port in enumerate(ports):
         at, name = f"{path}[{index}]", port.get("name") or ""
-        if name:
-            wrong = port_name(name)
-            yield from (invalid_value(f"{at}.name", name, text) for text in wrong)
-            if not wrong and name in names:
-                yield duplicate(f"{at}.name", name)
-            elif not wrong:
-                names.add(name)
-        yield from _validate_port_number(at, port)
-        protocol = port.get("protocol") or ""
-        if not protocol:
-            yield required(f"{at}.protocol")
-        elif protocol not in _PROTOCOLS:
-            yield unsupported(f"{at}.protocol", protocol, _PROTOCOLS)
-
-
-def _validate_port_number(path: str, port: Object) -> Iterator[FieldError]:
-    for name in ("containerPort", "hostPort"):
-        number = port.get(name) or 0
-        if not number and name == "containerPort":
-            yield required(f"{path}.{name}")
-        elif number and not 1 <= number <= 65535:
-            yield invalid_value(f"{path}.{name}", number, PORT_RANGE)
+        wrong = port_name(name) if name else ()
+        yield from (invalid_value(f"{at}.name", name, text) for text in wrong)
+        if name in names:
+            yield duplicate(f"{at}.name", name)
+        elif name and not wrong:
+            names.add(name)
+        yield from placed(at, _PORT(port))
 
 
 def validate_host_port(path: str, containers: Sequence[Object]) -> Iterator[FieldError]:

@@ -6,21 +6,107 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from simkit.kinds.parts.pod.validation.operating_system import every_container
-from simkit.kinds.parts.pod.validation.paths import validate_no_backsteps
-from simkit.kinds.parts.pod.validation.references import (
-    ENVIRONMENT_FIELDS,
-    validate_field,
-    validate_key_reference,
-    validate_resource,
-)
+from simkit.kinds.parts.pod.validation.security_context import every_container
+from simkit.kinds.parts.validation.fields import NO_BACKSTEPS, validate_key
+from simkit.kinds.rules import REQUIRED, Check, by, fields, first, must, placed, row, table
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, invalid_value, missing, required
-from simkit.meta.name_validation import dns_label, dns_subdomain
+from simkit.meta.fielderror import FieldError, invalid_value, missing, unsupported
+from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Object
+from simkit.meta.quantity import parse
+from simkit.meta.wording import Text
+
+ENVIRONMENT_FIELDS: Final = (
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+)
+FILE_FIELDS: Final = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
+_KNOWN: Final = frozenset(
+    (*ENVIRONMENT_FIELDS, *FILE_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase")
+)
+_RESOURCES: Final = tuple(
+    f"{side}.{name}" for side in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
+)
+_UNITS: Final = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
+_DIVISORS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
+    ".cpu": ("cpu", ("1m", "1")),
+    ".memory": ("memory", _UNITS),
+    ".ephemeral-storage": ("local ephemeral storage", _UNITS),
+    ".hugepages-": ("hugepages", _UNITS),
+}
+
+
+def field_reference(allowed: Sequence[str]) -> Check:
+    """The check of a reference to a field of the pod, which must be among the allowed ones."""
+
+    def check(path: str, reference: Object) -> Iterator[FieldError]:
+        version, field = reference["apiVersion"], reference["fieldPath"]
+        subscript = _subscript(field)
+        wrong = _unknown(version, field, subscript[0] if subscript else "")
+        if wrong:
+            yield invalid_value(f"{path}.fieldPath", field, f"error converting fieldPath: {wrong}")
+        elif subscript:
+            key = subscript[1].lower() if subscript[0] == "metadata.annotations" else subscript[1]
+            yield from (invalid_value(path, key, text) for text in qualified_name(key))
+        else:
+            field = "spec.nodeName" if field == "spec.host" else field
+            if field not in allowed:
+                yield unsupported(f"{path}.fieldPath", field, allowed)
+
+    return first(row("apiVersion", REQUIRED), row("fieldPath", REQUIRED), by(check))
+
+
+def _unknown(version: str, field: str, subscripted: str) -> str:
+    if version != "v1":
+        return f"unsupported pod version: {version}"
+    if subscripted:
+        allowed = subscripted in ("metadata.annotations", "metadata.labels")
+        return "" if allowed else f"field label does not support subscript: {field}"
+    return "" if field in _KNOWN or field == "spec.host" else f"field label not supported: {field}"
+
+
+def _validate_divisor(path: str, reference: Object) -> Iterator[FieldError]:
+    resource, amount = reference.get("resource") or "", parse(str(reference.get("divisor") or "0")).nano
+    known = next((row for ending, row in _DIVISORS.items() if ending in resource), None)
+    if not amount or known is None:
+        return
+    name, units = known
+    if all(parse(unit).nano != amount for unit in units):
+        listed = " and ".join(units) if len(units) == 2 else ", ".join(units)
+        text = f"only divisor's values {listed} are supported with the {name} resource"
+        yield invalid_value(f"{path}.divisor", resource, text)
+
+
+def _is_huge(reference: Object) -> bool:
+    return bool(reference["resource"].startswith(("limits.hugepages-", "requests.hugepages-")))
+
+
+_RESOURCE: Final = table(
+    row("resource", REQUIRED),
+    row("resource", must.be_one_of(*_RESOURCES), unless=_is_huge),
+)
+RESOURCE_IN_VOLUME: Final = table(first(row("containerName", REQUIRED), _RESOURCE), by(_validate_divisor))
+"""The check of a reference to a resource of a container, which must have a name."""
+
+
+_KEY_OF_OBJECT: Final = table(row("name", must.be(dns_subdomain), zero=""), row("key", REQUIRED, by(validate_key)))
+
+
+def _subscript(field: str) -> tuple[str, str] | None:
+    """The path and the key of a text such as ``metadata.labels['a']``."""
+    path, mark, rest = field.partition("['")
+    return (path, rest[:-2]) if mark and rest.endswith("']") else None
+
 
 _NAME: Final = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 _NAME_RULE: Final = (
@@ -48,56 +134,37 @@ def name_texts(name: str) -> list[str]:
     return wrong
 
 
-def validate_env(path: str, container: Object) -> Iterator[FieldError]:
-    """The errors of the ``env`` of a container."""
-    for index, variable in enumerate(container.get("env") or ()):
-        at, name = f"{path}[{index}]", variable.get("name") or ""
-        if not name:
-            yield required(f"{at}.name")
-        else:
-            yield from (invalid_value(f"{at}.name", name, text) for text in name_texts(name))
-        if variable.get("valueFrom") is not None:
-            yield from _validate_source(f"{at}.valueFrom", variable["valueFrom"], variable.get("value") or "")
-
-
-def _validate_source(path: str, source: Object, value: str) -> Iterator[FieldError]:
-    if source.get("fieldRef") is not None:
-        yield from validate_field(f"{path}.fieldRef", source["fieldRef"], ENVIRONMENT_FIELDS)
-    if source.get("resourceFieldRef") is not None:
-        yield from validate_resource(f"{path}.resourceFieldRef", source["resourceFieldRef"], in_volume=False)
-    for name in ("configMapKeyRef", "secretKeyRef"):
-        if source.get(name) is not None:
-            yield from validate_key_reference(f"{path}.{name}", source[name])
-    if source.get("fileKeyRef") is not None:
-        yield from _validate_file_key(f"{path}.fileKeyRef", source["fileKeyRef"])
-    count = sum(source.get(name) is not None for name in _SOURCES)
+def _validate_sources(path: str, variable: Object) -> Iterator[FieldError]:
+    """The error of a variable that does not have exactly one value or source."""
+    count = sum(variable["valueFrom"].get(name) is not None for name in _SOURCES)
+    known = _SOURCES if applies("environment-files") else _SOURCES[:-1]
     if not count:
-        yield invalid_value(path, "", f"must specify one of: {_listed()}")
-    elif value:
+        listed = f"{', '.join(f'`{name}`' for name in known[:-1])} or `{known[-1]}`"
+        yield invalid_value(path, "", f"must specify one of: {listed}")
+    elif variable.get("value"):
         yield invalid_value(path, "", "may not be specified when `value` is not empty")
     elif count > 1:
         yield invalid_value(path, "", "may not have more than one field specified at a time")
 
 
-def _listed() -> str:
-    known = _SOURCES if applies("environment-files") else _SOURCES[:-1]
-    return f"{', '.join(f'`{name}`' for name in known[:-1])} or `{known[-1]}`"
-
-
-def _validate_file_key(path: str, reference: Object) -> Iterator[FieldError]:
-    key, volume, file = (reference.get(name) or "" for name in ("key", "volumeName", "path"))
-    if not key:
-        yield required(f"{path}.key")
-    else:
-        yield from (invalid_value(f"{path}.key", key, text) for text in name_texts(key))
-    if not volume:
-        yield required(f"{path}.volumeName")
-    else:
-        yield from (invalid_value(f"{path}.volumeName", volume, text) for text in dns_label(volume))
-    if not file:
-        yield required(f"{path}.path")
-    else:
-        yield from validate_no_backsteps(f"{path}.path", file)
+_FILE_KEY: Final = table(
+    row("key", REQUIRED, must.be(name_texts)),
+    row("volumeName", REQUIRED, must.be(dns_label)),
+    row("path", REQUIRED, NO_BACKSTEPS),
+)
+VARIABLE: Final = table(
+    row("name", REQUIRED, must.be(name_texts)),
+    row(
+        "valueFrom",
+        row("fieldRef", field_reference(ENVIRONMENT_FIELDS)),
+        row("resourceFieldRef", table(_RESOURCE, by(_validate_divisor))),
+        row("configMapKeyRef", _KEY_OF_OBJECT),
+        row("secretKeyRef", _KEY_OF_OBJECT),
+        row("fileKeyRef", _FILE_KEY),
+    ),
+    row("", lambda variable: placed(".valueFrom", _validate_sources("", variable)), when=fields.present("valueFrom")),
+)
+"""The check of one of the ``env`` of a container."""
 
 
 def validate_file_volumes(path: str, spec: Object) -> Iterator[FieldError]:
@@ -115,21 +182,23 @@ def validate_file_volumes(path: str, spec: Object) -> Iterator[FieldError]:
                 yield invalid_value(where, name, "referenced volume must be of type emptyDir")
 
 
-def validate_env_from(path: str, container: Object) -> Iterator[FieldError]:
-    """The errors of the ``envFrom`` of a container."""
-    for index, source in enumerate(container.get("envFrom") or ()):
-        at, prefix = f"{path}[{index}]", source.get("prefix") or ""
-        if prefix:
-            yield from (invalid_value(f"{at}.prefix", prefix, text) for text in name_texts(prefix))
-        present = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
-        for name in present:
-            called = source[name].get("name") or ""
-            if not called:
-                yield required(f"{at}.{name}.name")
-            else:
-                wrong = dns_subdomain(called, prefix=True)
-                yield from (invalid_value(f"{at}.{name}.name", called, text) for text in wrong)
-        if not present:
+def _prefix_of_subdomain(name: str) -> Sequence[Text]:
+    return dns_subdomain(name, prefix=True)
+
+
+_ENV_FROM: Final = table(
+    row("prefix", must.be(name_texts)),
+    row("configMapRef", row("name", REQUIRED, must.be(_prefix_of_subdomain))),
+    row("secretRef", row("name", REQUIRED, must.be(_prefix_of_subdomain))),
+)
+
+
+def validate_env_from(path: str, sources: Sequence[Object]) -> Iterator[FieldError]:
+    """The errors of the ``envFrom`` of a container; what is wrong with a whole source is told of the list."""
+    for index, source in enumerate(sources):
+        yield from placed(f"{path}[{index}]", _ENV_FROM(source))
+        count = sum(source.get(name) is not None for name in ("configMapRef", "secretRef"))
+        if not count:
             yield invalid_value(path, "", "must specify one of: `configMapRef` or `secretRef`")
-        elif len(present) > 1:
+        elif count > 1:
             yield invalid_value(path, "", "may not have more than one field specified at a time")

@@ -9,8 +9,15 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.validation.label_selector import validate_label_selector
-from simkit.kinds.parts.validation.labels import validate_qualified_name
+from simkit.kinds.parts.validation.object_meta import (
+    LABEL_SELECTOR,
+    QUALIFIED,
+    VALUES_OF_OPERATOR,
+    known_operator,
+    validate_label_selector,
+    validate_qualified_name,
+)
+from simkit.kinds.rules import Check, Row, by, fields, must, placed, row, table
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     FieldError,
@@ -18,107 +25,65 @@ from simkit.meta.fielderror import (
     duplicate,
     forbidden_field,
     invalid_value,
-    required,
     unsupported,
 )
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value
 from simkit.meta.objects import Object
+from simkit.meta.wording import joined
 
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_OPERATORS: Final = ("Equal", "Exists")
-_POSITIVE: Final = "must be greater than zero"
-_SPREADING: Final = ("DoNotSchedule", "ScheduleAnyway")
+_VALUE: Final = must.be(label_value)
 
 
-def validate_affinity(path: str, affinity: Object) -> Iterator[FieldError]:
-    """The errors of an affinity."""
-    node = affinity.get("nodeAffinity") or {}
-    if node.get(REQUIRED) is not None:
-        yield from validate_node_selector(f"{path}.nodeAffinity.{REQUIRED}", node[REQUIRED])
-    for index, term in enumerate(node.get(PREFERRED) or ()):
-        at = f"{path}.nodeAffinity.{PREFERRED}[{index}]"
-        yield from _validate_weight(at, term)
-        yield from _validate_node_term(f"{at}.preference", term.get("preference") or {}, checks_values=False)
-    for name in ("podAffinity", "podAntiAffinity"):
-        pods = affinity.get(name) or {}
-        for index, term in enumerate(pods.get(REQUIRED) or ()):
-            yield from _validate_pod_term(f"{path}.{name}.{REQUIRED}[{index}]", term)
-        for index, term in enumerate(pods.get(PREFERRED) or ()):
-            at = f"{path}.{name}.{PREFERRED}[{index}]"
-            yield from _validate_weight(at, term)
-            yield from _validate_pod_term(f"{at}.podAffinityTerm", term.get("podAffinityTerm") or {})
+def _has_not_one_value(expression: Object) -> bool:
+    return len(expression.get("values") or ()) != 1
 
 
-def _validate_weight(path: str, term: Object) -> Iterator[FieldError]:
-    weight = term.get("weight") or 0
-    if not 0 < weight <= 100:
-        yield invalid_value(f"{path}.weight", weight, "must be in the range 1-100")
+_EXPRESSION: Final = table(
+    VALUES_OF_OPERATOR,
+    row(
+        "values",
+        must.be_set("must be specified single value when `operator` is 'Lt' or 'Gt'"),
+        when=lambda expression: expression.get("operator") in ("Gt", "Lt") and _has_not_one_value(expression),
+        zero=(),
+    ),
+    known_operator("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
+    row("key", QUALIFIED, zero=""),
+)
+_FIELD: Final = table(
+    known_operator("In", "NotIn"),
+    row(
+        "values",
+        must.be_set("must be only one value when `operator` is 'In' or 'NotIn' for node field selector"),
+        when=lambda field: field.get("operator") in ("In", "NotIn") and _has_not_one_value(field),
+        zero=(),
+    ),
+    row("key", must.hold(lambda key: key == "metadata.name", "not a valid field selector key"), zero=""),
+    row("values[]", must.be(dns_subdomain), when=fields.equal("key", "metadata.name")),
+)
 
 
-def validate_node_selector(path: str, selector: Object, *, of_devices: bool = False) -> Iterator[FieldError]:
-    """The errors of a selector of nodes."""
-    checks = applies("values-of-device-nodes-checked") if of_devices else applies("values-of-node-affinity-checked")
-    at = f"{path}.nodeSelectorTerms"
-    if not selector.get("nodeSelectorTerms"):
-        yield required(at, "must have at least one node selector term")
-    for index, term in enumerate(selector.get("nodeSelectorTerms") or ()):
-        yield from _validate_node_term(f"{at}[{index}]", term, checks_values=checks)
+def _node_term(*values: Row) -> Check:
+    return table(row("matchExpressions[]", table(_EXPRESSION, *values)), row("matchFields[]", _FIELD))
 
 
-def _validate_node_term(path: str, term: Object, *, checks_values: bool) -> Iterator[FieldError]:
-    for index, one in enumerate(term.get("matchExpressions") or ()):
-        yield from _validate_expression(f"{path}.matchExpressions[{index}]", one, checks_values=checks_values)
-    for index, one in enumerate(term.get("matchFields") or ()):
-        yield from _validate_field(f"{path}.matchFields[{index}]", one)
+def _node_selector(values_checked: str) -> Check:
+    """The check of a selector of nodes, whose values are checked since a change of behaviour."""
+    return table(
+        row("nodeSelectorTerms", must.be_given("must have at least one node selector term")),
+        row("nodeSelectorTerms[]", _node_term(row("values[]", _VALUE, since=values_checked))),
+    )
 
 
-def _validate_expression(path: str, expression: Object, *, checks_values: bool) -> Iterator[FieldError]:
-    operator, values = expression.get("operator") or "", expression.get("values") or ()
-    if operator in ("In", "NotIn"):
-        if not values:
-            yield required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            yield forbidden_field(f"{path}.values", text)
-    elif operator in ("Gt", "Lt"):
-        if len(values) != 1:
-            yield required(f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'")
-    else:
-        yield invalid_value(f"{path}.operator", operator, "not a valid selector operator")
-    yield from validate_qualified_name(f"{path}.key", expression.get("key") or "")
-    if checks_values:
-        for index, value in enumerate(values):
-            yield from (invalid_value(f"{path}.values[{index}]", value, text) for text in label_value(value))
+NODE_SELECTOR: Final = _node_selector("values-of-node-affinity-checked")
+DEVICE_NODE_SELECTOR: Final = _node_selector("values-of-device-nodes-checked")
 
 
-def _validate_field(path: str, requirement: Object) -> Iterator[FieldError]:
-    operator, values = requirement.get("operator") or "", requirement.get("values") or ()
-    key = requirement.get("key") or ""
-    if operator not in ("In", "NotIn"):
-        yield invalid_value(f"{path}.operator", operator, "not a valid selector operator")
-    elif len(values) != 1:
-        text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-        yield required(f"{path}.values", text)
-    if key != "metadata.name":
-        yield invalid_value(f"{path}.key", key, "not a valid field selector key")
-        return
-    for index, value in enumerate(values):
-        yield from (invalid_value(f"{path}.values[{index}]", value, text) for text in dns_subdomain(value))
-
-
-def _validate_pod_term(path: str, term: Object) -> Iterator[FieldError]:
-    yield from validate_label_selector(term.get("labelSelector"), f"{path}.labelSelector")
-    yield from validate_label_selector(term.get("namespaceSelector"), f"{path}.namespaceSelector")
-    for name in term.get("namespaces") or ():
-        yield from (invalid_value(f"{path}.namespace", name, text) for text in dns_label(name))
-    yield from _validate_label_keys(path, term)
-    key = term.get("topologyKey") or ""
-    if not key:
-        yield required(f"{path}.topologyKey", "can not be empty")
-    yield from validate_qualified_name(f"{path}.topologyKey", key)
+def _validate_namespaces(path: str, names: Sequence[str]) -> Iterator[FieldError]:
+    """The errors of names, which are told without their places."""
+    return (invalid_value(path, name, text) for name in names for text in dns_label(name))
 
 
 def _validate_label_keys(path: str, term: Object) -> Iterator[FieldError]:
@@ -143,27 +108,36 @@ def _validate_label_keys(path: str, term: Object) -> Iterator[FieldError]:
             yield invalid_value(f"{path}.matchLabelKeys[{index}]", key, text)
 
 
-def validate_tolerations(path: str, tolerations: Sequence[Object]) -> Iterator[FieldError]:
-    """The errors of a list of tolerations."""
-    for index, toleration in enumerate(tolerations):
-        yield from _validate_toleration(f"{path}[{index}]", toleration)
+_POD_TERM: Final = table(
+    row("labelSelector", LABEL_SELECTOR),
+    row("namespaceSelector", LABEL_SELECTOR),
+    row("namespaces", by(_validate_namespaces), told="namespace"),
+    by(_validate_label_keys),
+    row("topologyKey", must.be_given("can not be empty")),
+    row("topologyKey", QUALIFIED, zero=""),
+)
+_WEIGHT: Final = row("weight", must.hold(lambda weight: 0 < weight <= 100, "must be in the range 1-100"), zero=0)
+_POD_TERMS: Final = (
+    row(f"{REQUIRED}[]", _POD_TERM),
+    row(f"{PREFERRED}[]", _WEIGHT, row("podAffinityTerm", _POD_TERM, zero={})),
+)
+AFFINITY: Final = table(
+    row(
+        "nodeAffinity",
+        row(REQUIRED, NODE_SELECTOR),
+        row(f"{PREFERRED}[]", _WEIGHT, row("preference", _node_term(), zero={})),
+    ),
+    row("podAffinity", *_POD_TERMS),
+    row("podAntiAffinity", *_POD_TERMS),
+)
 
 
-def _validate_toleration(path: str, toleration: Object) -> Iterator[FieldError]:
-    key, operator = toleration.get("key") or "", toleration.get("operator") or ""
-    effect, value = toleration.get("effect") or "", toleration.get("value") or ""
-    if key:
-        yield from validate_qualified_name(f"{path}.key", key)
-    elif operator != "Exists":
-        text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-        yield invalid_value(f"{path}.operator", operator, text)
-    if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
-        text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-        yield invalid_value(f"{path}.effect", effect, text)
+def _validate_operator(path: str, toleration: Object) -> Iterator[FieldError]:
+    operator, value = toleration.get("operator") or "", toleration.get("value") or ""
     if operator in ("Equal", ""):
         wrong = label_value(value)
         if wrong:
-            yield invalid_value(f"{path}.operator", value, ";".join(wrong))
+            yield invalid_value(f"{path}.operator", value, joined(";", wrong))
     elif operator == "Exists":
         if value:
             text = "value must be empty when `operator` is 'Exists'"
@@ -171,9 +145,27 @@ def _validate_toleration(path: str, toleration: Object) -> Iterator[FieldError]:
             yield invalid_value(f"{path}.operator", shown, text)
     else:
         compares = operator in ("Lt", "Gt") and applies("toleration-error-names-comparisons")
-        yield unsupported(f"{path}.operator", operator, (*_OPERATORS, "Lt", "Gt") if compares else _OPERATORS)
-    if effect and effect not in EFFECTS:
-        yield unsupported(f"{path}.effect", effect, EFFECTS)
+        choices = ("Equal", "Exists", "Lt", "Gt") if compares else ("Equal", "Exists")
+        yield unsupported(f"{path}.operator", operator, choices)
+
+
+TOLERATION: Final = table(
+    row("key", QUALIFIED),
+    row(
+        "operator",
+        must.be_otherwise('operator must be Exists when `key` is empty, which means "match all values and all keys"'),
+        when=lambda toleration: not toleration.get("key") and toleration.get("operator") != "Exists",
+        zero="",
+    ),
+    row(
+        "effect",
+        must.hold(lambda effect: effect == "NoExecute", "effect must be 'NoExecute' when `tolerationSeconds` is set"),
+        when=fields.present("tolerationSeconds"),
+        zero="",
+    ),
+    by(_validate_operator),
+    row("effect", must.be_one_of(*EFFECTS)),
+)
 
 
 def _shown(toleration: Object) -> Shown:
@@ -186,13 +178,10 @@ def validate_topology_spread_constraints(path: str, constraints: Sequence[Object
     last = {kind: index for index, kind in enumerate(kinds)}
     for index, (constraint, kind) in enumerate(zip(constraints, kinds, strict=True)):
         at = f"{path}[{index}]"
-        yield from _validate_skew(at, constraint)
+        yield from placed(at, _SKEW(constraint))
         if last[kind] > index:
             yield duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{kind[0]}, {kind[1]}}}")
-        yield from _validate_domain(at, constraint)
-        for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-            if constraint.get(name) not in (None, "Honor", "Ignore"):
-                yield unsupported(f"{at}.{name}", constraint[name], ("Honor", "Ignore"))
+        yield from placed(at, _DOMAINS(constraint))
         if applies("spread-selector-takes-label-keys"):
             yield from _validate_label_keys(at, constraint)
         else:
@@ -200,25 +189,24 @@ def validate_topology_spread_constraints(path: str, constraints: Sequence[Object
         yield from validate_label_selector(constraint.get("labelSelector"), f"{at}.labelSelector")
 
 
-def _validate_skew(path: str, constraint: Object) -> Iterator[FieldError]:
-    skew, action = constraint.get("maxSkew") or 0, constraint.get("whenUnsatisfiable") or ""
-    if skew <= 0:
-        yield invalid_value(f"{path}.maxSkew", skew, _POSITIVE)
-    if not constraint.get("topologyKey"):
-        yield required(f"{path}.topologyKey", "can not be empty")
-    if action not in _SPREADING:
-        yield unsupported(f"{path}.whenUnsatisfiable", action, _SPREADING)
-
-
-def _validate_domain(path: str, constraint: Object) -> Iterator[FieldError]:
-    domains, action = constraint.get("minDomains"), constraint.get("whenUnsatisfiable") or ""
-    if domains is None:
-        return
-    if domains <= 0:
-        yield invalid_value(f"{path}.minDomains", domains, _POSITIVE)
-    if action != "DoNotSchedule":
+def _validate_action(path: str, constraint: Object) -> Iterator[FieldError]:
+    action = constraint.get("whenUnsatisfiable") or ""
+    if constraint.get("minDomains") is not None and action != "DoNotSchedule":
         text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-        yield invalid_value(f"{path}.minDomains", domains, text)
+        yield invalid_value(f"{path}.minDomains", constraint["minDomains"], text)
+
+
+_SKEW: Final = table(
+    row("maxSkew", must.be_above_zero, zero=0),
+    row("topologyKey", must.be_given("can not be empty")),
+    row("whenUnsatisfiable", must.be_one_of("DoNotSchedule", "ScheduleAnyway"), zero=""),
+)
+_DOMAINS: Final = table(
+    row("minDomains", must.be_above_zero),
+    by(_validate_action),
+    row("nodeAffinityPolicy", must.be_one_of("Honor", "Ignore"), empty=True),
+    row("nodeTaintsPolicy", must.be_one_of("Honor", "Ignore"), empty=True),
+)
 
 
 def _validate_key(path: str, constraint: Object) -> Iterator[FieldError]:

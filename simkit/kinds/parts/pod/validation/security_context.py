@@ -6,12 +6,12 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.pod.validation.operating_system import every_container
-from simkit.kinds.parts.pod.validation.paths import validate_local_descending_path
+from simkit.kinds.parts.validation.fields import DESCENDING
+from simkit.kinds.rules import by, fields, must, placed, row, table
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     CLUSTER_POLICY,
@@ -25,10 +25,104 @@ from simkit.meta.fielderror import (
     unsupported,
 )
 from simkit.meta.name_validation import dns_subdomain
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, at
+from simkit.meta.podspec import CONTAINER_LISTS
+from simkit.meta.wording import Worded
 
-_LARGEST_ID: Final = 2**31 - 1
-_ID_RULE: Final = f"must be between 0 and {_LARGEST_ID}, inclusive"
+_OF_POD: Final = (
+    "securityContext.appArmorProfile",
+    "securityContext.seLinuxOptions",
+    "hostUsers",
+    "hostPID",
+    "hostIPC",
+    "securityContext.seccompProfile",
+    "securityContext.fsGroup",
+    "securityContext.fsGroupChangePolicy",
+    "securityContext.sysctls",
+    "shareProcessNamespace",
+    "securityContext.runAsUser",
+    "securityContext.runAsGroup",
+    "securityContext.supplementalGroups",
+    "securityContext.supplementalGroupsPolicy",
+    "securityContext.seLinuxChangePolicy",
+)
+_OF_CONTAINER: Final = (
+    "appArmorProfile",
+    "seLinuxOptions",
+    "seccompProfile",
+    "capabilities",
+    "readOnlyRootFilesystem",
+    "privileged",
+    "allowPrivilegeEscalation",
+    "procMount",
+    "runAsUser",
+    "runAsGroup",
+)
+
+
+def every_container(path: str, spec: Object) -> Iterator[tuple[str, Object]]:
+    """All containers of a pod spec with their paths, in the order of their start."""
+    for name in CONTAINER_LISTS:
+        for index, container in enumerate(spec.get(name) or ()):
+            yield f"{path}.{name}[{index}]", container
+
+
+def validate_operating_system(path: str, spec: Object) -> Iterator[FieldError]:
+    """The errors of the operating system of a pod, and of fields that it excludes."""
+    system = (spec.get("os") or {}).get("name") or ""
+    if not system:
+        yield required(f"{path}.os.name", Worded("required-without-detail", "", "cannot be empty"))
+    elif system not in ("linux", "windows"):
+        yield unsupported(f"{path}.os", system, ("linux", "windows"))
+    elif system == "linux":
+        yield from _validate_linux(path, spec)
+    else:
+        yield from _validate_windows(path, spec)
+
+
+def _validate_linux(path: str, spec: Object) -> Iterator[FieldError]:
+    text = "windows options cannot be set for a linux pod"
+    for place, holder in ((path, spec), *every_container(path, spec)):
+        if at(holder, "securityContext", "windowsOptions") is not None:
+            yield forbidden_field(f"{place}.securityContext.windowsOptions", text)
+
+
+def _validate_windows(path: str, spec: Object) -> Iterator[FieldError]:
+    text = "cannot be set for a windows pod"
+    for name in _OF_POD:
+        value = at(spec, *name.split("."))
+        if value not in (None, [], False) or (value is False and name == "shareProcessNamespace"):
+            yield forbidden_field(f"{path}.{name}", text)
+    for place, container in every_container(path, spec):
+        for name in _OF_CONTAINER:
+            if at(container, "securityContext", name) is not None:
+                yield forbidden_field(f"{place}.securityContext.{name}", text)
+
+
+def validate_host_process(path: str, spec: Object) -> Iterator[FieldError]:
+    """The errors of HostProcess containers: all must be, or none."""
+    of_pod = at(spec, "securityContext", "windowsOptions", "hostProcess")
+    count = hosted = 0
+    for place, container in every_container(path, spec):
+        own = at(container, "securityContext", "windowsOptions", "hostProcess")
+        count += 1
+        where = f"{place}.securityContext.windowsOptions.hostProcess"
+        if own is not None and of_pod is not None and own is not of_pod:
+            shown = "true" if of_pod else "false"
+            text = f"pod hostProcess value must be identical if both are specified, was {shown}"
+            yield invalid_value(where, own, text)
+        hosted += bool(of_pod if own is None else own)
+    if not hosted:
+        return
+    if hosted != count:
+        text = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
+        yield invalid_value(path, "", text)
+    if not spec.get("hostNetwork"):
+        text = "hostNetwork must be true if pod contains any hostProcess containers"
+        yield invalid_value(f"{path}.hostNetwork", False, text)
+    yield forbidden_field(path, f"hostProcess containers are {CLUSTER_POLICY}")
+
+
 _PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
 _LONGEST_PROFILE: Final = 4095
 _SYSCTL_SEGMENT: Final = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -45,39 +139,131 @@ def _sysctl_rule() -> str:
     return f"must have at most 253 characters and match regex {pattern}"
 
 
-def validate_id(path: str, value: int | None) -> Iterator[FieldError]:
-    """The errors of an invalid user or group ID; an absent one is valid."""
-    if value is not None and not 0 <= value <= _LARGEST_ID:
-        yield invalid_value(path, value, _ID_RULE)
+_LONGEST_CREDENTIAL: Final = 64 * 1024
+_OLD_DOMAIN: Final = re.compile(r"""[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}""")
+_LABEL: Final = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_DOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_NOT_IN_USERS: Final = re.compile(r"""["/\\:;|=,+*?<>@\[\]]""")
+
+
+def _shown_profile(profile: Object) -> Sequence[FieldError]:
+    """The error of a local profile of another type, which shows all of the profile."""
+    shown = structure("core.SeccompProfile", profile)
+    return (invalid_value(".localhostProfile", shown, "can only be set when seccomp type is Localhost"),)
+
+
+def _is_misplaced(profile: Object) -> bool:
+    return profile.get("type") != "Localhost" and profile.get("localhostProfile") is not None
+
+
+_SECCOMP: Final = table(
+    row("type", must.be_given("type is required when seccompProfile is set"), must.be_one_of(*_PROFILES)),
+    row("", _shown_profile, when=_is_misplaced),
+    row(
+        "localhostProfile",
+        must.be_given("must be set when seccomp type is Localhost", pointer=True),
+        DESCENDING,
+        when=fields.equal("type", "Localhost"),
+    ),
+)
+
+
+def _validate_local(path: str, profile: str) -> Iterator[FieldError]:
+    if profile.strip() != profile:
+        yield invalid_value(path, profile, "must not be padded with whitespace")
+    elif not profile:
+        yield required(path, "must be set when AppArmor type is Localhost")
+    if len(profile.encode()) > _LONGEST_PROFILE:
+        yield too_long_text(path, _LONGEST_PROFILE)
+
+
+APP_ARMOR: Final = table(
+    row(
+        "localhostProfile",
+        must.be_given("must be set when AppArmor type is Localhost", pointer=True),
+        by(_validate_local),
+        when=fields.equal("type", "Localhost"),
+    ),
+    row(
+        "localhostProfile",
+        must.be_otherwise("can only be set when AppArmor type is Localhost"),
+        when=fields.equal("type", "RuntimeDefault", "Unconfined"),
+        empty=True,
+    ),
+    row("type", must.be_given("type is required when appArmorProfile is set"), must.be_one_of(*_PROFILES)),
+)
+"""The check of an AppArmor profile."""
+
+
+def _validate_credentials(path: str, credentials: str) -> Iterator[FieldError]:
+    if not credentials:
+        yield invalid_value(path, credentials, "gmsaCredentialSpec cannot be an empty string")
+    elif len(credentials.encode()) > _LONGEST_CREDENTIAL:
+        text = f"gmsaCredentialSpec size must be under {_LONGEST_CREDENTIAL // 1024} KiB"
+        yield invalid_value(path, credentials, text)
+
+
+def _validate_windows_user(path: str, user: str) -> Iterator[FieldError]:
+    if not user:
+        yield invalid_value(path, user, "runAsUserName cannot be an empty string")
+        return
+    if re.search(r"[\x00-\x1f\x7f]", user):
+        yield invalid_value(path, user, "runAsUserName cannot contain control characters")
+        return
+    parts = user.split("\\")
+    if len(parts) > 2:
+        yield invalid_value(path, user, "runAsUserName cannot contain more than one backslash")
+        return
+    name = parts[-1]
+    if len(parts) == 2:
+        domain = parts[0]
+        if len(domain.encode()) > 255:
+            yield invalid_value(path, user, "runAsUserName's Domain length must be under 256 characters")
+        if not _OLD_DOMAIN.fullmatch(domain) and not _DOMAIN.fullmatch(domain):
+            yield invalid_value(path, user, "runAsUserName's Domain doesn't match the NetBios nor the DNS format")
+    if not name:
+        yield invalid_value(path, user, "runAsUserName's User cannot be empty")
+    elif len(name.encode()) > 104:
+        yield invalid_value(path, user, "runAsUserName's User length must not be longer than 104 characters")
+    if re.fullmatch(r"[. ]+", name):
+        yield invalid_value(path, user, "runAsUserName's User cannot contain only periods or spaces")
+    if _NOT_IN_USERS.search(name):
+        text = "runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
+        yield invalid_value(path, user, text)
+
+
+_WINDOWS: Final = table(
+    row("gmsaCredentialSpecName", must.be(dns_subdomain), empty=True),
+    row("gmsaCredentialSpec", by(_validate_credentials), empty=True),
+    row("runAsUserName", by(_validate_windows_user), empty=True),
+)
+ID: Final = must.be_between(0, 2**31 - 1)
+"""The check of a user or group ID."""
+_IDENTIFIERS: Final = table(
+    row("fsGroup", ID),
+    row("runAsUser", ID),
+    row("runAsGroup", ID),
+    row("supplementalGroups[]", ID),
+)
+_SHARED_PROCESSES: Final = must.be_otherwise("ShareProcessNamespace and HostPID cannot both be enabled")
+_SHARED: Final = row("shareProcessNamespace", _SHARED_PROCESSES, when=fields.given("shareProcessNamespace", "hostPID"))
+_POLICIES: Final = table(
+    row("fsGroupChangePolicy", must.be_one_of("Always", "OnRootMismatch"), empty=True),
+    row("seccompProfile", _SECCOMP),
+    row("windowsOptions", _WINDOWS),
+    row("appArmorProfile", APP_ARMOR),
+    row("supplementalGroupsPolicy", must.be_one_of("Merge", "Strict"), empty=True),
+    row("seLinuxChangePolicy", must.be_one_of("MountOption", "Recursive"), empty=True, since="selinux-mount-option"),
+    row("seLinuxChangePolicy", must.be_one_of("Recursive"), empty=True, until="selinux-mount-option"),
+)
 
 
 def validate_pod_security(path: str, spec: Object) -> Iterator[FieldError]:
     """The errors of the security context of a pod."""
     context = spec.get("securityContext") or {}
-    for name in ("fsGroup", "runAsUser", "runAsGroup"):
-        yield from validate_id(f"{path}.{name}", context.get(name))
-    for index, group in enumerate(context.get("supplementalGroups") or ()):
-        yield from validate_id(f"{path}.supplementalGroups[{index}]", group)
-    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        text = "ShareProcessNamespace and HostPID cannot both be enabled"
-        yield invalid_value(f"{path}.shareProcessNamespace", True, text)
+    yield from placed(path, [*_IDENTIFIERS(context), *_SHARED(spec)])
     yield from _validate_sysctl(f"{path}.sysctls", context, spec)
-    policy = context.get("fsGroupChangePolicy")
-    if policy is not None and policy not in ("Always", "OnRootMismatch"):
-        yield unsupported(f"{path}.fsGroupChangePolicy", policy, ("Always", "OnRootMismatch"))
-    yield from validate_seccomp(f"{path}.seccompProfile", context.get("seccompProfile"))
-    yield from validate_windows(f"{path}.windowsOptions", context.get("windowsOptions"))
-    yield from validate_app_armor(f"{path}.appArmorProfile", context.get("appArmorProfile"))
-    groups = context.get("supplementalGroupsPolicy")
-    if groups is not None and groups not in ("Merge", "Strict"):
-        yield unsupported(f"{path}.supplementalGroupsPolicy", groups, ("Merge", "Strict"))
-    yield from _validate_label_change(f"{path}.seLinuxChangePolicy", context.get("seLinuxChangePolicy"))
-
-
-def _validate_label_change(path: str, policy: str | None) -> Iterator[FieldError]:
-    choices = ("MountOption", "Recursive") if applies("selinux-mount-option") else ("Recursive",)
-    if policy is not None and policy not in choices:
-        yield unsupported(path, policy, choices)
+    yield from placed(path, _POLICIES(context))
 
 
 def validate_host_users(path: str, spec: Object) -> Iterator[FieldError]:
@@ -125,131 +311,35 @@ def _dotted(name: str) -> str:
     return name.translate(str.maketrans("./", "/."))
 
 
+_CONTAINER: Final = table(
+    row("privileged", must.be_absent(CLUSTER_POLICY)),
+    row("runAsUser", ID),
+    row("runAsGroup", ID),
+    row("procMount", must.be_one_of("Default", "Unmasked"), empty=True),
+)
+_PROC_MOUNT: Final = row(
+    "procMount",
+    must.be_otherwise("`hostUsers` must be false to use `Unmasked`"),
+    when=fields.equal("procMount", "Unmasked"),
+)
+_PROFILE: Final = row("seccompProfile", _SECCOMP)
+_REST: Final = table(row("windowsOptions", _WINDOWS), row("appArmorProfile", APP_ARMOR))
+
+
 def validate_container_security(path: str, context: Object | None, *, host_users: bool) -> Iterator[FieldError]:
     """The errors of the security context of a container."""
     if context is None:
         return
-    privileged = bool(context.get("privileged"))
-    if privileged:
-        yield forbidden_field(f"{path}.privileged", CLUSTER_POLICY)
-    yield from validate_id(f"{path}.runAsUser", context.get("runAsUser"))
-    yield from validate_id(f"{path}.runAsGroup", context.get("runAsGroup"))
-    mount = context.get("procMount")
-    if mount is not None and mount not in ("Default", "Unmasked"):
-        yield unsupported(f"{path}.procMount", mount, ("Default", "Unmasked"))
-    if mount == "Unmasked" and host_users:
-        yield invalid_value(f"{path}.procMount", mount, "`hostUsers` must be false to use `Unmasked`")
-    yield from validate_seccomp(f"{path}.seccompProfile", context.get("seccompProfile"))
+    yield from placed(path, [*_CONTAINER(context), *(_PROC_MOUNT(context) if host_users else ()), *_PROFILE(context)])
     if context.get("allowPrivilegeEscalation") is False:
         lead = "cannot set `allowPrivilegeEscalation` to false and"
-        if privileged:
+        if context.get("privileged"):
             yield invalid_value(path, _shown(context), f"{lead} `privileged` to true")
         added = (context.get("capabilities") or {}).get("add") or ()
         for _ in range(added.count("CAP_SYS_ADMIN")):
             yield invalid_value(path, _shown(context), f"{lead} `capabilities.Add` CAP_SYS_ADMIN")
-    yield from validate_windows(f"{path}.windowsOptions", context.get("windowsOptions"))
-    yield from validate_app_armor(f"{path}.appArmorProfile", context.get("appArmorProfile"))
+    yield from placed(path, _REST(context))
 
 
 def _shown(context: Object) -> Shown:
     return structure("core.SecurityContext", context)
-
-
-def validate_seccomp(path: str, profile: Object | None) -> Iterator[FieldError]:
-    """The errors of a seccomp profile."""
-    if profile is None:
-        return
-    kind, local = profile.get("type") or "", profile.get("localhostProfile")
-    if not kind:
-        yield required(f"{path}.type", "type is required when seccompProfile is set")
-    elif kind not in _PROFILES:
-        yield unsupported(f"{path}.type", kind, _PROFILES)
-    if kind != "Localhost":
-        if local is not None:
-            shown = structure("core.SeccompProfile", profile)
-            yield invalid_value(f"{path}.localhostProfile", shown, "can only be set when seccomp type is Localhost")
-    elif local is None:
-        yield required(f"{path}.localhostProfile", "must be set when seccomp type is Localhost")
-    else:
-        yield from validate_local_descending_path(f"{path}.localhostProfile", local)
-
-
-def validate_app_armor(path: str, profile: Object | None) -> Iterator[FieldError]:
-    """The errors of an AppArmor profile."""
-    if profile is None:
-        return
-    kind, local = profile.get("type") or "", profile.get("localhostProfile")
-    at = f"{path}.localhostProfile"
-    if kind == "Localhost":
-        yield from _validate_local(at, local)
-    elif kind in _PROFILES:
-        if local is not None:
-            yield invalid_value(at, local, "can only be set when AppArmor type is Localhost")
-    elif not kind:
-        yield required(f"{path}.type", "type is required when appArmorProfile is set")
-    else:
-        yield unsupported(f"{path}.type", kind, _PROFILES)
-
-
-def _validate_local(path: str, profile: str | None) -> Iterator[FieldError]:
-    if profile is not None and profile.strip() != profile:
-        yield invalid_value(path, profile, "must not be padded with whitespace")
-    elif not profile:
-        yield required(path, "must be set when AppArmor type is Localhost")
-    if profile is not None and len(profile.encode()) > _LONGEST_PROFILE:
-        yield too_long_text(path, _LONGEST_PROFILE)
-
-
-_LONGEST_CREDENTIAL: Final = 64 * 1024
-_OLD_DOMAIN: Final = re.compile(r"""[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}""")
-_LABEL: Final = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
-_DOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
-_NOT_IN_USERS: Final = re.compile(r"""["/\\:;|=,+*?<>@\[\]]""")
-
-
-def validate_windows(path: str, options: Object | None) -> Iterator[FieldError]:
-    """The errors of the options of Windows containers."""
-    if options is None:
-        return
-    name, credentials = options.get("gmsaCredentialSpecName"), options.get("gmsaCredentialSpec")
-    if name is not None:
-        yield from (invalid_value(f"{path}.gmsaCredentialSpecName", name, text) for text in dns_subdomain(name))
-    if credentials is not None:
-        at = f"{path}.gmsaCredentialSpec"
-        if not credentials:
-            yield invalid_value(at, credentials, "gmsaCredentialSpec cannot be an empty string")
-        elif len(credentials.encode()) > _LONGEST_CREDENTIAL:
-            yield invalid_value(
-                at, credentials, f"gmsaCredentialSpec size must be under {_LONGEST_CREDENTIAL // 1024} KiB"
-            )
-    if options.get("runAsUserName") is not None:
-        yield from _validate_windows_user(f"{path}.runAsUserName", options["runAsUserName"])
-
-
-def _validate_windows_user(path: str, user: str) -> Iterator[FieldError]:
-    if not user:
-        yield invalid_value(path, user, "runAsUserName cannot be an empty string")
-        return
-    if re.search(r"[\x00-\x1f\x7f]", user):
-        yield invalid_value(path, user, "runAsUserName cannot contain control characters")
-        return
-    parts = user.split("\\")
-    if len(parts) > 2:
-        yield invalid_value(path, user, "runAsUserName cannot contain more than one backslash")
-        return
-    name = parts[-1]
-    if len(parts) == 2:
-        domain = parts[0]
-        if len(domain.encode()) > 255:
-            yield invalid_value(path, user, "runAsUserName's Domain length must be under 256 characters")
-        if not _OLD_DOMAIN.fullmatch(domain) and not _DOMAIN.fullmatch(domain):
-            yield invalid_value(path, user, "runAsUserName's Domain doesn't match the NetBios nor the DNS format")
-    if not name:
-        yield invalid_value(path, user, "runAsUserName's User cannot be empty")
-    elif len(name.encode()) > 104:
-        yield invalid_value(path, user, "runAsUserName's User length must not be longer than 104 characters")
-    if re.fullmatch(r"[. ]+", name):
-        yield invalid_value(path, user, "runAsUserName's User cannot contain only periods or spaces")
-    if _NOT_IN_USERS.search(name):
-        text = "runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
-        yield invalid_value(path, user, text)

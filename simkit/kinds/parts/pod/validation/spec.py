@@ -5,29 +5,36 @@ Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.go_printing.structures import texts
 from simkit.kinds.parts.pod.validation.containers import (
     validate_containers,
     validate_ephemeral_containers,
     validate_init_containers,
 )
-from simkit.kinds.parts.pod.validation.dns import validate_dns
 from simkit.kinds.parts.pod.validation.environment import validate_file_volumes
-from simkit.kinds.parts.pod.validation.operating_system import validate_host_process, validate_operating_system
-from simkit.kinds.parts.pod.validation.pod_resources import validate_pod_resources
-from simkit.kinds.parts.pod.validation.resource_claims import validate_resource_claims
-from simkit.kinds.parts.pod.validation.resources import validate_overhead
+from simkit.kinds.parts.pod.validation.resources import (
+    validate_overhead,
+    validate_pod_resources,
+    validate_resource_claims,
+)
 from simkit.kinds.parts.pod.validation.scheduling import (
-    validate_affinity,
-    validate_tolerations,
+    AFFINITY,
+    TOLERATION,
     validate_topology_spread_constraints,
 )
-from simkit.kinds.parts.pod.validation.security_context import validate_host_users, validate_pod_security
+from simkit.kinds.parts.pod.validation.security_context import (
+    validate_host_process,
+    validate_host_users,
+    validate_operating_system,
+    validate_pod_security,
+)
 from simkit.kinds.parts.pod.validation.volumes import validate_volumes
 from simkit.kinds.parts.validation.ip import SHORT_ADDRESS, validate_ip
-from simkit.kinds.parts.validation.labels import validate_labels, validate_qualified_name
+from simkit.kinds.parts.validation.object_meta import QUALIFIED, validate_labels
+from simkit.kinds.rules import REQUIRED, by, distinct, fields, must, placed, row, table
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     FieldError,
@@ -36,15 +43,61 @@ from simkit.meta.fielderror import (
     invalid_value,
     required,
     too_long,
-    unsupported,
 )
-from simkit.meta.name_validation import dns_label, dns_subdomain
+from simkit.meta.name_validation import dns_label, dns_subdomain, dns_subdomain_with_underscore
 from simkit.meta.objects import Object
+from simkit.meta.wording import Text
 
-_LARGEST: Final = 2**31 - 1
+_MOST_SERVERS: Final = 3
+_SEARCHES: Final = (6, 256)
+_MORE_SEARCHES: Final = (32, 2048)
+"""The largest number of search domains, and their longest length together."""
+
+
+def validate_dns(path: str, spec: Object) -> Iterator[FieldError]:
+    """The errors of the ``dnsConfig`` of a pod spec."""
+    config = spec.get("dnsConfig")
+    if spec.get("dnsPolicy") == "None":
+        if config is None:
+            yield required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
+            return
+        if not config.get("nameservers"):
+            text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            yield required(f"{path}.nameservers", text)
+            return
+    if config is not None:
+        yield from _validate_config(path, config)
+
+
+def _validate_config(path: str, config: Object) -> Iterator[FieldError]:
+    servers, searches = config.get("nameservers") or (), config.get("searches") or ()
+    if len(servers) > _MOST_SERVERS:
+        text = f"must not have more than {_MOST_SERVERS} nameservers"
+        yield invalid_value(f"{path}.nameservers", texts(servers), text)
+    for index, server in enumerate(servers):
+        yield from validate_ip(f"{path}.nameservers[{index}]", server, formerly=SHORT_ADDRESS)
+    most, longest = _MORE_SEARCHES if applies("more-dns-searches") else _SEARCHES
+    if len(searches) > most:
+        text = f"must not have more than {most} search paths"
+        yield invalid_value(f"{path}.searches", texts(searches), text)
+    if len(" ".join(searches)) > longest:
+        text = f"must not have more than {longest} characters (including spaces) in the search list"
+        yield invalid_value(f"{path}.searches", texts(searches), text)
+    for index, search in enumerate(searches):
+        domain = search.removesuffix(".")
+        rule: Callable[[str], Sequence[Text]] = dns_subdomain
+        if applies("relaxed-dns-searches"):
+            if search == ".":
+                continue
+            rule = dns_subdomain_with_underscore
+        yield from (invalid_value(f"{path}.searches[{index}]", domain, text) for text in rule(domain))
+    for index, option in enumerate(config.get("options") or ()):
+        if not option.get("name"):
+            yield required(f"{path}.options[{index}]", "must not be empty")
+
+
 _LONGEST_HOSTNAME: Final = 64
 RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
-_DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 
 
 def validate_pod_spec(path: str, spec: Object, pod: Object | None) -> list[FieldError]:
@@ -63,16 +116,13 @@ def validate_pod_spec(path: str, spec: Object, pod: Object | None) -> list[Field
     told_early = applies("host-ports-told")
     if spec.get("hostNetwork") and told_early:
         errors += _validate_host_network(f"{path}.containers", spec, strict=pod is not None)
-    errors += _validate_policy(path, spec)
-    if spec.get("nodeSelector"):
-        errors += validate_labels(f"{path}.nodeSelector", spec["nodeSelector"])
+    errors += placed(path, _POLICIES(spec))
     if spec.get("hostNetwork") and not told_early:
         errors += _validate_host_network(f"{path}.containers", spec, strict=True)
     errors += validate_pod_security(f"{path}.securityContext", spec)
-    if spec.get("affinity"):
-        errors += validate_affinity(f"{path}.affinity", spec["affinity"])
+    errors += placed(path, _AFFINITY(spec))
     errors += validate_dns(f"{path}.dnsConfig", spec)
-    errors += _validate_gate(path, spec)
+    errors += placed(path, _GATES(spec))
     if spec.get("topologySpreadConstraints"):
         errors += validate_topology_spread_constraints(
             f"{path}.topologySpreadConstraints", spec["topologySpreadConstraints"]
@@ -81,7 +131,7 @@ def validate_pod_spec(path: str, spec: Object, pod: Object | None) -> list[Field
     errors += validate_host_users(path, spec)
     if spec.get("hostnameOverride") is not None:
         errors += _validate_hostname_override(f"{path}.hostnameOverride", spec)
-    errors += _validate_name(path, spec)
+    errors += placed(path, _NAMES(spec))
     errors += _validate_late(path, spec)
     return errors
 
@@ -111,58 +161,47 @@ def _validate_host_network(path: str, spec: Object, *, strict: bool) -> Iterator
                 yield invalid_value(f"{path}[{index}].ports[{number}].{wrong}", ports[wrong], text)
 
 
-def _validate_policy(path: str, spec: Object) -> Iterator[FieldError]:
-    for name, choices in (("restartPolicy", RESTART_POLICIES), ("dnsPolicy", _DNS_POLICIES)):
-        value = spec.get(name) or ""
-        if not value:
-            yield required(f"{path}.{name}")
-        elif value not in choices:
-            yield unsupported(f"{path}.{name}", value, choices)
+_POLICIES: Final = table(
+    row("restartPolicy", REQUIRED, must.be_one_of(*RESTART_POLICIES)),
+    row("dnsPolicy", REQUIRED, must.be_one_of("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")),
+    row("nodeSelector", by(validate_labels)),
+)
+_AFFINITY: Final = row("affinity", AFFINITY)
 
 
-def _validate_gate(path: str, spec: Object) -> Iterator[FieldError]:
-    for index, gate in enumerate(spec.get("readinessGates") or ()):
-        yield from validate_qualified_name(
-            f"{path}.readinessGates[{index}].conditionType", gate.get("conditionType") or ""
-        )
-    seen: set[str] = set()
-    for index, gate in enumerate(spec.get("schedulingGates") or ()):
-        at, name = f"{path}.schedulingGates[{index}]", gate.get("name") or ""
-        yield from validate_qualified_name(at, name)
-        if name in seen:
-            yield duplicate(at, name)
-        seen.add(name)
+def _name_of_gate(path: str, gate: Object) -> Iterable[FieldError]:
+    return placed(path, QUALIFIED(gate.get("name") or ""))
 
 
-def _validate_name(path: str, spec: Object) -> Iterator[FieldError]:
-    for name in ("serviceAccountName", "nodeName"):
-        value = spec.get(name)
-        if value:
-            yield from (invalid_value(f"{path}.{name}", value, text) for text in dns_subdomain(value))
-    seconds = spec.get("activeDeadlineSeconds")
-    if seconds is not None and not 1 <= seconds <= _LARGEST:
-        yield invalid_value(f"{path}.activeDeadlineSeconds", seconds, f"must be between 1 and {_LARGEST}, inclusive")
-    for name in ("hostname", "subdomain"):
-        value = spec.get(name)
-        if value:
-            yield from (invalid_value(f"{path}.{name}", value, text) for text in dns_label(value))
+def _told_at_gate(path: str, name: str) -> FieldError:
+    return duplicate("", name)
+
+
+_GATES: Final = table(
+    row("readinessGates[]", row("conditionType", QUALIFIED, zero="")),
+    row("schedulingGates[]", by(_name_of_gate), distinct("name", _told_at_gate)),
+)
+_NAMES: Final = table(
+    row("serviceAccountName", must.be(dns_subdomain)),
+    row("nodeName", must.be(dns_subdomain)),
+    row("activeDeadlineSeconds", must.be_between(1, 2**31 - 1)),
+    row("hostname", must.be(dns_label)),
+    row("subdomain", must.be(dns_label)),
+    row("tolerations[]", TOLERATION),
+)
+_CLASSES: Final = table(
+    row("priorityClassName", must.be(dns_subdomain)),
+    row("runtimeClassName", must.be(dns_subdomain), empty=True),
+    row("preemptionPolicy", REQUIRED, when=fields.present("preemptionPolicy")),
+    row("preemptionPolicy", must.be_one_of("PreemptLowerPriority", "Never")),
+    row("overhead", by(validate_overhead), when=fields.given("overhead")),
+)
 
 
 def _validate_late(path: str, spec: Object) -> Iterator[FieldError]:
-    yield from validate_tolerations(f"{path}.tolerations", spec.get("tolerations") or ())
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         yield from _validate_alias(f"{path}.hostAliases", index, alias)
-    for name in ("priorityClassName", "runtimeClassName"):
-        value = spec.get(name)
-        if value or (value is not None and name == "runtimeClassName"):
-            yield from (invalid_value(f"{path}.{name}", value, text) for text in dns_subdomain(value))
-    policy = spec.get("preemptionPolicy")
-    if policy == "":
-        yield required(f"{path}.preemptionPolicy")
-    elif policy not in (None, "PreemptLowerPriority", "Never"):
-        yield unsupported(f"{path}.preemptionPolicy", policy, ("PreemptLowerPriority", "Never"))
-    if spec.get("overhead"):
-        yield from validate_overhead(f"{path}.overhead", spec["overhead"])
+    yield from placed(path, _CLASSES(spec))
     if spec.get("os") is not None:
         yield from validate_operating_system(path, spec)
     if spec.get("schedulingGroup") is not None:

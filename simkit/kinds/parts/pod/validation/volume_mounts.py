@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from simkit.kinds.parts.pod.validation.paths import validate_local_descending_path, validate_no_backsteps
+from simkit.kinds.parts.validation.fields import DESCENDING, NO_BACKSTEPS
+from simkit.kinds.rules import placed
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, missing, required, unsupported
 from simkit.meta.objects import Object, at
 
@@ -58,12 +59,12 @@ def _validate_inner(path: str, here: str, mount: Object) -> Iterator[FieldError]
     """The errors of the path inside the volume. kube-apiserver names these fields without the index."""
     inner, expression = mount.get("subPath") or "", mount.get("subPathExpr") or ""
     if inner:
-        yield from validate_local_descending_path(f"{path}.subPath", inner)
+        yield from placed(f"{path}.subPath", DESCENDING(inner))
     if expression:
         if inner:
             text = "subPathExpr and subPath are mutually exclusive"
             yield invalid_value(f"{here}.subPathExpr", expression, text)
-        yield from validate_local_descending_path(f"{path}.subPathExpr", expression)
+        yield from placed(f"{path}.subPathExpr", DESCENDING(expression))
 
 
 def _validate_propagation(path: str, propagation: str | None, container: Object) -> Iterator[FieldError]:
@@ -111,7 +112,7 @@ def _validate_device_path(path: str, place: str, taken: set[str]) -> Iterator[Fi
         yield required(path)
     if place in taken:
         yield invalid_value(path, place, _TAKEN)
-    if place and any(validate_no_backsteps(path, place)):
+    if NO_BACKSTEPS(place):
         yield invalid_value(path, place, "can not contain backsteps ('..')")
     else:
         taken.add(place)
