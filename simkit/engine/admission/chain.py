@@ -7,37 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Final, NamedTuple, Protocol, TypeGuard
+from typing import Final, NamedTuple, TypeGuard
 
-from simkit.engine.seams import Mutator, Operation, Review, Validator
 from simkit.meta.errors import StatusError
 from simkit.meta.histogram import Histogram, Histograms
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
-
-
-class Plugin(Protocol):
-    """The common part of admission plugins, which also are a Mutator, a Validator, or both (admission.Interface)."""
-
-    @property
-    def name(self) -> str:
-        """The name that the flags use."""
-        ...
-
-    @property
-    def resources(self) -> frozenset[GroupResource] | None:
-        """The resources whose writes it wants to see; None: all."""
-        ...
-
-    @property
-    def leaves_process(self) -> bool:
-        """True if a call may wait for another process, whatever the request is."""
-        ...
-
-    def handles(self, operation: Operation) -> bool:
-        """True if the plugin wants to see writes of this kind. The answer is always the same."""
-        ...
-
+from simkit.seams import Mutator, Operation, Plugin, Review, Validator
 
 _STEP: Final = "apiserver_admission_step_admission_duration_seconds"
 _PLUGIN: Final = "apiserver_admission_controller_admission_duration_seconds"

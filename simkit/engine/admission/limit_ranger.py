@@ -17,8 +17,7 @@ from simkit.engine.admission.plugin_attributes import (
     with_spec,
     written,
 )
-from simkit.engine.seams import Operation, Reader, Review
-from simkit.kinds.parts.pod.pod_resources import pod_limits, pod_requests
+from simkit.kinds.parts.pod.qos import pod_limits, pod_requests
 from simkit.meta.deadline import checked
 from simkit.meta.domain import label
 from simkit.meta.fielderror import aggregate_errors
@@ -26,6 +25,7 @@ from simkit.meta.objects import Object, annotations_of, at, metadata, with_metad
 from simkit.meta.podspec import NON_EPHEMERAL
 from simkit.meta.quantity import NANO, Quantity
 from simkit.meta.resource_list import ResourceList, resource_list_of
+from simkit.seams import Operation, Reader, Review
 
 _NOTE: Final = label("limit-ranger")
 _POD_LEVEL: Final = ("cpu", "memory")

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.engine.seams import Operation, Review
 from simkit.meta.domain import AUTHORIZATION_GROUP, CERTIFICATES_GROUP, api_group
 from simkit.meta.errors import StatusError, forbidden
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, metadata
+from simkit.seams import Operation, Review
 
 PODS: Final = GroupResource("", "pods")
 NODES: Final = GroupResource("", "nodes")

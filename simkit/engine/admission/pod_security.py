@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, WRITES, admission_forbidden, written
-from simkit.engine.admission.pod_security_meter import PodSecurityMeter
-from simkit.engine.seams import Meter, Operation, Reader, Review, Unmetered
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, template_of, violations
 from simkit.logic.podsecurity.policy import PREFIX, LevelVersion, Policy, exempt_namespace_warning, policy_of
 from simkit.logic.podsecurity.violation import Violation, forbidden_detail, forbidden_reason
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.deadline import checked
 from simkit.meta.domain import label
 from simkit.meta.errors import internal, invalid
@@ -23,6 +22,42 @@ from simkit.meta.fielderror import FieldError, aggregate_errors
 from simkit.meta.names import GroupKind, Key
 from simkit.meta.objects import Object, annotations_of, at, controller_of, labels_of, metadata, name_of
 from simkit.meta.podspec import CONTAINER_LISTS
+from simkit.seams import Meter, Operation, Reader, Review, Unmetered
+
+# Metrics of pod security.
+# Upstream: k8s.io/pod-security-admission/metrics/metrics.go, release 1.36.
+
+_RESOURCES: Final = {"pods": "pod", "namespaces": "namespace"}
+
+
+class PodSecurityMeter:
+    """Counts evaluations, exemptions and errors."""
+
+    def __init__(self, meter: Meter, minor: int) -> None:
+        self._meter, self._minor = meter, minor
+
+    def evaluated(self, review: Review, mode: str, policy: LevelVersion, *, allowed: bool) -> None:
+        """Count the evaluation of a pod or a workload."""
+        version = "latest"
+        if policy.minor is not None and policy.level != "privileged":
+            version = f"v1.{policy.minor}" if policy.minor <= self._minor else "future"
+        decision = "allow" if allowed else "deny"
+        labels = (decision, policy.level, version, mode, *_labels(review))
+        self._meter.count("pod_security_evaluations_total", *labels)
+
+    def exempt(self, review: Review) -> None:
+        """Count an exemption."""
+        self._meter.count("pod_security_exemptions_total", *_labels(review))
+
+    def error(self, review: Review, *, fatal: bool) -> None:
+        """Count an error; a fatal one refuses the write."""
+        self._meter.count("pod_security_errors_total", "true" if fatal else "false", *_labels(review))
+
+
+def _labels(review: Review) -> tuple[str, str, str]:
+    resource = _RESOURCES.get(review.resource.resource, "controller")
+    return review.operation.lower(), resource, review.subresource
+
 
 _IGNORED: Final = frozenset({"exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"})
 _MOST_PODS: Final = 3000
@@ -49,12 +84,14 @@ class PodSecurity:
     def __init__(
         self,
         store: Reader,
+        behaviour: ServedBehaviour,
         defaults: Policy | None = None,
         exempt: Exemptions | None = None,
         meter: Meter | None = None,
     ) -> None:
         self._store, self._defaults, self._exempt = store, defaults or Policy(), exempt or Exemptions()
-        self._meter = PodSecurityMeter(meter or Unmetered())
+        self._behaviour = behaviour
+        self._meter = PodSecurityMeter(meter or Unmetered(), behaviour.minor)
 
     def handles(self, operation: Operation) -> bool:
         return operation in WRITES
@@ -115,12 +152,14 @@ class PodSecurity:
             return
         if errors:
             self._meter.error(review, fatal=False)
-            notes[f"{PREFIX}error"] = f"Failed to parse policy: {aggregate_errors(map(str, errors))}"
+            notes[f"{PREFIX}error"] = (
+                f"Failed to parse policy: {aggregate_errors(error.told(self._behaviour) for error in errors)}"
+            )
         found: dict[LevelVersion, list[Violation]] = {}
 
         def of(wanted: LevelVersion) -> list[Violation]:
             if wanted not in found:
-                found[wanted] = violations(wanted, metadata(pod), spec)
+                found[wanted] = violations(wanted, metadata(pod), spec, self._behaviour)
             return found[wanted]
 
         if enforce:
@@ -143,7 +182,7 @@ class PodSecurity:
         policy, errors = policy_of(labels, self._defaults)
         before, former = policy_of(labels_of(review.old or {}), self._defaults)
         if errors and (review.operation == "CREATE" or errors != former):
-            raise invalid(GroupKind("", "Namespace"), name_of(namespace), errors)
+            raise invalid(self._behaviour, GroupKind("", "Namespace"), name_of(namespace), errors)
         name = name_of(namespace)
         if review.operation == "UPDATE" and not _stricter(policy.enforce, before.enforce):
             return
@@ -161,7 +200,7 @@ class PodSecurity:
         for pod in checked(looked_at):
             if at(pod, "spec", "runtimeClassName") in self._exempt.runtime_classes:
                 continue
-            found = violations(enforce, metadata(pod), pod.get("spec") or {})
+            found = violations(enforce, metadata(pod), pod.get("spec") or {}, self._behaviour)
             if found:
                 bad.setdefault(forbidden_reason(found), []).append(name_of(pod))
         warnings: list[str] = []

@@ -1,7 +1,4 @@
-"""PodSecurityPolicy holds pods to a policy that their user or their service account may use.
-
-Upstream: plugin/pkg/admission/security/podsecuritypolicy, release 1.24; it went with 1.25 and was never on by default.
-"""
+"""The pod security plugins of older releases: PodSecurityPolicy and SecurityContextDeny."""
 
 from __future__ import annotations
 
@@ -9,16 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.engine.admission.plugin_attributes import PODS, WRITES, admission_forbidden, written
-from simkit.engine.seams import Authorizer, Operation, Reader, Review
 from simkit.logic.podsecuritypolicy.evaluate import defaulted, is_usable, problems
 from simkit.meta.attributes import Attributes
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group, label
 from simkit.meta.errors import StatusError
 from simkit.meta.fielderror import FieldError
 from simkit.meta.identity import Identity, service_account
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, metadata, name_of, with_metadata
+from simkit.meta.podspec import containers_of
+from simkit.seams import Authorizer, Operation, Reader, Review
+
+# PodSecurityPolicy holds pods to a policy that their user or their service account may use.
+# Upstream: plugin/pkg/admission/security/podsecuritypolicy, release 1.24; removed in 1.25, never on by default.
 
 POLICIES: Final = GroupResource("policy", "podsecuritypolicies")
 CHOSEN: Final = label("psp")
@@ -54,7 +55,7 @@ class PodSecurityPolicy:
         changed: tuple[Object, Object] | None = None
         for policy in self._policies(review):
             made = defaulted(policy, pod)
-            errors = problems(policy, made)
+            errors = problems(review.behaviour, policy, made)
             if errors:
                 refused[name_of(policy)] = errors
             elif made is pod and self._may_use(review, name_of(policy)):
@@ -73,7 +74,7 @@ class PodSecurityPolicy:
         refused: dict[str, Sequence[FieldError]] = {}
         for policy in self._policies(review, first=annotations_of(pod).get(CHOSEN)):
             made = defaulted(policy, pod)
-            errors = problems(policy, made)
+            errors = problems(review.behaviour, policy, made)
             if errors:
                 refused[name_of(policy)] = errors
             elif made is pod and self._may_use(review, name_of(policy)):
@@ -84,7 +85,7 @@ class PodSecurityPolicy:
     def _policies(self, review: Review, first: str | None = None) -> list[Object]:
         found = [entry.object for entry in self._store.scan(POLICIES) if is_usable(entry.object)]
         if not found:
-            raise admission_forbidden(review, _told("no providers available to validate pod request"))
+            raise admission_forbidden(review, _told(review.behaviour, "no providers available to validate pod request"))
         return sorted(found, key=lambda policy: (name_of(policy) != first, name_of(policy)))
 
     def _may_use(self, review: Review, name: str) -> bool:
@@ -98,14 +99,14 @@ class PodSecurityPolicy:
 
     def _refusal(self, review: Review, what: str, refused: Mapping[str, Sequence[FieldError]]) -> StatusError:
         usable = [name for name in refused if self._may_use(review, name)]
-        listed = f"[{' '.join(str(error) for name in usable for error in refused[name])}]"
-        if applies("pod-security-policy-names-itself"):
-            return admission_forbidden(review, _told(f"unable to {what} pod: {listed}"))
+        listed = f"[{' '.join(error.told(review.behaviour) for name in usable for error in refused[name])}]"
+        if review.behaviour.applies("pod-security-policy-names-itself"):
+            return admission_forbidden(review, _told(review.behaviour, f"unable to {what} pod: {listed}"))
         return admission_forbidden(review, f"unable to validate against any pod security policy: {listed}")
 
 
-def _told(text: str) -> str:
-    return f"PodSecurityPolicy: {text}" if applies("pod-security-policy-names-itself") else text
+def _told(behaviour: ServedBehaviour, text: str) -> str:
+    return f"PodSecurityPolicy: {text}" if behaviour.applies("pod-security-policy-names-itself") else text
 
 
 def _users(review: Review) -> Iterator[Identity]:
@@ -129,3 +130,41 @@ def _is_for_collector(pod: Object, old: Object) -> bool:
 def _without_collected(pod: Object) -> dict[str, Any]:
     about = {name: value for name, value in metadata(pod).items() if name not in _COLLECTOR_FIELDS}
     return {**pod, "metadata": about}
+
+
+# SecurityContextDeny refuses certain security context fields of pods; releases up to 1.29 have it
+
+_OF_POD: Final = ("supplementalGroups", "seLinuxOptions", "runAsUser", "fsGroup")
+_OF_CONTAINER: Final = ("seLinuxOptions", "runAsUser")
+
+
+class SecurityContextDeny:
+    """Checks the security contexts of pods and of their containers."""
+
+    name = "SecurityContextDeny"
+    leaves_process: Final = False
+    resources = frozenset({PODS})
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for the first forbidden field."""
+        said = next(_said(written(review)), "") if not review.subresource else ""
+        if said:
+            raise admission_forbidden(review, f"{said} is forbidden")
+
+
+def _said(pod: Object) -> Iterator[str]:
+    context = at(pod, "spec", "securityContext") or {}
+    yield from (f"pod.Spec.SecurityContext.{_go(name)}" for name in _OF_POD if context.get(name) is not None)
+    for container in containers_of(pod.get("spec") or {}):
+        own = container.get("securityContext") or {}
+        yield from (f"SecurityContext.{_go(name)}" for name in _OF_CONTAINER if own.get(name) is not None)
+
+
+def _go(name: str) -> str:
+    """The Go name of the field."""
+    return (
+        "SELinuxOptions" if name == "seLinuxOptions" else "FSGroup" if name == "fsGroup" else name[0].upper() + name[1:]
+    )

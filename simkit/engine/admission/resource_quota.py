@@ -17,7 +17,6 @@ from simkit.engine.admission.plugin_attributes import (
     admission_forbidden,
     written,
 )
-from simkit.engine.seams import Entry, Operation, Reader, Review
 from simkit.logic.quota.device_claims import (
     NOTHING_BACKED,
     RESOURCE_CLAIMS,
@@ -33,6 +32,7 @@ from simkit.meta.errors import internal, unexplained
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of
 from simkit.meta.resource_list import ResourceList, add, quantity_texts, resource_list_of, subtract
+from simkit.seams import Entry, Operation, Reader, Review
 
 QUOTAS: Final = GroupResource("", "resourcequotas")
 _IGNORED: Final = frozenset({GroupResource("", "bindings"), GroupResource("", "events"), LOCAL_ACCESS_REVIEWS})
@@ -111,7 +111,7 @@ class ResourceQuota:
         covering = [
             (each, self._names(review, each.object)) for each in checked(entries) if self._counted(review, each)
         ]
-        total = usage(resource, obj, self._clock.now(), self._backed(review))
+        total = usage(review.behaviour, resource, obj, self._clock.now(), self._backed(review))
         negative = sorted(name for name, amount in total.items() if amount.nano < 0)
         if negative:
             raise admission_forbidden(review, f"quota usage is negative for resource(s): {','.join(negative)}")
@@ -123,7 +123,9 @@ class ResourceQuota:
         return found
 
     def _counted(self, review: Review, entry: Entry) -> bool:
-        return counts(entry.object, review.resource, written(review), _hard(entry.object), self._backed(review))
+        return counts(
+            review.behaviour, entry.object, review.resource, written(review), _hard(entry.object), self._backed(review)
+        )
 
     def _backed(self, review: Review) -> BackedResources:
         """The extended resources that devices back, which count for claims alone."""
@@ -143,14 +145,14 @@ class ResourceQuota:
         def classes() -> list[Object]:
             return [each.object for each in self._store.scan(_DEVICE_CLASSES)]
 
-        return backed_resources(classes, pod_of, claims_of)
+        return backed_resources(review.behaviour, classes, pod_of, claims_of)
 
     def _names(self, review: Review, quota: Object) -> Sequence[str]:
         """The names of a quota that the object uses. Raises 403 if required fields are missing, or the usage is not
         computed yet."""
-        names = matching(review.resource, _hard(quota), self._backed(review))
+        names = matching(review.behaviour, review.resource, _hard(quota), self._backed(review))
         if review.resource == PODS:
-            missing = missing_resources(written(review), names)
+            missing = missing_resources(review.behaviour, written(review), names)
             if missing:
                 raise admission_forbidden(review, f"failed quota: {name_of(quota)}: must specify {missing}")
         if set(names) - set(at(quota, "status", "used") or ()):
@@ -162,9 +164,9 @@ class ResourceQuota:
         old = review.old
         if old is None or not metadata(old).get("resourceVersion"):
             return total
-        if not counts(quota, review.resource, old, _hard(quota), self._backed(review)):
+        if not counts(review.behaviour, quota, review.resource, old, _hard(quota), self._backed(review)):
             return total
-        left = subtract(total, usage(review.resource, old, self._clock.now(), self._backed(review)))
+        left = subtract(total, usage(review.behaviour, review.resource, old, self._clock.now(), self._backed(review)))
         return {name: amount for name, amount in left.items() if name in total and amount.nano > 0}
 
     def _fitting(self, review: Review, covering: _Covering) -> ResourceList:

@@ -18,10 +18,7 @@ from simkit.engine.admission.plugin_attributes import (
     with_spec,
     written,
 )
-from simkit.engine.admission.pod_references import env_secrets, references_secrets
-from simkit.engine.seams import Operation, Reader, Review
 from simkit.kinds.core.secret import is_token_of
-from simkit.meta.behaviour import applies
 from simkit.meta.clock import NameSource
 from simkit.meta.deadline import current_deadline
 from simkit.meta.domain import MIRROR_POD, label
@@ -29,6 +26,70 @@ from simkit.meta.errors import StatusError
 from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
+from simkit.meta.podspec import containers_of
+from simkit.seams import Operation, Reader, Review
+
+# The secrets and config maps that a pod references.
+# Upstream: pkg/api/v1/pod/util.go, release 1.30.
+
+_VOLUME_SECRETS: Final = (
+    ("azureFile", "secretName"),
+    ("cephfs", "secretRef", "name"),
+    ("cinder", "secretRef", "name"),
+    ("flexVolume", "secretRef", "name"),
+    ("rbd", "secretRef", "name"),
+    ("secret", "secretName"),
+    ("scaleIO", "secretRef", "name"),
+    ("iscsi", "secretRef", "name"),
+    ("storageos", "secretRef", "name"),
+    ("csi", "nodePublishSecretRef", "name"),
+)
+
+
+def _secret_names(pod: Object) -> Iterator[str]:
+    """Every secret that a pod references."""
+    for each in at(pod, "spec", "imagePullSecrets") or ():
+        yield each.get("name", "")
+    for container in containers_of(pod.get("spec") or {}):
+        yield from (name for _, name in env_secrets(container))
+    for volume in at(pod, "spec", "volumes") or ():
+        for path in _VOLUME_SECRETS:
+            found = at(volume, *path)
+            if found:
+                yield found
+        for source in at(volume, "projected", "sources") or ():
+            if "secret" in source:
+                yield source["secret"].get("name", "")
+
+
+def env_secrets(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The references to secrets in a container's environment: their description and the secret."""
+    for env in container.get("env") or ():
+        reference = at(env, "valueFrom", "secretKeyRef")
+        if reference is not None:
+            yield f"envVar {env.get('name', '')}", reference.get("name", "")
+    for env in container.get("envFrom") or ():
+        if env.get("secretRef") is not None:
+            yield "envFrom", env["secretRef"].get("name", "")
+
+
+def references_secrets(pod: Object) -> bool:
+    """True if a pod mentions any secret."""
+    return any(True for _ in _secret_names(pod))
+
+
+def references_config_maps(pod: Object) -> bool:
+    """True if a pod mentions any config map."""
+    for container in containers_of(pod.get("spec") or {}):
+        if any(env.get("configMapRef") is not None for env in container.get("envFrom") or ()):
+            return True
+        if any(at(env, "valueFrom", "configMapKeyRef") is not None for env in container.get("env") or ()):
+            return True
+    for volume in at(pod, "spec", "volumes") or ():
+        if "configMap" in volume or any("configMap" in source for source in at(volume, "projected", "sources") or ()):
+            return True
+    return False
+
 
 SECRETS: Final = GroupResource("", "secrets")
 _ENFORCE: Final = label("enforce-mountable-secrets")
@@ -74,7 +135,7 @@ class ServiceAccount:
         pod = with_spec(pod, serviceAccountName=name, serviceAccount=name)
         if _automounts(account, pod):
             names = self._trials if review.dry_run else self._name_source
-            if applies("tokens-projected-into-pods"):
+            if review.behaviour.applies("tokens-projected-into-pods"):
                 pod = _with_projected(pod, names)
             else:
                 pod = _with_secret(pod, self._secret(account), names)

@@ -1,12 +1,24 @@
-"""Comparison and merging of tolerations.
-
-Upstream: pkg/util/tolerations, release 1.30.
-"""
+"""Admission plugins of taints and tolerations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+import orjson
+
+from simkit.engine.admission.plugin_attributes import NAMESPACES, NODES, PODS, WRITES, with_spec, written
+from simkit.logic.quota.scopes import best_effort
+from simkit.logic.quota.usage import is_extended
+from simkit.meta.domain import label
+from simkit.meta.errors import not_found, unexplained
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, annotations_of, at
+from simkit.meta.podspec import NON_EPHEMERAL, containers_of
+from simkit.seams import Operation, Reader, Review
+
+# Comparison and merging of tolerations.
+# Upstream: pkg/util/tolerations, release 1.30.
 
 Toleration = Mapping[str, Any]
 
@@ -48,3 +60,168 @@ def merged(first: Sequence[Toleration], second: Sequence[Toleration]) -> list[To
 def all_within(tolerations: Sequence[Toleration], allowed: Sequence[Toleration]) -> bool:
     """True if each toleration is covered by an allowed one; nothing allowed means everything is."""
     return not allowed or all(any(covers(wide, one) for wide in allowed) for one in tolerations)
+
+
+# DefaultTolerationSeconds lets pods tolerate nodes that are not ready or unreachable for five minutes.
+# Upstream: plugin/pkg/admission/defaulttolerationseconds, release 1.30.
+
+_TAINTS: Final = (label("not-ready", "node"), label("unreachable", "node"))
+SECONDS: Final = (300, 300)
+"""Default seconds for which pods stay: on nodes that are not ready, and on unreachable ones."""
+
+
+class DefaultTolerationSeconds:
+    """Adds the two tolerations to pods that have none for these taints.
+
+    ``seconds`` is how long they stay on a node that is not ready, and on one out of reach.
+    """
+
+    name = "DefaultTolerationSeconds"
+    leaves_process: Final = False
+    resources = frozenset({PODS})
+
+    def __init__(self, seconds: tuple[int, int] = SECONDS) -> None:
+        self._seconds = dict(zip(_TAINTS, seconds, strict=True))
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def mutate(self, review: Review) -> Object:
+        """The pod with what it lacks."""
+        pod = written(review)
+        if review.subresource:
+            return pod
+        present = at(pod, "spec", "tolerations") or ()
+        missing = [key for key in _TAINTS if not any(_speaks_of(each, key) for each in present)]
+        if not missing:
+            return pod
+        added = [
+            {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": self._seconds[key]}
+            for key in missing
+        ]
+        return with_spec(pod, tolerations=[*present, *added])
+
+
+def _speaks_of(toleration: Object, key: str) -> bool:
+    return toleration.get("key", "") in ("", key) and toleration.get("effect", "") in ("", "NoExecute")
+
+
+# ExtendedResourceToleration adds tolerations for the extended resources that a pod requests.
+# Upstream: plugin/pkg/admission/extendedresourcetoleration, release 1.30.
+
+
+class ExtendedResourceToleration:
+    """Adds one toleration for each extended resource."""
+
+    name = "ExtendedResourceToleration"
+    leaves_process: Final = False
+    resources = frozenset({PODS})
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def mutate(self, review: Review) -> Object:
+        """The pod with its tolerations."""
+        pod = written(review)
+        if review.subresource:
+            return pod
+        asked = {
+            name
+            for container in containers_of(pod.get("spec") or {}, NON_EPHEMERAL)
+            for name in at(container, "resources", "requests") or ()
+            if is_extended(name)
+        }
+        present = list(at(pod, "spec", "tolerations") or ())
+        added = [{"key": name, "operator": "Exists"} for name in sorted(asked)]
+        missing = [toleration for toleration in added if toleration not in present]
+        return with_spec(pod, tolerations=[*present, *missing]) if missing else pod
+
+
+# PodTolerationRestriction merges and restricts the tolerations of the pods of a namespace.
+# Upstream: plugin/pkg/admission/podtolerationrestriction, release 1.30.
+
+_DEFAULTS: Final = label("defaultTolerations", "scheduler.alpha")
+_ALLOWED: Final = label("tolerationsWhitelist", "scheduler.alpha")
+_MEMORY: Final = {"key": label("memory-pressure", "node"), "operator": "Exists", "effect": "NoSchedule"}
+
+
+class PodTolerationRestriction:
+    """Reads two annotations of the namespace; the arguments are the cluster defaults."""
+
+    name = "PodTolerationRestriction"
+    leaves_process: Final = False
+    resources = frozenset({PODS})
+
+    def __init__(self, store: Reader, defaults: Sequence[Toleration] = (), allowed: Sequence[Toleration] = ()) -> None:
+        self._store, self._defaults, self._allowed = store, defaults, allowed
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def mutate(self, review: Review) -> Object:
+        """The pod with the tolerations of its namespace."""
+        pod = written(review)
+        if review.subresource:
+            return pod
+        added: list[Toleration] = []
+        if review.operation == "CREATE":
+            added += self._read(review, _DEFAULTS, self._defaults)
+        if not best_effort(pod):
+            added.append(_MEMORY)
+        if added:
+            pod = with_spec(pod, tolerations=merged(at(pod, "spec", "tolerations") or (), added))
+        self._check(review, pod)
+        return pod
+
+    def validate(self, review: Review) -> None:
+        """Raises kube-apiserver's 500 for a pod with tolerations that are not allowed."""
+        if not review.subresource:
+            self._check(review, written(review))
+
+    def _check(self, review: Review, pod: Object) -> None:
+        own = at(pod, "spec", "tolerations") or ()
+        if own and not all_within(own, self._read(review, _ALLOWED, self._allowed)):
+            start = "pod tolerations (possibly merged with namespace default tolerations)"
+            raise unexplained(f"{start} conflict with its namespace whitelist")
+
+    def _read(self, review: Review, annotation: str, otherwise: Sequence[Toleration]) -> Sequence[Toleration]:
+        found = self._store.get(Key(NAMESPACES, "", review.namespace))
+        if found is None:
+            raise not_found(NAMESPACES, review.namespace)
+        text = annotations_of(found.object).get(annotation)
+        if text is None:
+            return otherwise
+        try:
+            value: Any = orjson.loads(text) if text else []
+        except orjson.JSONDecodeError as error:
+            raise unexplained(str(error)) from None
+        return value if isinstance(value, list) else []
+
+
+# TaintNodesByCondition taints new nodes as not ready.
+# Upstream: plugin/pkg/admission/nodetaint, release 1.30.
+
+_TAINT: Final = {"key": label("not-ready", "node"), "effect": "NoSchedule"}
+
+
+class TaintNodesByCondition:
+    """Adds the taint not-ready to every new node."""
+
+    name = "TaintNodesByCondition"
+    leaves_process: Final = False
+    resources = frozenset({NODES})
+
+    def handles(self, operation: Operation) -> bool:
+        return operation == "CREATE"
+
+    def mutate(self, review: Review) -> Object:
+        """The node with the taint."""
+        node = written(review)
+        taints = at(node, "spec", "taints") or ()
+        if review.subresource or any(_same(taint) for taint in taints):
+            return node
+        return with_spec(node, taints=[*taints, dict(_TAINT)])
+
+
+def _same(taint: Object) -> bool:
+    return taint.get("key") == _TAINT["key"] and taint.get("effect") == _TAINT["effect"]

@@ -11,16 +11,15 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.engine.admission.candidate_cache import CandidateCache
-from simkit.engine.admission.changed_keys import ChangedKeys
-from simkit.engine.seams import ListWatcher
+from simkit.engine.admission.candidates import CandidateCache, ChangedKeys
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader, equivalents
 from simkit.logic.policy.matching import Constraints
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.meta.objects import Object, name_of
 from simkit.schema.catalogue import Catalogue, Resource
+from simkit.seams import ListWatcher
 
 if TYPE_CHECKING:
     from simkit.logic.policy.matchconditions import Observe
@@ -56,8 +55,8 @@ class WebhookAccessor:
         Whether it wants to be called once more when others changed the object after it.
     """
 
-    def __init__(self, configuration: str, row: Object, count: int) -> None:
-        self.configuration, self.row = configuration, row
+    def __init__(self, configuration: str, row: Object, count: int, behaviour: ServedBehaviour) -> None:
+        self.configuration, self.row, self._behaviour = configuration, row, behaviour
         self.name: str = row.get("name") or ""
         self.uid = f"{configuration}/{self.name}/{count}"
         self.ignores = row.get("failurePolicy") == "Ignore"
@@ -82,7 +81,8 @@ class WebhookAccessor:
         from simkit.language.cel.types import BOOL
         from simkit.logic.policy.variables import compiled
 
-        known = environment(strict=applies("cost-of-functions-in-webhooks"))
+        behaviour = self._behaviour
+        known = environment(behaviour, strict=behaviour.applies("cost-of-functions-in-webhooks"))
         return [compiled(each.get("expression") or "", known, BOOL) for each in rows]
 
     @cached_property
@@ -134,13 +134,13 @@ def _bindings(attributes: AdmissionAttributes, matched: Resource, reader: Cluste
     }
 
 
-def webhook_accessors(configuration: Object) -> Sequence[WebhookAccessor]:
+def webhook_accessors(configuration: Object, behaviour: ServedBehaviour) -> Sequence[WebhookAccessor]:
     """The webhooks of a configuration."""
     counts: dict[str, int] = {}
     found = []
     for row in configuration.get("webhooks") or ():
         name = row.get("name") or ""
-        found.append(WebhookAccessor(name_of(configuration), row, counts.get(name, 0)))
+        found.append(WebhookAccessor(name_of(configuration), row, counts.get(name, 0), behaviour))
         counts[name] = counts.get(name, 0) + 1
     return found
 
@@ -174,7 +174,7 @@ class _View:
         self.any = bool(read)
         self.candidates = CandidateCache[WebhookAccessor]()
 
-    def updated(self, configurations: Mapping[Key, Object | None], changes: int) -> _View:
+    def updated(self, configurations: Mapping[Key, Object | None], changes: int, behaviour: ServedBehaviour) -> _View:
         """The view after some configurations were written or removed."""
         read, named = dict(self._read), dict(self._named)
         left: dict[_Name, set[str]] = {}
@@ -183,7 +183,7 @@ class _View:
             for webhook in read.pop(key, ()):
                 for each in webhook.named:
                     left.setdefault((key.resource, each), set()).add(key.name)
-            found = webhook_accessors(configuration) if configuration is not None else ()
+            found = webhook_accessors(configuration, behaviour) if configuration is not None else ()
             for number, webhook in enumerate(found):
                 for each in webhook.named:
                     come.setdefault((key.resource, each), {})[key.name, number] = webhook
@@ -216,8 +216,8 @@ class WebhookIndex:
     match is found among the webhooks that name its resource.
     """
 
-    def __init__(self, store: ListWatcher, known: _View | None = None) -> None:
-        self._store, self._lock = store, threading.Lock()
+    def __init__(self, store: ListWatcher, behaviour: ServedBehaviour, known: _View | None = None) -> None:
+        self._store, self._behaviour, self._lock = store, behaviour, threading.Lock()
         self._view = _View({}, {}, 0)
         self._changed = ChangedKeys(store, (MUTATING, VALIDATING))
         if known is not None:
@@ -236,12 +236,13 @@ class WebhookIndex:
         keys, changes = self._changed.take()
         entries = {key: self._store.get(key) for key in keys}
         found = {key: entry.object if entry is not None else None for key, entry in entries.items()}
-        self._view = self._view.updated(found, changes)
+        self._view = self._view.updated(found, changes, self._behaviour)
 
-    def fork(self, store: ListWatcher) -> WebhookIndex:
-        """The index of a fork of the store: no configuration is read again."""
+    def fork(self, store: ListWatcher, behaviour: ServedBehaviour) -> WebhookIndex:
+        """The index of a fork of the store: no configuration is read again, unless the fork behaves otherwise."""
         view = self._now()
-        return WebhookIndex(store, view if self._store.revision == store.revision else None)
+        same = behaviour is self._behaviour and self._store.revision == store.revision
+        return WebhookIndex(store, behaviour, view if same else None)
 
     def any(self) -> bool:
         """True if there is any webhook."""

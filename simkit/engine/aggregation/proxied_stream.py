@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.egress.address import Unreachable
+from simkit.engine.egress.policy import Unreachable
 
 if TYPE_CHECKING:
     from simkit.engine.egress.peer import PeerResponse

@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote, urlencode
 
 from simkit.engine.aggregation.proxied_stream import ProxiedStream
-from simkit.engine.egress.address import Peer, Unreachable
-from simkit.engine.egress.answer_json import parse_answer
-from simkit.engine.egress.policy import EgressPolicy, SkippedCall
-from simkit.engine.egress.proxy_headers import HOP_BY_HOP, UNQUOTED
+from simkit.engine.egress.policy import HOP_BY_HOP, UNQUOTED, EgressPolicy, Peer, SkippedCall, Unreachable, parse_answer
 from simkit.engine.pipeline.api_services import APIService
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.behaviour import applies

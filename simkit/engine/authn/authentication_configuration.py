@@ -15,13 +15,18 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from simkit.engine.authn.claim_expressions import BadExpression, Expression
-from simkit.engine.authn.claim_mapping import ClaimMapping, ClaimSource, ClaimValidationRule, UserValidationRule
+from simkit.engine.authn.claim_mapping import (
+    BadExpression,
+    ClaimMapping,
+    ClaimSource,
+    ClaimValidationRule,
+    Expression,
+    UserValidationRule,
+)
 from simkit.engine.authn.jws import ALGORITHMS
 from simkit.engine.authn.oidc import Provider, ProviderTokens, over_https
 from simkit.engine.egress import configfile
-from simkit.engine.egress.dynamic_file import DynamicFile
-from simkit.engine.seams import Meter
+from simkit.engine.egress.files import DynamicFile
 from simkit.meta.clock import Clock
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN
 from simkit.meta.errors import StatusError
@@ -29,6 +34,7 @@ from simkit.meta.fielderror import FieldError, duplicate, invalid_value, require
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
 from simkit.meta.name_validation import dns_subdomain
+from simkit.seams import Meter
 
 KIND: Final = "AuthenticationConfiguration"
 MOST: Final = 64

@@ -1,20 +1,37 @@
-"""Bearer tokens of requests: in the Authorization header, and among WebSocket protocols.
-
-References
-----------
-k8s.io/apiserver/pkg/authentication/request/bearertoken and authentication/request/websocket, release 1.30.
-"""
+"""Bearer tokens of requests, and the protocol of authenticators of tokens."""
 
 from __future__ import annotations
 
 import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Protocol, runtime_checkable
 
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import unauthorized
+from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials, Request
+
+# The outer form of a signed token, by which other bearer tokens are told from it without reading one
+
+_COMPACT: Final = re.compile(r"[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*")
+
+
+def looks_signed(token: str) -> bool:
+    """True for three parts of letters, digits, '-' and '_' with dots between them (RFC 7515, compact form).
+
+    Examples
+    --------
+    >>> looks_signed("e30.e30.c2ln"), looks_signed("admin-token")
+    (True, False)
+    """
+    return _COMPACT.fullmatch(token) is not None
+
+
+# Bearer tokens of requests: in the Authorization header, and among WebSocket protocols.
+# References: k8s.io/apiserver/pkg/authentication/request/bearertoken and authentication/request/websocket, release
+# 1.30.
 
 SPACED: Final = "the provided Authorization header contains extra space before the bearer token, and is ignored"
 """The warning for clients whose Authorization header holds no token."""
@@ -113,3 +130,31 @@ def offers(credentials: Credentials) -> Iterator[Credentials]:
     token = protocol_token(credentials.headers)
     if token:
         yield Credentials(token)
+
+
+# The protocol and the response of authenticators of tokens with audiences.
+# References: k8s.io/apiserver/pkg/authentication/authenticator/interfaces.go (``Token``, ``Response``), release 1.30.
+
+
+class InvalidToken(Exception):
+    """A token that is invalid, or not for this audience; the text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenResponse:
+    """The identity of a token, and those of the requested audiences that it is for."""
+
+    identity: Identity
+    audiences: tuple[str, ...]
+
+
+@runtime_checkable
+class TokenAuthenticator(Protocol):
+    """An authenticator that knows the audiences of tokens."""
+
+    def verify(self, token: str, audiences: Sequence[str] = ()) -> TokenResponse | None:
+        """The identity of a token and its audiences among the given ones (default: this server's own).
+
+        None where it is not my kind of token. Raises InvalidToken where it is, and bad.
+        """
+        ...

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.engine.authn.claims import DEFAULT_ISSUER
-from simkit.engine.authn.getter import ObjectGetter
-from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
-from simkit.engine.authn.token_authenticator import TokenResponse
-from simkit.engine.seams import Meter, Token
+from simkit.engine.authn.bearer import TokenResponse
+from simkit.engine.authn.serviceaccount import DEFAULT_ISSUER, Issuer, ServiceAccountTokens
+from simkit.engine.authn.token_sources import ObjectGetter
 from simkit.meta.clock import Clock
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
+from simkit.seams import Meter, Token
 
 if TYPE_CHECKING:
     from simkit.engine.authn.jws import VerificationKey

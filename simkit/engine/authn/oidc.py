@@ -8,26 +8,96 @@ k8s.io/apiserver/plugin/pkg/authenticator/token/oidc/oidc.go, release 1.30.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from threading import TIMEOUT_MAX, Lock, Thread
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from simkit.engine.authn.claim_mapping import ClaimMapping, TokenRefused
-from simkit.engine.authn.compact import looks_signed
-from simkit.engine.authn.distributed_claims import ClaimResolver, Fetch
-from simkit.engine.egress.answer_json import parse_answer
+from simkit.engine.authn.bearer import looks_signed
+from simkit.engine.authn.claim_mapping import ClaimMapping, ClaimSource, ClaimValidationRule, TokenRefused
 from simkit.engine.egress.call import Caller, CallFailed
-from simkit.engine.egress.kubeconfig import ClientConfig
+from simkit.engine.egress.files import ClientConfig
+from simkit.engine.egress.policy import parse_answer
 from simkit.meta.clock import Clock
 from simkit.meta.deadline import check_deadline, current_deadline
-from simkit.meta.errors import unauthorized
+from simkit.meta.errors import SimkitError, unauthorized
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
 
 if TYPE_CHECKING:
-    from simkit.engine.authn.jwk import PublishedKey
-    from simkit.engine.authn.jws import Parsed
+    from simkit.engine.authn.jws import Parsed, PublishedKey
+
+# Distributed claims: groups outside of a token, fetched from the endpoint that it names.
+# References: k8s.io/apiserver/plugin/pkg/authenticator/token/oidc/oidc.go (``claimResolver``), release 1.30.
+
+NAMES, SOURCES = "_claim_names", "_claim_sources"
+_LARGEST: Final = 1024 * 1024
+
+
+class Fetch(Protocol):
+    """A function that fetches a document from a URL, with a bearer token if given. Raises CallFailed."""
+
+    def __call__(self, url: str, token: str = "") -> bytes: ...
+
+
+class ClaimResolver:
+    """Fetches a claim from the source that a token names.
+
+    Parameters
+    ----------
+    claim
+        Which.
+    ask
+        How documents are got.
+    verified
+        The claims of a token by whoever issued it, if it is good for us. Raises TokenRefused.
+
+    References
+    ----------
+    OpenID Connect Core 1.0, section 5.6.2.
+    """
+
+    def __init__(self, claim: str, ask: Fetch, verified: Callable[[str], Mapping[str, Any]]) -> None:
+        self._claim, self._ask, self._verified = claim, ask, verified
+
+    def completed(self, claims: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The claims with the distributed one added. Raises TokenRefused if it is missing.
+
+        A claim that the token carries itself counts, whatever else it names.
+        """
+        source = self._source(claims)
+        if source is None:
+            return claims
+        address, token = source.get("endpoint"), source.get("access_token") or ""
+        if not address:
+            return claims  # an aggregated claim, which kube-apiserver passes over too
+        if not isinstance(address, str) or not address.startswith("https://") or not isinstance(token, str):
+            raise TokenRefused("oidc: could not expand distributed claims: the endpoint is no https address")
+        found = self._verified(self._fetched(address, token))
+        if self._claim not in found:
+            raise TokenRefused(f'oidc: could not expand distributed claims: claim "{self._claim}" does not exist')
+        return {**claims, self._claim: found[self._claim]}
+
+    def _source(self, claims: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        names, sources = claims.get(NAMES), claims.get(SOURCES)
+        if self._claim in claims or not isinstance(names, Mapping) or self._claim not in names:
+            return None
+        named = names[self._claim]
+        source = sources.get(named) if isinstance(sources, Mapping) and isinstance(named, str) else None
+        if not isinstance(source, Mapping):
+            raise TokenRefused(f"oidc: could not expand distributed claims: {SOURCES} lacks the source that is named")
+        return source
+
+    def _fetched(self, address: str, token: str) -> str:
+        try:
+            content = self._ask(address, token)
+        except CallFailed as error:
+            raise TokenRefused(f"oidc: could not expand distributed claims: {error}") from error
+        if len(content) > _LARGEST:
+            raise TokenRefused("oidc: could not expand distributed claims: the answer is too large")
+        return content.decode("utf-8", "replace").strip()
+
 
 _LOG: Final = logging.getLogger("simkit.authn")
 WELL_KNOWN: Final = "/.well-known/openid-configuration"
@@ -37,8 +107,6 @@ _LEEWAY: Final = 300.0
 """Seconds by which a token may be from the future."""
 MOST_OTHERS: Final = 64
 """Issuers of distributed claims whose keys are cached."""
-Fetch = Fetch
-"""A function that fetches a document from a URL. Raises CallFailed."""
 
 
 class Provider:
@@ -117,7 +185,7 @@ class Provider:
             fetching.set_result(found)
 
     def _fetch_keys(self) -> None:
-        from simkit.engine.authn.jwk import read_key_set
+        from simkit.engine.authn.jws import read_key_set
 
         if not self._jwks_uri:
             self._jwks_uri = self._discovered()
@@ -135,7 +203,7 @@ class Provider:
 
 
 def _verified(keys: Sequence[PublishedKey], token: Parsed, algorithm: str, identifier: str) -> bool:
-    from simkit.engine.authn.jwk import fitting
+    from simkit.engine.authn.jws import fitting
 
     return any(key.verifies(algorithm, token.signature, token.signed) for key in fitting(keys, algorithm, identifier))
 
@@ -247,3 +315,58 @@ def over_https(authorities: bytes = b"", timeout: float = 30.0) -> Fetch:
         return Caller(ClientConfig(url, authorities, token=token), timeout).get()
 
     return fetch
+
+
+# The flags ``--oidc-*`` of one identity provider, and the authenticator that they configure.
+# References: k8s.io/kubernetes/pkg/kubeapiserver/options/authentication.go, release 1.30.
+
+_ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
+
+
+@dataclass(frozen=True, slots=True)
+class OIDCOptions:
+    """The values of the flags ``--oidc-*``. The authority is a PEM text."""
+
+    issuer_url: str = ""
+    client_id: str = ""
+    username_claim: str = "sub"
+    username_prefix: str = ""
+    groups_claim: str = ""
+    groups_prefix: str = ""
+    required_claims: Mapping[str, str] | None = None
+    authority: bytes = b""
+    signing_algs: Sequence[str] = ("RS256",)
+
+    @property
+    def given(self) -> bool:
+        """True if a provider was named."""
+        return bool(self.issuer_url or self.client_id)
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of user names: the issuer by default, none for email addresses."""
+        if self.username_prefix == "-":
+            return ""
+        if self.username_prefix or self.username_claim == "email":
+            return self.username_prefix
+        return f"{self.issuer_url}#"
+
+
+def tokens_by_flags(flags: OIDCOptions, clock: Clock) -> ProviderTokens:
+    """The authenticator that the flags configure. Raises SimkitError for inconsistent flags."""
+    if not flags.issuer_url or not flags.client_id:
+        raise SimkitError("oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set")
+    if not flags.issuer_url.startswith("https://"):
+        raise SimkitError(f"--oidc-issuer-url {flags.issuer_url!r}: URL scheme must be https")
+    unknown = sorted(set(flags.signing_algs) - set(_ALGORITHMS))
+    if unknown:
+        known = ", ".join(_ALGORITHMS)
+        raise SimkitError(f"--oidc-signing-algs: {unknown[0]!r} is not an accepted algorithm; known are {known}")
+    mapping = ClaimMapping(
+        ClaimSource(flags.username_claim, flags.prefix),
+        ClaimSource(flags.groups_claim, flags.groups_prefix),
+        claim_rules=[ClaimValidationRule(claim, value) for claim, value in (flags.required_claims or {}).items()],
+    )
+    fetch = over_https(flags.authority)
+    provider = Provider(flags.issuer_url, fetch, clock)
+    return ProviderTokens(provider, (flags.client_id,), mapping, clock, algorithms=flags.signing_algs, fetch=fetch)

@@ -14,24 +14,18 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from simkit.engine.authn.bootstrap import BootstrapTokens
-from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.generated_key import GeneratedKey, GeneratedKeyTokens
-from simkit.engine.authn.getter import ObjectGetter
 from simkit.engine.authn.late_signer import LateSigner
-from simkit.engine.authn.oidc_options import OIDCOptions, tokens_by_flags
-from simkit.engine.authn.request_header import EXTRA_PREFIXES, GROUP_HEADERS, USER_HEADERS, RequestHeaders
-from simkit.engine.authn.review import TokenReviewer
-from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
-from simkit.engine.authn.token_file import read_tokens
-from simkit.engine.authn.token_webhook import ReviewVersion, WebhookTokens
-from simkit.engine.authn.union import Union
+from simkit.engine.authn.oidc import OIDCOptions, tokens_by_flags
+from simkit.engine.authn.serviceaccount import DEFAULT_ISSUER, Issuer, ServiceAccountTokens
+from simkit.engine.authn.token_sources import BootstrapTokens, ObjectGetter, ReviewVersion, WebhookTokens, read_tokens
+from simkit.engine.authn.union import EXTRA_PREFIXES, GROUP_HEADERS, USER_HEADERS, RequestHeaders, TokenReviewer, Union
 from simkit.engine.authn.x509 import Authorities, ClientCertificates, DynamicAuthorities
 from simkit.engine.egress.call import Caller
-from simkit.engine.egress.kubeconfig import load_kubeconfig as read_client
-from simkit.engine.seams import Authenticator, Meter, TokenIssuer
+from simkit.engine.egress.files import load_kubeconfig as read_client
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
+from simkit.seams import Authenticator, Meter, TokenIssuer
 
 if TYPE_CHECKING:
     from simkit.engine.authn.jws import Signer, VerificationKey

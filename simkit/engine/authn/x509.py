@@ -12,8 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.egress.dynamic_file import DynamicFile
-from simkit.engine.seams import Meter
+from simkit.engine.egress.files import DynamicFile
 from simkit.meta.behaviour import applies
 from simkit.meta.certificate_errors import unreadable
 from simkit.meta.clock import Clock
@@ -21,6 +20,7 @@ from simkit.meta.domain import label
 from simkit.meta.errors import SimkitError, unauthorized
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
+from simkit.seams import Meter
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from simkit.engine.authz.privileged import PrivilegedGroups
-from simkit.engine.authz.union import UnionAuthorizer
-from simkit.engine.egress.dynamic_file import DynamicFile
-from simkit.engine.seams import Authorizer, Meter, RuleList
+from simkit.engine.egress.files import DynamicFile
+from simkit.logic.authorizers.privileged import PrivilegedGroups
+from simkit.logic.authorizers.union import UnionAuthorizer
 from simkit.meta.attributes import ALLOW, DENY, Attributes, Decision
 from simkit.meta.clock import Clock
 from simkit.meta.identity import Identity
+from simkit.seams import Authorizer, Meter, RuleList
 
 _FAMILY: Final = "apiserver_authorization_config_controller_automatic_reload"
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from simkit.engine.authz.match_conditions import MatchConditions, compiled
+from simkit.engine.authz.webhook import MatchConditions, compiled
 from simkit.engine.egress import configfile
 from simkit.meta.duration import seconds, written
 from simkit.meta.errors import SimkitError

@@ -1,31 +1,154 @@
-"""The Webhook authorizer: calls a service with SubjectAccessReviews.
-
-Upstream: k8s.io/apiserver/plugin/pkg/authorizer/webhook, release 1.30.
-"""
+"""The Webhook authorizer, and the conditions under which it is asked."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from time import perf_counter
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import orjson
 
-from simkit.engine.authz.match_conditions import ConditionsError
 from simkit.engine.egress.call import CallFailed, Poster, review_status, status_fields, with_exponential_backoff
-from simkit.engine.egress.remembered_answers import RememberedAnswers
-from simkit.engine.seams import Meter, RuleList
+from simkit.engine.egress.policy import RememberedAnswers
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Decision
+from simkit.meta.behaviour import ServedBehaviour, served
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHORIZATION_GROUP
+from simkit.meta.fielderror import (
+    FieldError,
+    aggregate_errors,
+    duplicate,
+    internal_error,
+    invalid_value,
+    required,
+    too_many,
+)
 from simkit.meta.go_json import compact
 from simkit.meta.identity import Identity
 from simkit.meta.objects import null_creation
 from simkit.meta.selector_requirements import selectors_to_review
 from simkit.meta.user_info import user_fields
+from simkit.seams import Meter, RuleList
+
+if TYPE_CHECKING:
+    from simkit.language.cel.environment import Environment, Program
+    from simkit.schema.structural import Schema
+
+# Match conditions of authorization webhooks: CEL expressions that must all be true.
+# Upstream: k8s.io/apiserver/pkg/authorization/cel, release 1.30.
+
+MOST: Final = 64
+_TEXT: Final = {"type": "string"}
+_TEXTS: Final = {"type": "array", "items": _TEXT}
+_RESOURCE: Final = ("namespace", "verb", "group", "version", "resource", "subresource", "name")
+_REQUIREMENT: Final = {"type": "object", "fields": {"key": _TEXT, "operator": _TEXT, "values": _TEXTS}}
+_SELECTOR: Final = {
+    "type": "object",
+    "fields": {"rawSelector": _TEXT, "requirements": {"type": "array", "items": _REQUIREMENT}},
+}
+
+
+def _question(*, selectors: bool) -> Mapping[str, Any]:
+    """The schema of the variable ``request``."""
+    attributes = {
+        **dict.fromkeys(_RESOURCE, _TEXT),
+        **({"fieldSelector": _SELECTOR, "labelSelector": _SELECTOR} if selectors else {}),
+    }
+    fields = {
+        "resourceAttributes": {"type": "object", "fields": attributes},
+        "nonResourceAttributes": {"type": "object", "fields": {"path": _TEXT, "verb": _TEXT}},
+        "user": _TEXT,
+        "groups": _TEXTS,
+        "extra": {"type": "object", "values": _TEXTS},
+        "uid": _TEXT,
+    }
+    return {"type": "object", "fields": fields}
+
+
+class ConditionsError(Exception):
+    """No condition is false, and some could not be evaluated."""
+
+
+class MatchConditions:
+    """Compiled match conditions."""
+
+    def __init__(self, programs: Sequence[Program]) -> None:
+        self._programs = tuple(programs)
+
+    def hold(self, spec: Mapping[str, Any]) -> bool:
+        """True if all are true. One that is false decides, whatever the others are; raises ConditionsError."""
+        from simkit.language.cel.environment import CALL_LIMIT, BudgetExceeded, EvaluationError
+
+        bindings = {"request": complete(spec)}
+        errors = []
+        for program in self._programs:
+            try:
+                if program.evaluate(bindings, budget=CALL_LIMIT).value is not True:
+                    return False
+            except (EvaluationError, BudgetExceeded) as error:
+                errors.append(f"cel evaluation error: expression '{program.source}' resulted in error: {error}")
+        if errors:
+            raise ConditionsError(aggregate_errors(errors))
+        return True
+
+
+def complete(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The spec of a review with missing texts added, so that conditions may use them."""
+    found = {"user": "", "groups": [], "uid": "", "extra": {}, **spec}
+    if "resourceAttributes" in spec:
+        found["resourceAttributes"] = {**dict.fromkeys(_RESOURCE, ""), **spec["resourceAttributes"]}
+    return found
+
+
+@cache
+def environment(behaviour: ServedBehaviour) -> Environment:
+    """The environment with the one variable ``request``; made with the first condition."""
+    from simkit.language.cel.decl_types import DeclType
+    from simkit.language.cel.environment import Environment, own_version
+    from simkit.schema.structural import Schema
+
+    question = Schema(_question(selectors=behaviour.applies("authorizers-see-selectors")), _unnamed)
+    return Environment(behaviour, {"request": DeclType(question, "request")}, version=own_version(behaviour))
+
+
+def _unnamed(name: str) -> Schema:
+    """The schema of a question refers to no other."""
+    raise KeyError(name)
+
+
+def compiled(expressions: Sequence[str], path: str) -> tuple[MatchConditions | None, list[FieldError]]:
+    """The compiled conditions, or all errors; None if there are no conditions."""
+    from simkit.language.cel.environment import CompileError, InstantiationError, ResultTypeError
+    from simkit.language.cel.types import BOOL
+
+    if len(expressions) > MOST:
+        return None, [too_many(f"{path}.matchConditions", len(expressions), MOST)]
+    programs, errors, seen = [], list[FieldError](), set[str]()
+    for index, expression in enumerate(expressions):
+        field = f"{path}.matchConditions[{index}].expression"
+        if not expression.strip():
+            errors.append(required(field))
+        elif expression in seen:
+            errors.append(duplicate(field, expression))
+        else:
+            seen.add(expression)
+            try:
+                programs.append(environment(served()).compile(expression, expected=BOOL))
+            except ResultTypeError as error:
+                errors.append(invalid_value(field, expression, str(error)))
+            except InstantiationError as error:
+                errors.append(internal_error(field, f"program instantiation failed: {error}"))
+            except CompileError as error:
+                errors.append(invalid_value(field, expression, f"compilation failed: {error}"))
+    return (MatchConditions(programs) if programs else None), errors
+
+
+# The Webhook authorizer: calls a service with SubjectAccessReviews.
+# Upstream: k8s.io/apiserver/plugin/pkg/authorizer/webhook, release 1.30.
 
 _LOG: Final = logging.getLogger("simkit.authz")
 _KIND: Final = "SubjectAccessReview"
@@ -193,7 +316,7 @@ def review_of(spec: Mapping[str, Any], version: ReviewVersion) -> dict[str, Any]
     if version == "v1beta1":
         spec = {("group" if name == "groups" else name): value for name, value in spec.items()}
     head = {"kind": _KIND, "apiVersion": f"{AUTHORIZATION_GROUP}/{version}"}
-    return {**head, "metadata": null_creation(), "spec": spec, "status": {"allowed": False}}
+    return {**head, "metadata": null_creation(served()), "spec": spec, "status": {"allowed": False}}
 
 
 def _decision(status: Mapping[str, Any]) -> Decision:

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote
 
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.lister import Lister
-from simkit.engine.seams import Change
-from simkit.logic.rbac.aggregate import aggregated_rules, is_aggregated
+from simkit.client.controller import Client
+from simkit.client.lister import Lister
+from simkit.logic.rbac.aggregate import CONTROLLER, aggregated_rules, is_aggregated
 from simkit.logic.rbac.binding import CLUSTER_ROLES
 from simkit.logic.rbac.rule import rules_of
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of
-
-NAME: Final = "clusterrole-aggregation-controller"
+from simkit.seams import Change
 
 
 class ClusterRoleAggregationController:
@@ -31,7 +29,7 @@ class ClusterRoleAggregationController:
     only this controller wrote go.
     """
 
-    name = account = NAME
+    name = account = CONTROLLER
     watches: frozenset[GroupResource] = frozenset()
 
     def __init__(self) -> None:
@@ -59,8 +57,9 @@ class ClusterRoleAggregationController:
         if role is not None:
             rules = aggregated_rules(role, self._as_applied(lister))
             if rules_of({"rules": rules}) != rules_of(role):
-                client.perform(_apply(name_of(role), rules))
-                self._applied[name_of(role)] = rules
+                answer = client.perform(_apply(name_of(role), rules))
+                if answer.succeeded:  # without rules in the apply, those of other field managers stay
+                    self._applied[name_of(role)] = answer.object.get("rules") or ()
         return None
 
     def _as_applied(self, lister: Lister) -> list[Object]:
@@ -76,6 +75,6 @@ class ClusterRoleAggregationController:
 
 def _apply(name: str, rules: list[dict[str, object]]) -> Request:
     intent: Object = {"apiVersion": f"{RBAC_GROUP}/v1", "kind": "ClusterRole", "metadata": {"name": name}}
-    path = f"/apis/{RBAC_GROUP}/v1/clusterroles/{quote(name, safe=':')}?fieldManager={NAME}&force=true"
+    path = f"/apis/{RBAC_GROUP}/v1/clusterroles/{quote(name, safe=':')}?fieldManager={CONTROLLER}&force=true"
     body = {**intent, "rules": rules} if rules else intent
     return Request.of("PATCH", path, body, content_type="application/apply-patch+yaml")

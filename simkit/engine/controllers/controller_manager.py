@@ -10,24 +10,26 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from weakref import WeakSet
 
-from simkit.engine.controllers.resources import LEASES
-from simkit.engine.controllers.work_queue import WorkQueue
-from simkit.engine.seams import Change, ChangeLog, Compacted
+from simkit.client.controller import Controller, Perform
+from simkit.client.resources import LEASES
+from simkit.client.work_queue import WorkQueue
 from simkit.meta.clock import Clock, SystemClock
 from simkit.meta.deadline import Deadline, check_deadline, within
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
+from simkit.meta.foreign import described, passes, running_in
 from simkit.meta.identity import AUTHENTICATED, Identity, service_account
 from simkit.meta.message import Request, Response
 from simkit.meta.names import Revision
-from simkit.meta.python_gc import collection_rarer
 from simkit.meta.turns import TURNS
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams import Change, ChangeLog, Compacted
+from simkit.seams.snapshot import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.controllers")
 _ROUNDS: Final = 1000
@@ -37,52 +39,10 @@ _MOST_WRITES: Final = 50_000
 thousands of nodes renew theirs without end."""
 _GATHERING: Final = 0.02
 """Seconds for which the background thread lets changes gather before it looks at them."""
+_LONG: Final = 5.0
+"""Seconds of real time after which a function that does not come back is a problem of health."""
 USER_AGENT: Final = "kube-controller-manager"
 """The user agent of controllers, and so the field manager of their writes."""
-
-
-class Client(Protocol):
-    """Sends requests as one controller's service account."""
-
-    def perform(self, request: Request) -> Response: ...
-
-
-class Controller(Protocol):
-    """One controller. ``sync`` must be safe to run at any time, again and again."""
-
-    @property
-    def name(self) -> str:
-        """The name that ``--controllers`` uses."""
-        ...
-
-    @property
-    def account(self) -> str:
-        """The service account in the system's namespace that it acts as, or a whole user name with a colon."""
-        ...
-
-    @property
-    def next_time(self) -> float | None:
-        """The time of the next run without changes, in seconds since the epoch."""
-        ...
-
-    def concerns(self, change: Change) -> bool:
-        """True if a change concerns it."""
-        ...
-
-    def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
-        """Bring in order what these changes concern; None: everything."""
-        ...
-
-    def reset_backoff(self) -> None:
-        """Try again at once what failed, instead of waiting."""
-        ...
-
-    def resume_from(self, other: Any) -> None:
-        """Know what another one of the same kind knows, in the store that this one's is a fork of."""
-        ...
-
-
-Perform = Callable[[Request, Identity], Response]
 
 
 class _Account:
@@ -138,6 +98,8 @@ class ControllerManager:
         self._clock, self._perform = clock or SystemClock(), perform
         self._made: tuple[Controller, ...] = ()
         self._clients: dict[str, _Account] = {}
+        self._failed: dict[str, str] = {}
+        """Controllers that failed as a whole the last time, with the reason."""
         self._retries = WorkQueue[str]("controllers", self._clock)
         """Controllers that failed as a whole; they are run for everything next time."""
         self._wake, self._stopped = threading.Event(), threading.Event()
@@ -235,8 +197,8 @@ class ControllerManager:
 
     def run_due(self) -> int:
         """The same as ``settle``, but who waits before the next try goes on waiting."""
-        failures: list[Exception] = []
-        with self._running, collection_rarer():
+        failures: list[BaseException] = []
+        with self._running:
             for round_ in range(_ROUNDS):
                 if not self._round(failures, counted=round_ > 0):  # what the first sees is the work of others
                     if failures:
@@ -246,7 +208,7 @@ class ControllerManager:
             f"the controllers did not come to rest in {_ROUNDS} rounds; two of them undo each other's work"
         )
 
-    def _round(self, failures: list[Exception], *, counted: bool = False) -> bool:
+    def _round(self, failures: list[BaseException], *, counted: bool = False) -> bool:
         """True if anybody had something to do; who fails is tried again with back-off."""
         self._hand_over()
         through = self._store.revision
@@ -257,11 +219,15 @@ class ControllerManager:
         for controller, own in concerned:
             try:
                 controller.sync(self._clients[controller.name], self._snapshot(), own)
-            except Exception as error:
+            except BaseException as error:
+                if passes(error):
+                    raise
                 _LOG.exception("%s", controller.name)
                 failures.append(error)
+                self._failed[controller.name] = described(error)
                 self._retries.add_rate_limited(controller.name)
             else:
+                self._failed.pop(controller.name, None)
                 self._retries.forget(controller.name)
         return bool(concerned)
 
@@ -329,10 +295,22 @@ class ControllerManager:
             try:
                 with self._running:
                     busy = within(Deadline(), partial(TURNS.within, partial(self._round, [])))
-            except Exception:  # the thread is everybody's
+            except BaseException:  # the thread is everybody's
                 _LOG.exception("controllers")
                 busy = False
             rounds = rounds + 1 if busy else 0
+
+    def problem(self) -> str:
+        """The reason why controllers or simulated kubelets do not work; empty if they do.
+
+        A function that somebody provides and that does not come back is named. May be called from any thread.
+        """
+        if self._thread is not None and not self._thread.is_alive():
+            return "the thread of the controllers has ended"
+        found = running_in(self._thread.ident if self._thread is not None else None)
+        if found is not None and time.monotonic() - found.since > _LONG:
+            return f"{found.what} has not come back for {time.monotonic() - found.since:.0f}s of real time"
+        return "; ".join(f"{name} {why}, and is tried again" for name, why in sorted(self._failed.items()))
 
     @property
     def next_time(self) -> float | None:

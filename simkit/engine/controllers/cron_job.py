@@ -9,15 +9,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from simkit.engine.controllers.client_requests import create, keys_of, remove, replace_status
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.controller_refs import owner_names
-from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.resource_watcher import ResourceWatcher
-from simkit.engine.controllers.resources import CRON_JOBS, JOBS
-from simkit.engine.controllers.work_queue import RequeueError
-from simkit.engine.seams import Change
+from simkit.client.controller import Client
+from simkit.client.event_recorder import EventRecorder
+from simkit.client.lister import Lister, is_terminating, uid_of
+from simkit.client.requests import create, keys_of, remove, replace_status
+from simkit.client.resource_watcher import ResourceWatcher
+from simkit.client.resources import CRON_JOBS, JOBS
+from simkit.client.work_queue import RequeueError
+from simkit.engine.controllers.ownership import owner_names
 from simkit.kinds.parts.job.cron import BadSchedule
 from simkit.logic.workloads.jobs import finished_at, is_finished
 from simkit.logic.workloads.pods import by_age, owner_reference
@@ -28,6 +27,7 @@ from simkit.meta.domain import LABEL_DOMAIN, label
 from simkit.meta.fielderror import quoted
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, metadata, name_of
+from simkit.seams import Change
 
 _SCHEDULED: Final = label("cronjob-scheduled-timestamp", "batch")
 _MANY: Final = 100

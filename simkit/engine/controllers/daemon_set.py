@@ -9,17 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.engine.controllers import controller_history
-from simkit.engine.controllers.client_requests import keys_of, replace_status
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.controller_refs import owners_concerned, selector_of
-from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.resource_watcher import ResourceWatcher
-from simkit.engine.controllers.resources import DAEMON_SETS, NODES, PODS, REVISIONS
-from simkit.engine.controllers.work_queue import RequeueError
-from simkit.engine.seams import Change
+from simkit.client.controller import Client
+from simkit.client.event_recorder import EventRecorder
+from simkit.client.lister import Lister, is_terminating
+from simkit.client.requests import keys_of, replace_status
+from simkit.client.resource_watcher import ResourceWatcher
+from simkit.client.resources import DAEMON_SETS, NODES, PODS, REVISIONS
+from simkit.client.work_queue import RequeueError
+from simkit.engine.controllers import ownership
+from simkit.engine.controllers.ownership import PodControl, owners_concerned, selector_of
 from simkit.logic.workloads.nodes import fits, tolerates
 from simkit.logic.workloads.pods import available_from, by_age, has_ended, integer_or_percent, is_ready, pod_of
 from simkit.logic.workloads.revisions import POD_HASH, hash_of
@@ -27,6 +25,7 @@ from simkit.meta.clock import Clock
 from simkit.meta.domain import label
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of
+from simkit.seams import Change
 
 _HARD: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _ALWAYS: Final = (
@@ -79,9 +78,7 @@ class DaemonSetsController(ResourceWatcher):
         if owner is None or is_terminating(owner):
             return None
         held = (
-            controller_history.claim_history(client, lister, owner, "DaemonSet", lambda _: True)
-            if selector_of(owner)
-            else None
+            ownership.claim_history(client, lister, owner, "DaemonSet", lambda _: True) if selector_of(owner) else None
         )
         if held is None:
             return None
@@ -100,7 +97,7 @@ class DaemonSetsController(ResourceWatcher):
             raise
         hashes = {labels_of(pod).get(POD_HASH, "") for pod in pods}
         used = {name_of(each) for each in revisions if hash_of(each) in hashes} | {name_of(update)}
-        controller_history.truncate_history(client, owner, revisions, used, counted=len(used) - 1)
+        ownership.truncate_history(client, owner, revisions, used, counted=len(used) - 1)
         return self._tell(client, state)
 
     def _place(self, client: Client, state: _SetState) -> bool:

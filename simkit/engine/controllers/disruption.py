@@ -5,26 +5,102 @@ Upstream: pkg/controller/disruption, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.engine.controllers.client_requests import keys_of, replace_status
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.expected_pods import SCALED, ExpectedCountError, ExpectedPods
-from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.resource_watcher import ResourceWatcher
-from simkit.engine.controllers.resources import BUDGETS, PODS
-from simkit.engine.controllers.selector_index import SelectorIndex, equalities
-from simkit.engine.seams import Change
-from simkit.kinds.parts.printers.label_selector import selector_structure
+from simkit.client.controller import Client
+from simkit.client.event_recorder import EventRecorder
+from simkit.client.lister import Lister, is_terminating, uid_of
+from simkit.client.requests import keys_of, replace_status, scale_path
+from simkit.client.resource_watcher import ResourceWatcher
+from simkit.client.resources import BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
+from simkit.client.selector_index import SelectorIndex, equalities
+from simkit.kinds.parts.printers.cells import selector_structure
 from simkit.logic.workloads.budgets import with_allowed, with_failure
 from simkit.logic.workloads.pods import integer_or_percent, is_ready
 from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.labels import LabelSelector, of_object
-from simkit.meta.names import Key
-from simkit.meta.objects import Object, at, labels_of, metadata, name_of
+from simkit.meta.message import Request
+from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
+from simkit.meta.objects import Object, at, controller_of, labels_of, metadata, name_of, namespace_of
 from simkit.schema.catalogue import Catalogue
+from simkit.schema.resources import Resource
+from simkit.seams import Change
+
+# Counts the pods that the controllers of a set of pods ask for.
+# Upstream: pkg/controller/disruption, release 1.30.
+
+SCALED: Final = {
+    "ReplicaSet": REPLICA_SETS,
+    "ReplicationController": REPLICATION_CONTROLLERS,
+    "StatefulSet": STATEFUL_SETS,
+    "Deployment": DEPLOYMENTS,
+}
+"""The kinds whose size is known without asking for their Scale."""
+Reference = Mapping[str, Any]
+
+
+class ExpectedCountError(Exception):
+    """The expected number of pods cannot be told; the text says why."""
+
+
+class ExpectedPods:
+    """Reads the scale of the controllers of pods, each once."""
+
+    def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
+        self._catalogue = catalogue
+
+    def count(self, client: Client, lister: Lister, pods: Sequence[Object]) -> tuple[int, bool]:
+        """The number of pods that their controllers want together, and whether some pods have no controller.
+
+        Raises ExpectedCountError for a controller that has no size.
+        """
+        sizes: dict[str, int] = {}
+        asked: set[str] = set()
+        unmanaged = False
+        for pod in pods:
+            reference = controller_of(pod)
+            if reference is None:
+                unmanaged = True
+            elif reference.get("uid", "") not in asked:
+                asked.add(reference.get("uid", ""))
+                uid, size = self._size(client, lister, pod, reference)
+                sizes[uid] = size
+        return sum(sizes.values()), unmanaged
+
+    def _size(self, client: Client, lister: Lister, pod: Object, reference: Reference) -> tuple[str, int]:
+        found = _known(lister, namespace_of(pod), reference)
+        if found is not None:
+            above = _known(lister, namespace_of(pod), controller_of(found)) or found
+            return uid_of(above), at(above, "spec", "replicas") or 0
+        scale = self._scale(client, namespace_of(pod), reference)
+        if scale is None or uid_of(scale) != reference.get("uid"):
+            raise ExpectedCountError(f'found no controllers for pod "{name_of(pod)}"')
+        return uid_of(scale), at(scale, "spec", "replicas") or 0
+
+    def _scale(self, client: Client, namespace: str, reference: Reference) -> Object | None:
+        resource = self._resource(reference)
+        if "scale" not in resource.subresources:
+            raise ExpectedCountError(f"{resource.group_resource} does not implement the scale subresource")
+        response = client.perform(Request.of("GET", scale_path(resource, namespace, reference.get("name") or "")))
+        found: Object | None = response.object if response.succeeded else None
+        return found
+
+    def _resource(self, reference: Reference) -> Resource:
+        version, kind = reference.get("apiVersion") or "", reference.get("kind") or ""
+        resource = self._catalogue().kind(GroupVersionKind(*GroupVersion.parse(version), kind))
+        if resource is None:
+            raise ExpectedCountError(f'no matches for kind "{kind}" in version "{version}"')
+        return resource
+
+
+def _known(lister: Lister, namespace: str, reference: Reference | None) -> Object | None:
+    resource: GroupResource | None = SCALED.get((reference or {}).get("kind", ""))
+    if resource is None or reference is None:
+        return None
+    found = lister.get(Key(resource, namespace, reference.get("name") or ""))
+    return found if found is not None and uid_of(found) == reference.get("uid") else None
+
 
 _PATIENCE: Final = 120.0
 """Seconds after which a pod that was to be evicted and is still there counts again."""

@@ -9,19 +9,19 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from simkit.engine.controllers.client_requests import delete
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.dependency_graph import DependencyGraph, owners_of
-from simkit.engine.controllers.lister import is_terminating, uid_of
-from simkit.engine.controllers.resources import EVENTS
-from simkit.engine.controllers.work_queue import RequeueError, WorkQueue
-from simkit.engine.seams import Change
+from simkit.client.controller import Client
+from simkit.client.lister import is_terminating, uid_of
+from simkit.client.requests import delete
+from simkit.client.resources import EVENTS
+from simkit.client.work_queue import RequeueError, WorkQueue
+from simkit.engine.controllers.ownership import DependencyGraph, owners_of
 from simkit.meta.clock import Clock
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
 from simkit.meta.objects import Draft, Object, metadata
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams import Change
+from simkit.seams.snapshot import Snapshot
 
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"

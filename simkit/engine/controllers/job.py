@@ -8,16 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.engine.controllers.client_requests import expect, keys_of, merge, replace_status
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.controller_refs import ClaimRules, claim, owners_concerned, selector_of
-from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.pod_control import MOST_AT_ONCE, PodControl
-from simkit.engine.controllers.resource_watcher import ResourceWatcher
-from simkit.engine.controllers.resources import JOBS, PODS
-from simkit.engine.controllers.work_queue import RequeueError
-from simkit.engine.seams import Change
+from simkit.client.controller import Client
+from simkit.client.event_recorder import EventRecorder
+from simkit.client.lister import Lister, is_terminating
+from simkit.client.requests import expect, keys_of, merge, replace_status
+from simkit.client.resource_watcher import ResourceWatcher
+from simkit.client.resources import JOBS, PODS
+from simkit.client.work_queue import RequeueError
+from simkit.engine.controllers.ownership import (
+    MOST_AT_ONCE,
+    ClaimRules,
+    PodControl,
+    claim,
+    owners_concerned,
+    selector_of,
+)
 from simkit.logic.workloads import indexes, jobs
 from simkit.logic.workloads.jobs import Progress
 from simkit.logic.workloads.pods import has_ended, owner_reference, pod_of
@@ -26,6 +31,7 @@ from simkit.meta.clock import Clock, timestamp
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, controller_of, metadata, name_of
 from simkit.meta.podspec import NON_EPHEMERAL
+from simkit.seams import Change
 
 _TOO_MANY: Final = "Too many succeeded pods running after completion count reached"
 

@@ -9,12 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.engine.controllers.client_requests import expect, keys_of, path_to
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.resources import NAMESPACES
-from simkit.engine.controllers.work_queue import RequeueError
-from simkit.engine.seams import Change
+from simkit.client.controller import Client
+from simkit.client.lister import Lister, is_terminating
+from simkit.client.requests import expect, keys_of, path_to
+from simkit.client.resources import NAMESPACES
+from simkit.client.work_queue import RequeueError
 from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
@@ -22,6 +21,7 @@ from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of
 from simkit.schema.catalogue import Catalogue, Resource
+from simkit.seams import Change
 
 Contents = Mapping[Resource, Sequence[Object]]
 _SETTLED: Final = {

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.engine.controllers.client_requests import expect, keys_of, scale_path
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, is_terminating
+from simkit.client.controller import Client
+from simkit.client.event_recorder import EventRecorder
+from simkit.client.lister import Lister, is_terminating
+from simkit.client.requests import expect, keys_of, scale_path
+from simkit.client.resource_watcher import ResourceWatcher
+from simkit.client.resources import AUTOSCALERS
 from simkit.engine.controllers.metric_reader import FailedMetric, MetricReader, MetricValue
-from simkit.engine.controllers.resource_watcher import ResourceWatcher
-from simkit.engine.controllers.resources import AUTOSCALERS
-from simkit.engine.seams import Change
 from simkit.logic.workloads.scaling_limits import History
 from simkit.logic.workloads.status_conditions import Condition, with_condition
 from simkit.meta.clock import Clock, timestamp
@@ -23,6 +22,7 @@ from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupVersionKind, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.schema.catalogue import Catalogue
+from simkit.seams import Change
 
 _PERIOD: Final = 15.0
 """Seconds between two looks at an autoscaler."""

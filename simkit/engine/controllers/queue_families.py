@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
+from simkit.client.work_queue import WorkQueue
 from simkit.engine.controllers.controller_manager import ControllerManager
-from simkit.engine.controllers.work_queue import WorkQueue
 from simkit.engine.pipeline.non_resource.kept_families import histogram_family
 
 if TYPE_CHECKING:

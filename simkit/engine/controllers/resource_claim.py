@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from simkit.engine.controllers.client_requests import create, expect, key_of, keys_of, path_to, remove, replace
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.resource_watcher import ResourceWatcher
-from simkit.engine.controllers.resources import CLAIM_TEMPLATES, PODS, RESOURCE_CLAIMS
-from simkit.engine.controllers.work_queue import RequeueError
-from simkit.engine.seams import Change
+from simkit.client.controller import Client
+from simkit.client.event_recorder import EventRecorder
+from simkit.client.lister import Lister, is_terminating, uid_of
+from simkit.client.requests import create, expect, key_of, keys_of, path_to, remove, replace
+from simkit.client.resource_watcher import ResourceWatcher
+from simkit.client.resources import CLAIM_TEMPLATES, PODS, RESOURCE_CLAIMS
+from simkit.client.work_queue import RequeueError
 from simkit.logic.workloads.pods import has_ended, owner_reference
 from simkit.logic.workloads.resource_claims import CLAIM_FINALIZER, claim_name
 from simkit.meta.behaviour import ServedBehaviour
@@ -25,6 +24,7 @@ from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, controller_of, labels_of, metadata, name_of, namespace_of
+from simkit.seams import Change
 
 _POD_CLAIM: Final = label("pod-claim-name", "resource")
 _MANAGER: Final = "ResourceClaimController"

@@ -29,7 +29,7 @@ def with_served_version(request: Request, catalogue: Catalogue) -> Request:
     if found is None:
         return request
     path = f"{root}/{named.group}/{found.version}/{rest}"
-    body = request.body and orjson.dumps(_converted(orjson.loads(request.body), named, found.api_version))
+    body = request.body and orjson.dumps(_converted(orjson.loads(request.body), named, found.api_version, catalogue))
     return replace(request, path=path, body=body, value=None)
 
 
@@ -43,6 +43,6 @@ def _parts(path: str) -> tuple[str, GroupVersionResource, str]:
     return f"/{root}", GroupVersionResource(group, version, plural), "/".join(rest)
 
 
-def _converted(body: Any, named: GroupVersionResource, api_version: str) -> Any:
+def _converted(body: Any, named: GroupVersionResource, api_version: str, catalogue: Catalogue) -> Any:
     whole = isinstance(body, dict) and body.get("apiVersion") == str(GroupVersion(named.group, named.version))
-    return convert(body, api_version) if whole else body
+    return convert(body, api_version, catalogue.behaviour) if whole else body

@@ -10,18 +10,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from simkit.engine.controllers import controller_history
-from simkit.engine.controllers.client_requests import create, expect, keys_of, remove, replace, replace_status
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.controller_refs import owners_concerned, selector_of
-from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.pod_control import MOST_AT_ONCE
-from simkit.engine.controllers.resource_watcher import ResourceWatcher
-from simkit.engine.controllers.resources import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
+from simkit.client.controller import Client
+from simkit.client.event_recorder import EventRecorder
+from simkit.client.lister import Lister, is_terminating, uid_of
+from simkit.client.requests import create, expect, keys_of, remove, replace, replace_status
+from simkit.client.resource_watcher import ResourceWatcher
+from simkit.client.resources import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
+from simkit.client.work_queue import RequeueError
+from simkit.engine.controllers import ownership
+from simkit.engine.controllers.ownership import MOST_AT_ONCE, owners_concerned, selector_of
 from simkit.engine.controllers.stateful_set_claims import StatefulSetClaims, own_volumes, stale
-from simkit.engine.controllers.work_queue import RequeueError
-from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, has_ended, is_ready, pod_of
 from simkit.logic.workloads.revisions import POD_HASH, template_of
 from simkit.meta.clock import Clock
@@ -30,6 +28,7 @@ from simkit.meta.integers import is_digits, parse_int
 from simkit.meta.message import Response
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of, with_metadata
+from simkit.seams import Change
 
 _POD_NAME: Final = label("pod-name", "statefulset")
 _POD_INDEX: Final = label("pod-index", "apps")
@@ -101,7 +100,7 @@ class StatefulSetController(ResourceWatcher):
             return None
         if is_terminating(owner):
             return self._tell(client, _last_scene(lister, owner))
-        held = controller_history.claim_history(client, lister, owner, "StatefulSet", partial(_is_named, owner))
+        held = ownership.claim_history(client, lister, owner, "StatefulSet", partial(_is_named, owner))
         if held is None:
             return None
         reference, revisions, pods, update = held
@@ -116,7 +115,7 @@ class StatefulSetController(ResourceWatcher):
             raise
         used = {name_of(current), name_of(update)}
         used |= {labels_of(pod).get(POD_HASH, "") for pod in pods}
-        controller_history.truncate_history(client, owner, revisions, used)
+        ownership.truncate_history(client, owner, revisions, used)
         return self._tell(client, state)
 
     # What to do

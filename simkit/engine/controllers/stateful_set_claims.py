@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.engine.controllers.client_requests import create, expect, replace
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.dependency_graph import owners_of
-from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.resources import CLAIMS
-from simkit.engine.controllers.work_queue import RequeueError
+from simkit.client.controller import Client
+from simkit.client.event_recorder import EventRecorder
+from simkit.client.lister import Lister, is_terminating, uid_of
+from simkit.client.requests import create, expect, replace
+from simkit.client.resources import CLAIMS
+from simkit.client.work_queue import RequeueError
+from simkit.engine.controllers.ownership import owners_of
 from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object, at, name_of, namespace_of, with_metadata

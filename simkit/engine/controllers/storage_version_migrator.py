@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from simkit.engine.controllers.client_requests import keys_of
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.resource_watcher import ResourceWatcher
-from simkit.engine.controllers.work_queue import RequeueError
-from simkit.engine.seams import Change
+from simkit.client.controller import Client
+from simkit.client.lister import Lister
+from simkit.client.requests import keys_of
+from simkit.client.resource_watcher import ResourceWatcher
+from simkit.client.work_queue import RequeueError
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import api_group
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.schema.catalogue import Catalogue, Resource
+from simkit.seams import Change
 
 MIGRATIONS: Final = GroupResource(api_group("storagemigration"), "storageversionmigrations")
 _MERGE: Final = "application/merge-patch+json"

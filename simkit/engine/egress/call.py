@@ -14,9 +14,8 @@ from functools import cached_property
 from typing import Any, Final, Protocol
 from urllib.parse import SplitResult, urlsplit
 
-from simkit.engine.egress.address import Peer, Unreachable
-from simkit.engine.egress.answer_json import parse_answer
-from simkit.engine.egress.kubeconfig import ClientConfig
+from simkit.engine.egress.files import ClientConfig
+from simkit.engine.egress.policy import Peer, Unreachable, parse_answer
 from simkit.meta.deadline import check_deadline
 
 MOST: Final = 16 * 1024 * 1024

@@ -12,6 +12,7 @@ from simkit.language.yaml.small_files import value_of_bytes
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, aggregate_errors
+from simkit.schema.behaviour import OWN
 
 CONFIG_GROUP: Final = api_group("apiserver.config")
 VERSIONS: Final = ("v1alpha1", "v1beta1")
@@ -42,7 +43,7 @@ def parse(content: bytes, model: type[Document], kind: str, source: str) -> Docu
 def refuse(errors: Sequence[FieldError], source: str) -> None:
     """Raise SimkitError with the distinct errors, if there are any."""
     if errors:
-        raise SimkitError(f"{source}: {aggregate_errors(map(str, errors))}")
+        raise SimkitError(f"{source}: {aggregate_errors(error.told(OWN) for error in errors)}")
 
 
 def _error(error: Any) -> str:

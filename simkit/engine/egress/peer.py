@@ -20,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from simkit.engine.egress.address import Peer, Unreachable
+from simkit.engine.egress.policy import Peer, Unreachable
 from simkit.meta.deadline import current_deadline
 
 _UNKNOWN_AUTHORITY: Final = frozenset({2, 18, 19, 20, 21})

@@ -1,14 +1,221 @@
-"""The egress policy of a server: whether calls may leave the process, and the addresses of services."""
+"""The egress policy of a server, and what its calls share: addresses, headers, answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import math
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from threading import Lock
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from simkit.engine.seams import Meter, Unmetered
+import orjson
+
+from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
+from simkit.seams import Meter, Unmetered
+
+# Address and credentials of a called server, apart from the client, which loads the HTTP library
+
+
+class Unreachable(Exception):
+    """An exchange without a response that can be used; the text is that of Go's HTTP client.
+
+    ``status`` is the HTTP status if there was a response.
+    """
+
+    def __init__(self, why: str, status: int = 0) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A server's address and authorities. Certificates and keys are PEM texts; no authorities: the machine's.
+
+    ``name`` is the host that its certificate must have, and that a client calls it.
+    """
+
+    host: str
+    port: int
+    name: str
+    authorities: bytes = b""
+    insecure: bool = False
+    certificate: bytes = b""
+    key: bytes = b""
+    tls: bool = True
+    """True if the server is reached over TLS; without it nothing proves who answers."""
+
+    def __repr__(self) -> str:
+        return f"<Peer {self.name} at {self.host}:{self.port}>"
+
+
+# The headers and letters of a proxied request that do not go on as they came.
+# Source: ``hopHeaders`` of Go's net/http/httputil.
+
+HOP_BY_HOP: Final = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""Headers about one connection."""
+UNQUOTED: Final = "/:@!$&'()*+,;=~"
+"""Letters of paths that stay as they are."""
+
+
+# JSON in the answers of other servers, however large they make it
+
+MOST_VALUES: Final = 500_000
+"""Values in an answer that is read."""
+_AT_ONCE: Final = 50_000
+"""Values that the fast parser reads, which lets no other thread go on meanwhile: some ten milliseconds."""
+_LARGEST: Final = 2**64 - 1
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_ESCAPED_SURROGATE: Final = re.compile(rb"\\u[dD]")
+
+
+def parse_answer(content: bytes) -> Any:
+    """The value of a JSON text, which can be written again.
+
+    Raises ``json.JSONDecodeError``, also for one of more than 500,000 values. Numbers of more than 64 bits are floats.
+
+    Examples
+    --------
+    >>> parse_answer(b'{"a": [1, 2]}')
+    {'a': [1, 2]}
+    """
+    separators = content.count(b",")
+    if separators <= _AT_ONCE:
+        return orjson.loads(content)
+    if separators >= MOST_VALUES:
+        raise _refusal(f"more than {MOST_VALUES:,} values")
+    try:
+        # While Python runs these functions, other threads may go on.
+        found = json.loads(content, object_hook=_same, parse_constant=_constant, parse_int=_whole, parse_float=_finite)
+    except (RecursionError, UnicodeDecodeError) as error:
+        raise _refusal(str(error)) from None
+    if _ESCAPED_SURROGATE.search(content):
+        _refuse_surrogates(found)
+    return found
+
+
+def _same(obj: dict[str, Any]) -> dict[str, Any]:
+    return obj
+
+
+def _constant(word: str) -> Any:
+    raise _refusal(f"unexpected {word}")
+
+
+def _whole(number: str) -> float:
+    if len(number) > len(str(_LARGEST)):
+        return _finite(number)
+    found = int(number)
+    return found if -(2**63) <= found <= _LARGEST else _finite(number)
+
+
+def _finite(number: str) -> float:
+    found = float(number)
+    if math.isinf(found):
+        raise _refusal("number out of range")
+    return found
+
+
+def _refuse_surrogates(value: Any) -> None:
+    """Raise JSONDecodeError for a text with half a pair of surrogates, which cannot be written again."""
+    rest = [value]
+    while rest:
+        each = rest.pop()
+        if isinstance(each, dict):
+            rest += each
+            rest += each.values()
+        elif isinstance(each, list):
+            rest += each
+        elif isinstance(each, str) and _SURROGATE.search(each):
+            raise _refusal("lone surrogate in a text")
+
+
+def _refusal(why: str) -> json.JSONDecodeError:
+    return json.JSONDecodeError(why, "", 0)
+
+
+# Answers of services that are remembered for a time, in a bounded number of bytes
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""Of the questions and answers of one service together."""
+LARGEST: Final = 1024 * 1024
+"""Bytes of a question and its answer that are remembered."""
+T = TypeVar("T")
+
+
+class RememberedAnswers(Generic[T]):
+    """Answers by their questions, each until its time; the oldest make room for new ones.
+
+    Parameters
+    ----------
+    clock
+        On which answers are forgotten.
+    most
+        How many there may be.
+
+    Notes
+    -----
+    Threads may share it. Each operation is in constant time.
+
+    Examples
+    --------
+    >>> from simkit.meta.clock import SimulatedClock
+    >>> answers = RememberedAnswers[str](SimulatedClock(), 2)
+    >>> for question in "abc":
+    ...     answers.keep(question, question.upper(), seconds=10, size=2)
+    >>> answers.get("a"), answers.get("c")
+    (None, ('C',))
+    """
+
+    def __init__(self, clock: Clock, most: int) -> None:
+        self._clock, self._most = clock, most
+        self._kept: OrderedDict[Hashable, tuple[float, int, T]] = OrderedDict()
+        self._lock = Lock()
+        self.size = 0
+        """Bytes that are remembered."""
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, question: Hashable) -> tuple[T] | None:
+        """The answer, by itself in a tuple; None if there is none, or its time has passed."""
+        known = self._kept.get(question)
+        return (known[2],) if known is not None and self._clock.now() < known[0] else None
+
+    def keep(self, question: Hashable, answer: T, *, seconds: float, size: int) -> None:
+        """Remember an answer, unless it is too large. ``size`` is in bytes, its question included."""
+        with self._lock:
+            self._forget(question)
+            if size > LARGEST:
+                return
+            self._kept[question] = (self._clock.now() + seconds, size, answer)
+            self.size += size
+            while len(self._kept) > self._most or self.size > MOST_BYTES:
+                self._forget(next(iter(self._kept)))
+
+    def _forget(self, question: Hashable) -> None:
+        known = self._kept.pop(question, None)
+        if known is not None:
+            self.size -= known[1]
+
+
+# The egress policy of a server: whether calls may leave the process, and the addresses of services
 
 WebhookFunction = Callable[[dict[str, Any]], Any]
 """A function in place of a webhook: from an admission request to its answer."""

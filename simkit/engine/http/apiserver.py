@@ -12,13 +12,12 @@ from collections.abc import Callable
 from typing import Final
 
 from simkit.engine.admission.service_account import awaits_account
-from simkit.engine.http.handler import ExecutionMode
+from simkit.engine.http.request_state import ExecutionMode
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import HandledRequest
 from simkit.engine.pipeline.prepared_reads import Moment, PreparedReads
 from simkit.engine.pipeline.prepared_reviews import PreparedReviews
-from simkit.engine.pipeline.prepared_writes import PreparedWrites
 from simkit.engine.pipeline.work_estimate import may_pause, takes_long
 from simkit.meta.domain import api_group
 from simkit.meta.errors import StatusError, unexplained
@@ -86,7 +85,6 @@ class APIServerHandler:
         self._refusing = False
         self._reads = PreparedReads(engine)
         self._reviews = PreparedReviews(engine, self._reads)
-        self._writes = PreparedWrites(engine, self._reads)
 
     def prepare(self) -> None:
         """Make readiness checks fail, because the server is about to shut down."""
@@ -124,24 +122,15 @@ class APIServerHandler:
     def _prepared(self, request: Request) -> Response | None:
         if request.method == "GET":
             return self._reads.answer(request)
-        if not request.body:  # or it is still to come
-            return None
-        reviews = request.path.startswith(_REVIEWS)
-        if reviews and (answer := self._reviews.answer(request)) is not None:
-            return answer
-        handled = self._writes.prepared(request)
-        response = handled.serve() if handled is not None else None
-        if reviews and handled is not None and response is not None:
-            self._reviews.learn_of_known(handled.context, response)
-        return response
+        if request.body and request.path.startswith(_REVIEWS):  # or its body is still to come
+            return self._reviews.answer(request)
+        return None
 
     def _learn(self, handled: HandledRequest, response: Response, began: Moment) -> None:
         context = handled.context
         if context.request.method == "GET":
             self._reads.learn(context, response, began)
-            return
-        self._writes.learn(context, response, began)
-        if context.request.path.startswith(_REVIEWS):
+        elif context.request.path.startswith(_REVIEWS):
             self._reviews.learn(context, response, began)
 
     def enter(self, request: Request) -> Response | AuthorizedRequest:

@@ -12,15 +12,30 @@ from importlib import import_module
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from simkit.engine.http import compression
-from simkit.engine.http.broadcaster import LoopBroadcaster, resolve
-from simkit.engine.http.handler import ExecutionMode, Handler, QueuedRequest, WatchStream
+from simkit.engine.http import message
+from simkit.engine.http.loop_turns import COMPUTING, Refreshing, WorkerThreads, pausing
 from simkit.engine.http.message import audit_id, error_response, parse_headers, parse_query, response_headers
-from simkit.engine.http.paused_step import pausing
-from simkit.engine.http.refreshing import Refreshing
-from simkit.engine.http.request_state import REQUEST_SECONDS, Next, Refresh, RequestState, Work, release
-from simkit.engine.http.watch_server import SHORTEST_WATCH, Receive, Send, WatchServer, disconnected
-from simkit.engine.http.worker_threads import COMPUTING, WorkerThreads
+from simkit.engine.http.request_state import (
+    REQUEST_SECONDS,
+    ExecutionMode,
+    Handler,
+    Next,
+    QueuedRequest,
+    Refresh,
+    RequestState,
+    WatchStream,
+    Work,
+    release,
+)
+from simkit.engine.http.watch_server import (
+    SHORTEST_WATCH,
+    LoopBroadcaster,
+    Receive,
+    Send,
+    WatchServer,
+    disconnected,
+    resolve,
+)
 from simkit.meta.deadline import Deadline, too_late
 from simkit.meta.errors import StatusError, bad_request
 from simkit.meta.message import DROPPED, Request, Response
@@ -183,7 +198,7 @@ class Application:
             await self._deliver(request, response, receive, send, cut)
             return
         if self._compresses(request, response):
-            response = compression.replace_body(response, await self._compressed(response.body))
+            response = message.replace_body(response, await self._compressed(response.body))
         headers = response_headers(response, audit_id(request), length=len(response.body))
         await send({"type": "http.response.start", "status": response.status, "headers": headers})
         body = memoryview(b"" if request.method == "HEAD" else response.body)
@@ -197,12 +212,12 @@ class Application:
         return response.stream is None and len(response.body) <= PIECE and not self._compresses(request, response)
 
     def _compresses(self, request: Request, response: Response) -> bool:
-        return self._compress and compression.wanted(request, response)
+        return self._compress and message.wanted(request, response)
 
     async def _compressed(self, body: bytes) -> bytes:
-        if len(body) <= compression.INLINE:
-            return compression.compressed(body)
-        return await self._threads.run(ExecutionMode.COMPUTING, partial(compression.compressed, body))
+        if len(body) <= message.INLINE:
+            return message.compressed(body)
+        return await self._threads.run(ExecutionMode.COMPUTING, partial(message.compressed, body))
 
     async def _deliver(self, request: Request, response: Response, receive: Receive, send: Send, cut: Cut) -> None:
         headers = response_headers(response, audit_id(request), length=None)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 import ipaddress
 import os
 import socket
+import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from simkit.engine.http import certificate_record
+import orjson
+
 from simkit.meta.clock import Clock, SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import MASTERS
@@ -21,6 +25,57 @@ from simkit.meta.whole_file import PRIVATE, write_whole
 
 if TYPE_CHECKING:
     from simkit.engine.http.keypair import KeyPair
+
+# The record of what the files of a certificate folder were found to hold, so that a start need not parse them
+
+FILES: Final = ("ca.crt", "ca.key", "apiserver.crt", "apiserver.key", "admin.crt", "admin.key", "sa.key")
+NAME: Final = "checked.json"
+"""The file of the record."""
+Names = tuple[Sequence[str], Sequence[str]]
+
+
+def holds(folder: Path, names: Names, first: datetime, last: datetime) -> bool:
+    """True if the files were found good as they are now, for these DNS names and addresses and this span of time.
+
+    Notes
+    -----
+    Whoever may write to the folder may replace the keys, so the record is trusted as they are.
+    """
+    try:
+        record = orjson.loads((folder / NAME).read_bytes())
+        return bool(
+            record["files"] == digests(folder)
+            and set(record["names"]).issuperset([*names[0], *names[1]])
+            and datetime.fromisoformat(record["begins"]) <= first
+            and last <= datetime.fromisoformat(record["ends"])
+        )
+    except (OSError, ValueError, KeyError, TypeError):  # no record, or one of something else: the files are read
+        return False
+
+
+def made(folder: Path, names: Iterable[str], begins: Iterable[datetime], ends: Iterable[datetime]) -> bytes:
+    """The record of files that have just been found good.
+
+    Parameters
+    ----------
+    names
+        The DNS names and addresses of the serving certificate.
+    begins, ends
+        The moments from which and until which each of the certificates is valid.
+    """
+    record: dict[str, Any] = {
+        "files": digests(folder),
+        "names": sorted(names),
+        "begins": max(begins).isoformat(),
+        "ends": min(ends).isoformat(),
+    }
+    return orjson.dumps(record)
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 digests of the files, by name. Raises OSError for a missing one."""
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+
 
 SERVICE_NAMES: Final = (
     "kubernetes",
@@ -72,7 +127,8 @@ def ensure_certificates(
     Raises
     ------
     SimkitError
-        For a folder that cannot be written.
+        For a folder that cannot be written, that belongs to another user or that others may write to, and for keys
+        of another user or that others may read or write: whoever made them would be an administrator here.
 
     Notes
     -----
@@ -82,13 +138,38 @@ def ensure_certificates(
     folder = default_folder() if folder is None else folder
     now = [datetime.now(UTC), datetime.fromtimestamp((clock or SystemClock()).now(), UTC)]
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_private(folder)
+        _check_trust(folder)
         with _locked(folder):
             return _Folder(folder, min(now), max(now)).ensure(server_names(hosts))
     except OSError as error:
         raise SimkitError(
             f"cannot keep certificates in {folder}: {error}; choose another folder (--cert-dir)"
         ) from error
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder and those above it that are missing, for this user alone under any umask."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+        each.chmod(0o700)
+
+
+def _check_trust(folder: Path) -> None:
+    """Raise SimkitError for a folder, or keys in it, that another user has made or may change."""
+    if not hasattr(os, "geteuid"):
+        return
+    for path, closed in ((folder, 0o022), *((key, 0o077) for key in sorted(folder.glob("*.key")))):
+        found = path.lstat()
+        if found.st_uid != os.geteuid():
+            raise SimkitError(
+                f"{path} belongs to another user (uid {found.st_uid}), who would be an administrator of this server; "
+                "choose a folder of your own (--cert-dir)"
+            )
+        if stat.S_IMODE(found.st_mode) & closed:
+            mode = "700" if path == folder else "600"
+            raise SimkitError(f"others may change or read {path}; next: chmod {mode} {path}, or another --cert-dir")
 
 
 def server_names(hosts: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -120,7 +201,7 @@ class _Folder:
         self._path, self._first, self._last = path, first, last
 
     def ensure(self, names: tuple[list[str], list[str]]) -> CertificateFiles:
-        if not certificate_record.holds(self._path, names, self._first, self._last + _MONTH):
+        if not holds(self._path, names, self._first, self._last + _MONTH):
             self._check(names)
         return self._paths()
 
@@ -149,8 +230,8 @@ class _Folder:
             write_whole(signing, keypair.new_key_pem(), mode=PRIVATE)
         load_private_key(signing.read_bytes(), str(signing))
         spans = [pair.span() for pair in (authority, serving, admin)]
-        record = certificate_record.made(self._path, serving.names(), *zip(*spans, strict=True))
-        write_whole(self._path / certificate_record.NAME, record, mode=PRIVATE)
+        record = made(self._path, serving.names(), *zip(*spans, strict=True))
+        write_whole(self._path / NAME, record, mode=PRIVATE)
 
     def _fits(self, pair: KeyPair, authority: KeyPair) -> bool:
         return pair.issued_by(authority) and pair.covers(self._first, self._last + _MONTH)
@@ -189,3 +270,36 @@ else:
         with (folder / ".lock").open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+# The kubeconfig that a server writes for its administrator
+
+
+def kubeconfig_document(
+    server: str, *, authority: bytes = b"", certificate: bytes = b"", key: bytes = b""
+) -> dict[str, Any]:
+    """A client configuration with one server and one user; authority, certificate and key are PEM texts."""
+    cluster = {"server": server, **_data(certificate_authority_data=authority)}
+    user = _data(client_certificate_data=certificate, client_key_data=key)
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "simkit", "cluster": cluster}],
+        "users": [{"name": ADMINISTRATOR, "user": user}],
+        "contexts": [{"name": "simkit", "context": {"cluster": "simkit", "user": ADMINISTRATOR}}],
+        "current-context": "simkit",
+        "preferences": {},
+    }
+
+
+def write_kubeconfig(path: Path, content: dict[str, Any]) -> None:
+    """Write a client configuration as JSON (which is YAML too), readable by its owner only. Raises SimkitError."""
+    try:
+        write_whole(path, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n", mode=PRIVATE)
+    except OSError as error:
+        raise SimkitError(f"cannot write the client configuration to {path}: {error}") from error
+
+
+def _data(**entries: bytes) -> dict[str, str]:
+    filled = {name.replace("_", "-"): content for name, content in entries.items() if content}
+    return {name: base64.b64encode(content).decode() for name, content in filled.items()}

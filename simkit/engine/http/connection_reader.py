@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from simkit.engine.http import request_state as limits
-from simkit.engine.http.message import RawHeaders
-from simkit.engine.http.reading_turns import SLICE, reading_turns
-from simkit.engine.http.refusals import UNSUPPORTED_VERSION, is_other_version, message_refusal, refusal
+from simkit.engine.http import request_state
+from simkit.engine.http.loop_turns import SLICE, reading_turns
+from simkit.engine.http.message import UNSUPPORTED_VERSION, RawHeaders, is_other_version, message_refusal, refusal
 
 if TYPE_CHECKING:
     import asyncio
@@ -223,7 +222,9 @@ class ConnectionReader(HttpToolsProtocol):
         if self._head_size is not None and self._head_size > HEAD_LIMIT and not self.transport.is_closing():
             self._refuse(431)
         elif self._read_timer is None and self._head_size != 0:
-            self._start_read_timer(limits.BODY_SECONDS if self._head_size is None else limits.HEAD_SECONDS)
+            self._start_read_timer(
+                request_state.BODY_SECONDS if self._head_size is None else request_state.HEAD_SECONDS
+            )
 
     def _parse(self, data: bytes) -> None:
         """Parse the received bytes; anything but HTTP is answered with 400 and ends the connection."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.http.handler import AuthorizedRequest, ExecutionMode, Handler, QueuedRequest
+from simkit.engine.http.request_state import AuthorizedRequest, ExecutionMode, Handler, QueuedRequest
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.message import Request, Response
 

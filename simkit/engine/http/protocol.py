@@ -16,20 +16,25 @@ from typing import TYPE_CHECKING, Any, Final
 import httptools
 
 from simkit.engine.authn.bearer import asks_for_websocket
-from simkit.engine.http import request_state as limits
+from simkit.engine.http import request_state
 from simkit.engine.http.asgi import LARGE_HEAD, Application
 from simkit.engine.http.connection_reader import HEAD_LIMIT, LITTLE, ConnectionReader
-from simkit.engine.http.known_heads import KnownHead, KnownHeads, RequestLine
 from simkit.engine.http.message import (
+    KnownHead,
+    KnownHeads,
     RawHeaders,
+    RequestLine,
     error_response,
+    has_broken_path,
+    host_refusal,
+    message_refusal,
     parse_headers,
     parse_query,
+    refusal,
+    response_bytes,
 )
-from simkit.engine.http.peer_chain import peer_chain
-from simkit.engine.http.refusals import has_broken_path, host_refusal, message_refusal, refusal
 from simkit.engine.http.request_state import Next, RequestState
-from simkit.engine.http.response_bytes import response_bytes
+from simkit.engine.http.tls import peer_chain
 from simkit.meta.errors import StatusError
 from simkit.meta.message import DROPPED, Request, Response, Sender
 
@@ -88,7 +93,7 @@ class HTTPConnection(ConnectionReader):
             chain = [ssl.DER_cert_to_PEM_cert(der) for der in self._chain]
             self._extensions = {"tls": {"client_cert_chain": chain, "tls_version": tls.version()}}
             transport.set_write_buffer_limits(high=_UNREAD)
-        self._start_read_timer(limits.HEAD_SECONDS)
+        self._start_read_timer(request_state.HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         state, self._state = self._state, None
@@ -269,10 +274,9 @@ class HTTPConnection(ConnectionReader):
 
     def _watch_by_messages(self, request: Request, response: Response) -> None:
         """Go on as a WebSocket that gets the events of a watch, or refuse that."""
-        from simkit.engine.http.upgrade.switch import UpgradedConnection
-        from simkit.engine.http.upgrade.watch_socket import WatchSocket, handshake
+        from simkit.engine.http.upgrade.switch import UpgradedConnection, WatchSocket, watch_handshake
 
-        answer, agreed = handshake(request)
+        answer, agreed = watch_handshake(request)
         if not self.transport.is_closing():
             self.transport.write(answer)
         if not agreed or self.transport.is_closing():

@@ -14,10 +14,17 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from simkit.engine.authn.union import Union
 from simkit.engine.authn.x509 import ClientCertificates
-from simkit.engine.http import certificates, kubeconfig
-from simkit.engine.http.handler import Handler
-from simkit.engine.http.listeners import allow_many_connections, listen, reachable, release
-from simkit.engine.http.shutdown import GracefulShutdown, ShutdownOptions, ShutdownTarget
+from simkit.engine.http import certificates
+from simkit.engine.http.listeners import (
+    GracefulShutdown,
+    ShutdownOptions,
+    ShutdownTarget,
+    allow_many_connections,
+    listen,
+    reachable,
+    release,
+)
+from simkit.engine.http.request_state import Handler
 from simkit.engine.http.tls import TLSOptions, server_context
 from simkit.engine.http.watch_server import SHORTEST_WATCH
 from simkit.meta.clock import Clock
@@ -279,18 +286,18 @@ class Server:
             return
         made = serving.identities(self._clock)
         authority = serving.certificate_file or made.authority
-        content = kubeconfig.kubeconfig_document(
+        content = certificates.kubeconfig_document(
             self.url,
             authority=authority.read_bytes(),
             certificate=made.admin_certificate.read_bytes(),
             key=made.admin_key.read_bytes(),
         )
         self.kubeconfig = serving.kubeconfig or made.authority.with_name(f"kubeconfig-{self._ports['https']}")
-        kubeconfig.write_kubeconfig(self.kubeconfig, content)
+        certificates.write_kubeconfig(self.kubeconfig, content)
 
     def _serve(self, running: ServingLoop) -> None:
+        from simkit.engine.http.loop_turns import QUICK_SWITCHES
         from simkit.engine.http.serving import new_loop
-        from simkit.engine.http.worker_threads import QUICK_SWITCHES
 
         loop = new_loop()
         if self._controllers is not None:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.engine.http.asgi import Application
+from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
 
 try:
     import httptools  # noqa: F401 - needed by the protocol; missing together with uvicorn
     import uvicorn
 except ImportError as error:
-    raise SimkitError("serving needs more packages; install them with: pip install 'simkit[serve]'") from error
+    raise SimkitError(f"serving needs more packages; install them with: {install_hint('serve')}") from error
 
 from simkit.engine.http.connection_reader import GRACE
 from simkit.engine.http.protocol import HTTPConnection

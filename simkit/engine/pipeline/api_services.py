@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.seams import ListWatcher
 from simkit.engine.storage.derived import DerivedValue
 from simkit.meta.domain import REGISTRATION_GROUP
 from simkit.meta.message import Response
@@ -21,6 +20,7 @@ from simkit.meta.objects import Object, at, name_of
 from simkit.schema.catalogue import Catalogue, Group
 from simkit.schema.group_priorities import Priority, priority
 from simkit.schema.versions import version_rank
+from simkit.seams import ListWatcher
 
 SERVICES: Final = GroupResource(REGISTRATION_GROUP, "apiservices")
 _PORT: Final = 443
@@ -98,7 +98,9 @@ class _View:
     """All APIServices at one revision."""
 
     def __init__(self, found: Iterable[APIService]) -> None:
-        self.all: Mapping[GroupVersion, APIService] = {each.group_version: each for each in found}
+        self.all: Mapping[GroupVersion, APIService] = {
+            each.group_version: each for each in found if each.name == _name_of(each.group_version)
+        }
         self.groups = frozenset(each.group for each in self.all)
         self.remote = tuple(each for each in self.all.values() if each.service is not None)
         self._listed: tuple[Catalogue, Sequence[Group]] | None = None
@@ -108,6 +110,13 @@ class _View:
         if listed is None or listed[0] is not catalogue:
             self._listed = listed = (catalogue, _ordered(self.all, catalogue))
         return listed[1]
+
+
+def _name_of(group_version: GroupVersion) -> str:
+    """The name that the APIService of a group version must have. One with another name, as in a dump whose
+    ``spec.group`` was lost, serves no path that somebody asks for.
+    """
+    return f"{group_version.version}.{group_version.group}"
 
 
 def _ordered(registrations: Mapping[GroupVersion, APIService], catalogue: Catalogue) -> Sequence[Group]:

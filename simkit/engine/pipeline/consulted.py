@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from simkit.engine.pipeline.request_info import RequestInfo
-from simkit.engine.seams import Reader
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupResource
+from simkit.seams import Reader
 
 _OF_NAMESPACES: Final = (GroupResource("", "resourcequotas"), GroupResource("", "limitranges"))
 """Resources of which every object of a namespace is asked about its writes; each charged quota is a write by itself."""

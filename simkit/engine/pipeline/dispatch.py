@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from simkit.engine.pipeline.custom_resources.routes import builtin_group, check_custom_route, refuse_new
+from simkit.engine.pipeline.custom_resources.definitions import builtin_group, check_custom_route, refuse_new
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import check_syntax, list_options
-from simkit.engine.pipeline.representation import protobuf
-from simkit.engine.pipeline.representation.forms import KEPT, NONE, PLAIN, form_of
+from simkit.engine.pipeline.representation import bodies
+from simkit.engine.pipeline.representation.bodies import KEPT, NONE, PLAIN, form_of
 from simkit.engine.pipeline.representation.negotiation import (
     PROTOBUF,
     MediaTypeOptions,
@@ -25,11 +25,10 @@ from simkit.engine.pipeline.representation.negotiation import (
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.pipeline.subresources import binding, connect, eviction, scale, token
-from simkit.engine.pipeline.subresources.custom_scale import custom_scale
+from simkit.engine.pipeline.subresources import connect, eviction, scale, token
+from simkit.engine.pipeline.subresources.scale import custom_scale
 from simkit.engine.pipeline.verbs import delete, patch, read, watch, write
-from simkit.engine.pipeline.virtual_resources import access_reviews, component_statuses, token_reviews
-from simkit.meta.behaviour import applies
+from simkit.engine.pipeline.virtual_resources import access_reviews
 from simkit.meta.domain import API_DOMAIN, AUTHENTICATION_GROUP, EXTENSIONS_GROUP, REGISTRATION_GROUP, api_group
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
 from simkit.meta.fielderror import quoted
@@ -57,16 +56,16 @@ SUBRESOURCE_VERBS: Final[Mapping[str, Handler]] = {"get": read.get, "update": wr
 
 VIRTUAL_RESOURCES: Final[Mapping[GroupResource, Handler]] = {
     **access_reviews.HANDLERS,
-    GroupResource(AUTHENTICATION_GROUP, "tokenreviews"): token_reviews.token_review,
-    GroupResource("", "componentstatuses"): component_statuses.answer,
-    GroupResource("", "bindings"): binding.bind,
+    GroupResource(AUTHENTICATION_GROUP, "tokenreviews"): access_reviews.token_review,
+    GroupResource("", "componentstatuses"): access_reviews.answer,
+    GroupResource("", "bindings"): eviction.bind,
 }
 """The handlers of resources that are not stored, for every verb."""
 
 SUBRESOURCES: Final[Mapping[tuple[GroupResource, str], Handler]] = {
     (GroupResource("", "serviceaccounts"), "token"): token.token_request,
     (GroupResource("", "pods"), "eviction"): eviction.evict,
-    (GroupResource("", "pods"), "binding"): binding.bind,
+    (GroupResource("", "pods"), "binding"): eviction.bind,
     **{(resource, "scale"): scale.scale for resource in scale.VIEWS},
     **connect.CONNECTIONS,
 }
@@ -124,7 +123,7 @@ def _dispatched(engine: Engine, context: RequestContext) -> Response:
         return response
     handler = VIRTUAL_RESOURCES.get(resource.group_resource)
     if handler is None and scope.custom is not None:
-        refuse_new(scope.custom, info)
+        refuse_new(engine.behaviour, scope.custom, info)
     try:
         response = (handler or VERBS[info.verb])(engine, context, scope)
     finally:
@@ -135,21 +134,6 @@ def _dispatched(engine: Engine, context: RequestContext) -> Response:
     if handler is None:
         engine.settle()
     return response
-
-
-def plain_handler(scope: RequestScope, info: RequestInfo) -> Handler | None:
-    """The handler of a write of a built-in kind that needs no more than its scope; None: it has a way of its own.
-
-    What follows from a write is done behind it, unless the resource is not stored.
-    """
-    resource = scope.resource
-    if scope.custom is not None:
-        return None
-    if not info.subresource:
-        return VIRTUAL_RESOURCES.get(resource.group_resource) or VERBS.get(info.verb)
-    if (resource.group_resource, info.subresource) in SUBRESOURCES:
-        return None
-    return SUBRESOURCE_VERBS.get(info.verb) if resource.subresource_gvk(info.subresource) == resource.gvk else None
 
 
 def _check_verb(info: RequestInfo, resource: Resource) -> None:
@@ -173,6 +157,7 @@ def _negotiated(engine: Engine, context: RequestContext, scope: RequestScope) ->
     listed, go_restful = info.verb in ("list", "watch"), scope.custom is None
     try:
         return negotiate(
+            engine.behaviour,
             accept,
             watchable=listed,
             go_restful=go_restful,
@@ -181,9 +166,11 @@ def _negotiated(engine: Engine, context: RequestContext, scope: RequestScope) ->
             text=info.subresource == "log",
         )
     except StatusError:
-        if listed and _is_called(accept, go_restful) and applies("list-options-before-forms"):
-            options = list_options(context.request, watch=info.verb == "watch", watch_list=engine.gate("WatchList"))
-            check_syntax(options)
+        if listed and _is_called(accept, go_restful) and engine.behaviour.applies("list-options-before-forms"):
+            options = list_options(
+                engine.behaviour, context.request, watch=info.verb == "watch", watch_list=engine.gate("WatchList")
+            )
+            check_syntax(engine.behaviour, options)
         raise
 
 
@@ -194,11 +181,15 @@ def _is_called(accept: str, go_restful: bool) -> bool:
 
 def _begins_a_list(engine: Engine, context: RequestContext, go_restful: bool) -> bool:
     """True for a watch that begins with a list, and is not shown as a Table at this release."""
-    if context.info.verb != "watch" or not applies("no-tables-of-watched-lists") or not engine.gate("WatchList"):
+    if (
+        context.info.verb != "watch"
+        or not engine.behaviour.applies("no-tables-of-watched-lists")
+        or not engine.gate("WatchList")
+    ):
         return False
     if not _is_called(context.request.header("accept"), go_restful):
         return False
-    options = list_options(context.request, watch=True, watch_list=True)
+    options = list_options(engine.behaviour, context.request, watch=True, watch_list=True)
     return bool(options.initial_events) and options.bookmarks
 
 
@@ -213,7 +204,7 @@ def _has_binary(scope: RequestScope, info: RequestInfo) -> bool:
     """True if what the path leads to can be written as protobuf: custom objects cannot, but their scale can."""
     gvk = scope.resource.subresource_gvk(info.subresource) if info.subresource else scope.resource.gvk
     own = scope.custom is None or gvk != scope.resource.gvk
-    return own and protobuf.available(gvk)
+    return own and bodies.available(gvk)
 
 
 def _is_routed(context: RequestContext, scope: RequestScope) -> bool:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from simkit.engine.admission.chain import Chain
 from simkit.engine.authn.options import Authentication
 from simkit.engine.pipeline.api_services import Aggregator, APIService, APIServices
-from simkit.engine.pipeline.flowcontrol.max_in_flight import ConcurrencyLimiter, MaxInFlight
+from simkit.engine.pipeline.flowcontrol.flow_schema import ConcurrencyLimiter, MaxInFlight
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_context import ClientHook
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.registry import Registry
-from simkit.engine.seams import Authenticator, Authorizer, Change, EscalationGuard, PodConnections, Store
 from simkit.engine.watch.watch_cache import WatchCache
 from simkit.kinds.apiextensions.definition import Conversion, uncalled
 from simkit.meta.clock import Clock, NameSource, SystemClock
@@ -25,11 +24,11 @@ from simkit.meta.errors import future_revision
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersionResource, Revision
 from simkit.meta.pausing import unpaused
-from simkit.schema.behaviour import behaviour_of
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.disabled_fields import FieldGates
 from simkit.schema.feature_gates import parse_feature_gates
 from simkit.schema.shared_parts import SharedParts
+from simkit.seams import Authenticator, Authorizer, Change, EscalationGuard, PodConnections, Store
 
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit.auditor import Auditor
@@ -91,10 +90,15 @@ class Engine:
         self.admission = parts.admission
         self.gates = parts.gates or parse_feature_gates({}, parts.catalogue.release).values
         self._fields = FieldGates.shared(parts.catalogue.release, self.gates)
-        self.behaviour = behaviour_of(parts.catalogue.release, self.gates)
+        self.behaviour = parts.catalogue.behaviour
         """The behaviour for ``simkit.meta.behaviour.applies`` while a request is served."""
         self.registry = Registry(
-            parts.store, parts.clock, parts.name_source, parts.allocation, allow_privileged=parts.allow_privileged
+            parts.store,
+            parts.clock,
+            parts.name_source,
+            self.behaviour,
+            parts.allocation,
+            allow_privileged=parts.allow_privileged,
         )
         self.shared_store = parts.store.leaves_process
         """True if other servers may write into the store: latest values are read there."""
@@ -108,6 +112,8 @@ class Engine:
         self._serving: tuple[Catalogue, dict[GroupVersionResource, RequestScope]] = (parts.catalogue, {})
         self.started, self.stopping = True, False
         """True after the start is complete, and True once shutdown begins; health checks report both."""
+        self.own_checks: dict[str, Callable[[], str]] = {}
+        """Checks of readyz besides those of kube-apiserver: each gives what is wrong, or nothing."""
         self.verbosity = 0
         """The log level, as klog has it; ``/debug/flags/v`` changes it."""
         self.since = parts.clock.now()

@@ -16,32 +16,32 @@ from typing import Final
 import orjson
 
 from simkit.engine.authn.bearer import SPACED, credentials_of, has_extra_space
-from simkit.engine.authz.forbidden import forbidden_error as forbid
-from simkit.engine.authz.forbidden import sanitized
+from simkit.engine.authz.rbac import forbidden_error as forbid
+from simkit.engine.authz.rbac import sanitized
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.dispatch import dispatch
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.filters.impersonation import impersonate
-from simkit.engine.pipeline.flowcontrol.max_in_flight import TooManyRequests
+from simkit.engine.pipeline.flowcontrol.flow_schema import TooManyRequests
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
-from simkit.engine.pipeline.metrics.counters import Counter, Route, counted_name, route
+from simkit.engine.pipeline.metrics.counters import Route, counted_name, route
 from simkit.engine.pipeline.non_resource import paths
-from simkit.engine.pipeline.non_resource.request_families import COMPONENT
+from simkit.engine.pipeline.non_resource.exposition import COMPONENT
 from simkit.engine.pipeline.representation import responses
-from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
-from simkit.engine.pipeline.representation.warning_headers import warning_headers
-from simkit.engine.pipeline.request_context import RequestContext
+from simkit.engine.pipeline.representation.negotiation import JSON, negotiate, warning_headers
+from simkit.engine.pipeline.request_context import LOGGED_FROM, RequestContext, log_request
 from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
-from simkit.engine.pipeline.request_log import LOGGED_FROM, log_request
 from simkit.meta import go_json
 from simkit.meta.attributes import ALLOW, Decision, Verdict
 from simkit.meta.behaviour import begin_serving, end_serving
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, no_path, too_large, unauthorized
 from simkit.meta.fielderror import quoted
+from simkit.meta.foreign import passes
 from simkit.meta.identity import Identity
 from simkit.meta.message import BODY_LIMIT, NO_SNIFFING, Request, Response
+from simkit.meta.unreadable import UnreadableObject
 
 _LOG: Final = logging.getLogger("simkit.engine")
 DECISION, REASON = f"{AUTHORIZATION_GROUP}/decision", f"{AUTHORIZATION_GROUP}/reason"
@@ -91,13 +91,8 @@ def _identified(engine: Engine, context: RequestContext) -> Identity:
     engine.metrics.record(_IDENTIFYING, "success", value=perf_counter() - began)
     if has_extra_space(context.request.headers):
         context.warnings.append(SPACED)
-    context.counted += recognized(identity)
+    context.counted += (_RECOGNIZED, ("authenticated_user_requests", (counted_name(identity.user),)))
     return identity
-
-
-def recognized(identity: Identity) -> Sequence[Counter]:
-    """The counters of an authenticated request."""
-    return _RECOGNIZED, ("authenticated_user_requests", (counted_name(identity.user),))
 
 
 def limit_concurrency(engine: Engine, context: RequestContext) -> None:
@@ -115,7 +110,7 @@ def limit_concurrency(engine: Engine, context: RequestContext) -> None:
 
 def authorize(engine: Engine, context: RequestContext) -> None:
     """Call the authorizer. Raises 403 unless it allows the request, 500 if it fails."""
-    ask = context.info.asks(context.actor())
+    ask = context.info.asks(engine.behaviour, context.actor())
     began = perf_counter()
     decision = engine.authorizer.authorize(ask)
     seconds, result = perf_counter() - began, _RESULTS[decision.verdict]
@@ -186,8 +181,6 @@ class HandledRequest:
         True for clients in the same process; requests without an identity are clients' anyway.
     filters
         The handler chain that it goes through.
-    context
-        What is known of the request already; None: nothing but who makes it.
     """
 
     __slots__ = ("_began", "_engine", "_left", "_trusted", "context")
@@ -200,11 +193,10 @@ class HandledRequest:
         *,
         client: bool = False,
         filters: Sequence[Filter] = HANDLER_CHAIN,
-        context: RequestContext | None = None,
     ) -> None:
         from_client = client or identity is None
         self._engine, self._began = engine, perf_counter()
-        self.context = context or RequestContext(request, identity=identity, from_client=from_client)
+        self.context = RequestContext(request, identity=identity, from_client=from_client)
         self._left, self._trusted = filters, identity is not None
 
     def serve_headers(self) -> Response | None:
@@ -243,13 +235,19 @@ class HandledRequest:
             response = self._through()
             if response is None:
                 return None
+        except UnreadableObject as error:
+            response = refusal(self._engine, context, error.worded(self._engine.behaviour))
         except StatusError as error:
-            response = refusal(context, error)
+            response = refusal(self._engine, context, error)
         except PlainError as error:
             response = Response(error.code, error.text.encode(), _TEXT, [NO_SNIFFING, *error.headers])
-        except Exception as error:
-            # The one place where an error of ours becomes an answer: a client gets 500, the log gets the trace.
-            _LOG.exception("%s %s failed", context.request.method, context.request.path)
+        except BaseException as error:
+            if passes(error):
+                raise
+            # The one place where an error of ours becomes an answer: a client gets 500, the log gets the trace. Callers
+            # in this process get the error in the answer, so that for them the trace is a matter of debugging.
+            level = logging.DEBUG if self._trusted else logging.ERROR
+            _LOG.log(level, "%s %s failed", context.request.method, context.request.path, exc_info=True)
             response, context.panicked = self._panic(error), True
         response = _finished(context, response)
         self._engine.limits.leave(context)
@@ -262,10 +260,10 @@ class HandledRequest:
         hook = self._engine.client_hook
         return response if hook is None or not context.from_client else hook.after(context, response)
 
-    def _panic(self, error: Exception) -> Response:
+    def _panic(self, error: BaseException) -> Response:
         """The answer to an internal error: callers in this process get all of it, clients no detail."""
         if self._trusted:
-            return refusal(self.context, internal(f"{type(error).__name__}: {error}"))
+            return refusal(self._engine, self.context, internal(f"{type(error).__name__}: {error}"))
         return Response(500, _PANIC, _TEXT, [NO_SNIFFING])
 
     def _through(self) -> Response | None:
@@ -308,10 +306,10 @@ def complete(handled: HandledRequest) -> Response:
     return response
 
 
-def refusal(context: RequestContext, error: StatusError) -> Response:
+def refusal(engine: Engine, context: RequestContext, error: StatusError) -> Response:
     """An error as a Status in the requested representation; as indented JSON if that cannot show one."""
     try:
-        wanted = negotiate(context.request.header("accept"), convertible=False, go_restful=False)
+        wanted = negotiate(engine.behaviour, context.request.header("accept"), convertible=False, go_restful=False)
         response = responses.document_response(error.status(), wanted, status=error.code)
         context.output_media_type = wanted
     except StatusError:

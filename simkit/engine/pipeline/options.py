@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from simkit.engine.pipeline.request_info import is_true
-from simkit.kinds.parts.go_printing.syntax import texts
+from simkit.kinds.parts.go_printing.structures import texts
 from simkit.language.merge.update import manager_from_user_agent
 from simkit.meta import fields, labels
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import META_GROUP
 from simkit.meta.duration import seconds
 from simkit.meta.errors import StatusError, bad_request, invalid, unexplained
@@ -95,13 +95,15 @@ def _dry_run_errors(values: Sequence[str]) -> list[FieldError]:
     return []
 
 
-def write_options(request: Request, kind: str, *, is_apply: bool = False) -> WriteOptions:
+def write_options(behaviour: ServedBehaviour, request: Request, kind: str, *, is_apply: bool = False) -> WriteOptions:
     """The options of a write; ``kind`` is CreateOptions, UpdateOptions or PatchOptions. Raises 422 with all errors."""
     query = request.query
     if not query:  # the usual case
         if is_apply:
-            raise invalid(GroupKind(META_GROUP, kind), "", [required("fieldManager", "is required for apply patch")])
-        validation = _WARN if applies("unknown-fields-told") else _IGNORE
+            raise invalid(
+                behaviour, GroupKind(META_GROUP, kind), "", [required("fieldManager", "is required for apply patch")]
+            )
+        validation = _WARN if behaviour.applies("unknown-fields-told") else _IGNORE
         return WriteOptions(manager_from_user_agent(request.header("user-agent")), validation=validation)
     dry_run, manager = list(query.get("dryRun", ())), request.option("fieldManager")
     validation, force = request.option("fieldValidation"), is_true(query, "force")
@@ -112,16 +114,16 @@ def write_options(request: Request, kind: str, *, is_apply: bool = False) -> Wri
         if is_apply and not manager:
             errors.append(required("fieldManager", "is required for apply patch"))
     errors += _manager_errors(manager) + _dry_run_errors(dry_run)
-    if not applies("field-validation-known"):
+    if not behaviour.applies("field-validation-known"):
         validation = ""
     if validation not in _FIELD_VALIDATION:
         errors.append(unsupported("fieldValidation", validation, _FIELD_VALIDATION))
     if errors:
-        raise invalid(GroupKind(META_GROUP, kind), "", errors)
+        raise invalid(behaviour, GroupKind(META_GROUP, kind), "", errors)
     return WriteOptions(
         manager or manager_from_user_agent(request.header("user-agent")),
         bool(dry_run),
-        (validation or _WARN) if applies("unknown-fields-told") else _IGNORE,
+        (validation or _WARN) if behaviour.applies("unknown-fields-told") else _IGNORE,
         force,
         bool(manager),
     )
@@ -163,7 +165,7 @@ def check_timeout(request: Request) -> None:
         raise bad_request(f"invalid timeout specified in the request URL - {error}") from None
 
 
-def delete_options(request: Request, body: Any) -> DeleteOptions:
+def delete_options(behaviour: ServedBehaviour, request: Request, body: Any) -> DeleteOptions:
     """The options of a delete, from the decoded body if there is one, else from the query."""
     options = body if isinstance(body, dict) else _query_delete_options(request)
     preconditions = options.get("preconditions") or {}
@@ -173,21 +175,21 @@ def delete_options(request: Request, body: Any) -> DeleteOptions:
         options.get("propagationPolicy") or "",
         preconditions.get("uid"),
         preconditions.get("resourceVersion"),
-        bool(options.get(UNREADABLE)) and applies("unreadable-objects-deleted"),
+        bool(options.get(UNREADABLE)) and behaviour.applies("unreadable-objects-deleted"),
     )
     errors = _propagation_errors(options.get("propagationPolicy"), options.get("orphanDependents"))
     errors += _dry_run_errors(options.get("dryRun") or ())
     if found.unreadable:
         errors += _not_beside(options)
     if errors:
-        raise delete_options_invalid(errors)
+        raise delete_options_invalid(behaviour, errors)
     orphan = options.get("orphanDependents")
     return found if orphan is None else replace(found, propagation="Orphan" if orphan else "Background")
 
 
-def delete_options_invalid(errors: Sequence[FieldError]) -> StatusError:
+def delete_options_invalid(behaviour: ServedBehaviour, errors: Sequence[FieldError]) -> StatusError:
     """422 for the options of a delete."""
-    return invalid(GroupKind(META_GROUP, "DeleteOptions"), "", errors)
+    return invalid(behaviour, GroupKind(META_GROUP, "DeleteOptions"), "", errors)
 
 
 def _not_beside(options: Mapping[str, Any]) -> list[FieldError]:
@@ -226,7 +228,7 @@ def _propagation_errors(policy: str | None, orphan: bool | None) -> list[FieldEr
     return errors
 
 
-def list_options(request: Request, *, watch: bool, watch_list: bool = False) -> ListOptions:
+def list_options(behaviour: ServedBehaviour, request: Request, *, watch: bool, watch_list: bool = False) -> ListOptions:
     """The options of a list or watch. Raises 400 for invalid numbers, 422 for invalid combinations."""
     if not request.query:
         return ListOptions(initial_events=True) if watch and watch_list else ListOptions()
@@ -241,30 +243,32 @@ def list_options(request: Request, *, watch: bool, watch_list: bool = False) -> 
         option("continue"),
         is_true(request.query, "allowWatchBookmarks"),
         float(timeout) if timeout else None,  # nothing asked for, and 0, leave it to the server
-        _initial_events(request),
+        _initial_events(behaviour, request),
     )
     silent = found.initial_events is None and not found.match
     if watch and watch_list and silent and found.resource_version in ("", "0"):  # it begins with what there is
         found = replace(found, initial_events=True, match=_NOT_OLDER)
     errors = _watch_errors(found, watch_list) if watch else _list_errors(found)
     if errors:
-        check_syntax(found)
-        raise invalid(GroupKind(META_GROUP, "ListOptions"), "", errors)
+        check_syntax(behaviour, found)
+        raise invalid(behaviour, GroupKind(META_GROUP, "ListOptions"), "", errors)
     return found
 
 
-def check_syntax(options: ListOptions) -> None:
+def check_syntax(behaviour: ServedBehaviour, options: ListOptions) -> None:
     """Raises 400 for selectors that cannot be read, which comes before all else that is wrong."""
     try:
         labels.parse(options.label_selector)
         fields.parse(options.field_selector)
+    except labels.BadSelector as error:
+        raise bad_request(error.told(behaviour)) from None
     except ValueError as error:
         raise bad_request(str(error)) from None
 
 
-def _initial_events(request: Request) -> bool | None:
+def _initial_events(behaviour: ServedBehaviour, request: Request) -> bool | None:
     """The value of ``sendInitialEvents``; None if it is not given, and where it is not known."""
-    given = "sendInitialEvents" in request.query and applies("initial-events-known")
+    given = "sendInitialEvents" in request.query and behaviour.applies("initial-events-known")
     return is_true(request.query, "sendInitialEvents") if given else None
 
 

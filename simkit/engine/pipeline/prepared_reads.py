@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simkit.engine.authn.bearer import credentials_of
 from simkit.engine.pipeline.api_services import SERVICES
@@ -22,10 +22,8 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.metrics.counters import Counter, Sums
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import MediaTypeOptions
-from simkit.engine.pipeline.request_context import Flow, RequestContext
-from simkit.engine.pipeline.request_log import LOGGED_FROM
+from simkit.engine.pipeline.request_context import LOGGED_FROM, Flow, RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.seams import Authenticator, Change
 from simkit.meta.attributes import ALLOW, Attributes
 from simkit.meta.behaviour import begin_serving, end_serving
 from simkit.meta.errors import StatusError
@@ -33,9 +31,7 @@ from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response, Sender
 from simkit.meta.names import GroupResource, Key
 from simkit.schema.catalogue import Catalogue
-
-if TYPE_CHECKING:
-    from simkit.engine.pipeline.prepared_writes import Writes
+from simkit.seams import Authenticator, Change
 
 _RESTS_ON: Final = frozenset(
     {SERVICES, *(GroupResource("", name) for name in ("secrets", "serviceaccounts", "pods", "nodes"))}
@@ -58,7 +54,7 @@ class PreparedRead:
     def __init__(self, engine: Engine, context: RequestContext, scope: RequestScope, key: Key, routes: int) -> None:
         self.key, self.head, self.encoding = key, scope.head, scope.encoding
         self.catalogue: Catalogue = engine.catalogue
-        self.ask: Attributes = context.info.asks(context.actor())
+        self.ask: Attributes = context.info.asks(engine.behaviour, context.actor())
         self.flow: Flow | None = context.flow
         self.headers = list(context.flow.headers) if context.flow is not None else []
         self.counted: Sequence[Counter] = tuple(context.counted)
@@ -73,14 +69,13 @@ Moment = tuple[int, int]
 class Caller:
     """The meaning of the headers of a connection."""
 
-    __slots__ = ("authenticator", "changes", "identity", "reads", "second", "writes")
+    __slots__ = ("authenticator", "changes", "identity", "reads", "second")
 
     def __init__(
         self, authenticator: Authenticator, identity: Identity, reads: Reads, changes: int, second: int
     ) -> None:
         self.authenticator, self.identity, self.reads = authenticator, identity, reads
         self.changes, self.second = changes, second
-        self.writes: Writes = {}
 
 
 class PreparedReads:
@@ -186,13 +181,9 @@ class PreparedReads:
             reads[request.path] = PreparedRead(engine, context, scope, key, routes)
             self.know(sender, context.identity, began)
 
-    def know(self, sender: Sender, identity: Identity, began: Moment) -> Caller:
+    def know(self, sender: Sender, identity: Identity, began: Moment) -> None:
         """Remember who sends with equal headers; ``began`` is a moment from before the authentication."""
-        known = Caller(self._engine.authenticator, identity, self._reads_of(identity), *began)
-        if isinstance(sender.caller, Caller) and sender.caller.identity == identity:
-            known.writes = sender.caller.writes
-        sender.caller = known
-        return known
+        sender.caller = Caller(self._engine.authenticator, identity, self._reads_of(identity), *began)
 
     def is_plain(self, context: RequestContext) -> bool:
         """True if nothing about a request asks for more than its object."""

@@ -8,23 +8,188 @@ each time, about the sender and about the review, and the seats are looked at ea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import perf_counter
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
+
+import orjson
 
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.known_by_identity import KnownByIdentity
 from simkit.engine.pipeline.prepared_reads import Caller, Moment, PreparedReads
 from simkit.engine.pipeline.representation import responses
-from simkit.engine.pipeline.representation.forms import NONE
+from simkit.engine.pipeline.representation.bodies import NONE
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.review_forms import Form, PreparedReview, ReviewForm, form_of, read
+from simkit.engine.pipeline.virtual_resources.access_reviews import question, review_status, reviewed_identity
 from simkit.engine.storage.derived import DerivedValue
-from simkit.meta.attributes import ALLOW
+from simkit.meta import go_json
+from simkit.meta.attributes import ALLOW, Attributes
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource
+from simkit.meta.objects import Draft
+from simkit.schema.strict_json import may_repeat
+
+# A table of what is known of requests of each identity, with a limit: clients choose what comes into it
+
+Asked = TypeVar("Asked")
+Known = TypeVar("Known")
+
+
+class KnownByIdentity(Generic[Asked, Known]):
+    """Answers by identity and by what it asked. At the limit all of them are forgotten, and learned anew.
+
+    Parameters
+    ----------
+    most
+        How many answers are kept, of all identities together.
+
+    Examples
+    --------
+    >>> known, ann = KnownByIdentity[str, int](most=2), Identity("ann")
+    >>> for number, path in enumerate(("/a", "/b", "/b", "/c")):
+    ...     _ = known.keep(ann, path, number)
+    >>> known.of(ann), known.of(Identity("bob"))
+    ({'/c': 3}, {})
+    """
+
+    __slots__ = ("_count", "_most", "_tables")
+
+    def __init__(self, most: int) -> None:
+        self._most, self._count = most, 0
+        self._tables: dict[Identity, dict[Asked, Known]] = {}
+
+    def of(self, identity: Identity) -> dict[Asked, Known]:
+        """All that is known of an identity; not to be changed."""
+        return self._tables.get(identity) or {}
+
+    def keep(self, identity: Identity, asked: Asked, known: Known) -> dict[Asked, Known]:
+        """Add something, in place of what was known of the same; gives back all that is known of the identity."""
+        table = self._tables.get(identity)
+        if table is None or asked not in table:
+            if self._count >= self._most:
+                self._tables, self._count = {}, 0
+            table, self._count = self._tables.setdefault(identity, {}), self._count + 1
+        table[asked] = known
+        return table
+
+
+# The forms of access reviews: what of a review decides about all of its answer but its status and its texts.
+# Two reviews have one form if they differ in texts of their ``spec`` alone, none of which is empty: a verb, a user, a
+# group. Every such text is taken as it is, so that one goes through the same checks with the same result as the
+# other.
+
+_SPEC: Final = b'"spec":'
+_LIST, _INSIDE, _END = 0, 1, 2
+
+Form = tuple[bytes, tuple[str | int, ...]]
+"""The JSON of a review outside of its spec; the names in its spec, with marks for lists and objects."""
+
+
+def read(body: bytes) -> Any:
+    """The value of a body; None for one that is no JSON object, or may have duplicate keys."""
+    try:
+        value = orjson.loads(body)
+        return None if value.__class__ is not dict or may_repeat(body, value) else value
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # the handler chain says what is wrong
+        return None
+
+
+def form_of(value: Mapping[str, Any]) -> Form | None:
+    """The form of a review; None if its spec has more than texts, lists of texts, and objects of these.
+
+    Examples
+    --------
+    >>> ann, bob = ({"kind": "K", "spec": {"user": name, "groups": [name]}} for name in ("ann", "bob"))
+    >>> form_of(ann) == form_of(bob), form_of(ann), form_of({"spec": {"user": ""}})
+    (True, (b'{"kind":"K"}', ('user', 'groups', 0)), None)
+    """
+    spec = value.get("spec")
+    found: list[str | int] = []
+    if spec.__class__ is not dict or not _collect(spec, found, inside=False):
+        return None
+    return orjson.dumps({name: each for name, each in value.items() if name != "spec"}), tuple(found)
+
+
+def _collect(fields: Mapping[str, Any], found: list[str | int], *, inside: bool) -> bool:
+    for name, value in fields.items():
+        found.append(name)
+        kind = value.__class__
+        if not value:
+            return False
+        if kind is list:
+            if {*map(type, value)} != {str}:
+                return False
+            found.append(_LIST)
+        elif kind is dict and not inside:
+            found.append(_INSIDE)
+            if not _collect(value, found, inside=True):
+                return False
+            found.append(_END)
+        elif kind is not str:
+            return False
+    return True
+
+
+class ReviewForm:
+    """The meaning of a form of reviews for an identity, learned from an answer of the handler chain.
+
+    Attributes
+    ----------
+    order
+        The names in the answer's spec, each with those inside of it.
+    """
+
+    __slots__ = ("_sender", "after", "ask", "before", "catalogue", "counted", "flow", "headers", "order", "sums")
+
+    def __init__(self, engine: Engine, context: RequestContext, before: bytes, after: bytes, spec: Draft) -> None:
+        self.catalogue, self.flow = engine.catalogue, context.flow
+        actor = context.actor()
+        self.ask = context.info.asks(engine.behaviour, actor)
+        self._sender: Identity | None = actor if context.info.resource.startswith("self") else None
+        self.before, self.after = before, after
+        self.headers = list(context.flow.headers) if context.flow is not None else []
+        self.counted = tuple(context.counted)
+        self.sums = engine.metrics.sums_of(context, 201)
+        self.order = tuple((name, tuple(each) if each.__class__ is dict else ()) for name, each in spec.items())
+
+    @classmethod
+    def learned(cls, engine: Engine, context: RequestContext, body: bytes, now: str) -> PreparedReview | None:
+        """The review that was answered at a time, with its form; None if that time is not in the answer, once."""
+        head, mark, _ = body.partition(_SPEC)
+        head += mark
+        if head.count(now.encode()) != 1:
+            return None
+        before, _, after = head.partition(now.encode())
+        spec = orjson.loads(body)["spec"]
+        return cls(engine, context, before, after, spec).review(spec)
+
+    def arranged(self, spec: Mapping[str, Any]) -> dict[str, Any]:
+        """The spec of a review of this form, in the order of answers."""
+        return {name: {each: spec[name][each] for each in inner} if inner else spec[name] for name, inner in self.order}
+
+    def review(self, spec: Mapping[str, Any]) -> PreparedReview:
+        """The review with a spec, as answers show it."""
+        asks = self._sender if self._sender is not None else reviewed_identity(spec)
+        return PreparedReview(self, question(spec, asks), spec)
+
+
+class PreparedReview:
+    """The meaning of a body for an identity."""
+
+    __slots__ = ("_question", "_text", "form", "spec")
+
+    def __init__(self, form: ReviewForm, asked: Attributes, spec: Mapping[str, Any]) -> None:
+        self.form, self._question, self.spec = form, asked, spec
+        self._text = go_json.encode(spec)
+
+    def answer(self, engine: Engine, now: str) -> bytes:
+        """The body of the answer at a time."""
+        status = review_status(engine.authorizer.authorize(self._question), self.spec)
+        form, shown = self.form, go_json.encode(status)
+        return b"".join((form.before, now.encode(), form.after, self._text, b',"status":', shown, b"}\n"))
+
 
 _RESOURCES: Final = ("subjectaccessreviews", "selfsubjectaccessreviews")
 _LONGEST: Final = 2048
@@ -107,12 +272,6 @@ class PreparedReviews:
         if self._was_seen(hash((identity.user, key))):
             self._known.keep(identity, key, review)
         return review
-
-    def learn_of_known(self, context: RequestContext, response: Response) -> None:
-        """The same as ``learn`` for a review of a caller that was known."""
-        caller: Caller | None = context.request.sender.caller if context.request.sender is not None else None
-        if caller is not None:
-            self.learn(context, response, (caller.changes, caller.second))
 
     def learn(self, context: RequestContext, response: Response, began: Moment) -> None:
         """Prepare a form of reviews, or a review without one, that was sent before, if it is plain.

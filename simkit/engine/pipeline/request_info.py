@@ -17,7 +17,7 @@ from typing import Final
 
 from simkit.meta import fields, labels
 from simkit.meta.attributes import Attributes
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.identity import Identity
 from simkit.meta.name_validation import path_segment
 from simkit.meta.names import GroupResource
@@ -64,7 +64,7 @@ class RequestInfo:
     def group_resource(self) -> GroupResource:
         return GroupResource(self.group, self.resource)
 
-    def asks(self, identity: Identity) -> Attributes:
+    def asks(self, behaviour: ServedBehaviour, identity: Identity) -> Attributes:
         """The attributes for the authorizer."""
         return Attributes(
             identity,
@@ -77,12 +77,12 @@ class RequestInfo:
             self.name,
             "" if self.is_resource else self.path,
             self.is_resource,
-            *self._selectors(),
+            *self._selectors(behaviour),
         )
 
-    def _selectors(self) -> tuple[tuple[fields.Term, ...], tuple[labels.Requirement, ...]]:
+    def _selectors(self, behaviour: ServedBehaviour) -> tuple[tuple[fields.Term, ...], tuple[labels.Requirement, ...]]:
         """The selectors that authorizers see; one that cannot be parsed is left out, since the verb refuses it."""
-        if not (self.field_selector or self.label_selector) or not applies("authorizers-see-selectors"):
+        if not (self.field_selector or self.label_selector) or not behaviour.applies("authorizers-see-selectors"):
             return (), ()
         return parsed_or_empty(self.field_selector, self.label_selector)
 

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, Final
 
 from simkit.engine.registry.write import RegistryScope
-from simkit.engine.seams import Entry
 from simkit.kinds.apiextensions.definition import Conversion, CustomVersion, Provider, uncalled
 from simkit.kinds.conversions.convert import kept_in
 from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Spoke
@@ -27,6 +26,7 @@ from simkit.schema.field_labels import FieldLabels, field_labels
 from simkit.schema.field_order import Fields
 from simkit.schema.lifecycle import lifecycle_of
 from simkit.schema.structural import Schema
+from simkit.seams import Entry
 
 _METADATA: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 

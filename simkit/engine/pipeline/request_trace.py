@@ -15,12 +15,12 @@ from simkit.engine.admission.chain import Chain, Mutate, Validate
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import HANDLER_CHAIN, Filter, HandledRequest, complete
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.seams import Authorizer, Change, EscalationGuard, Mutator, Review, RuleList, Validator
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.errors import PlainError, StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object
+from simkit.seams import Authorizer, Change, EscalationGuard, Mutator, Review, RuleList, Validator
 
 Phase = Literal["mutating", "validating", "escalation check"]
 ESCALATION_CHECK: Final = "RBAC escalation check"

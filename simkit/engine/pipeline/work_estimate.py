@@ -15,7 +15,7 @@ from typing import Final
 
 from simkit.engine.pipeline.consulted import are_many, consulted_by
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.representation.forms import KEPT, NONE, PLAIN, form_of
+from simkit.engine.pipeline.representation.bodies import KEPT, NONE, PLAIN, form_of
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
 from simkit.meta.domain import api_group
@@ -25,10 +25,10 @@ from simkit.schema.catalogue import Resource
 
 _WRITING: Final = ("create", "update", "patch")
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-HEAD_BYTES: Final = 4096
+_HEAD_BYTES: Final = 4096
 """Of the request line and the headers together: tokens, selectors and certificates are read before anybody knows who
 sends them."""
-CHAIN_BYTES: Final = 4096
+_CHAIN_BYTES: Final = 4096
 """Of the certificates that a peer sent."""
 QUERY_CHARACTERS: Final = 512
 JSON_BYTES: Final = 16 * 1024
@@ -54,7 +54,7 @@ _COMPILED: Final = frozenset(
 """Resources whose writes compile schemas or expressions, or ask about every rule."""
 _PAUSED_PARTS: Final = ("", "status", "scale", "binding")
 """Subresources whose writes are nothing but writes of one object."""
-POLICY_BINDINGS: Final = tuple(
+_POLICY_BINDINGS: Final = tuple(
     GroupResource(api_group("admissionregistration"), f"{kind}admissionpolicybindings")
     for kind in ("validating", "mutating")
 )
@@ -63,7 +63,7 @@ POLICY_BINDINGS: Final = tuple(
 def takes_long(engine: Engine, request: Request) -> bool:
     """True if a request, with its body or while that is still to come, may take more than a few milliseconds."""
     path = request.path
-    if request.head_size > HEAD_BYTES or sum(map(len, request.certificates)) > CHAIN_BYTES:
+    if request.head_size > _HEAD_BYTES or sum(map(len, request.certificates)) > _CHAIN_BYTES:
         return True
     if path.startswith(_LONG_PATHS):
         return True
@@ -86,13 +86,6 @@ def takes_long(engine: Engine, request: Request) -> bool:
     if request.method in _READING:
         return found.stored and _long_read(engine, request, info, found.storage)
     return _long_write(engine, request, info, found)
-
-
-def plain_limit(engine: Engine, request: Request, info: RequestInfo, found: Resource) -> int:
-    """Bytes of a body, and of the object that it changes, up to which such writes never take long; 0: they may."""
-    if found.custom or info.resource in _COMPILED or any(map(engine.store.count, POLICY_BINDINGS)):
-        return 0
-    return _body_limit(request)
 
 
 def may_pause(request: Request) -> bool:
@@ -122,7 +115,7 @@ def _long_read(engine: Engine, request: Request, info: RequestInfo, resource: Gr
 
 
 def _long_write(engine: Engine, request: Request, info: RequestInfo, found: Resource) -> bool:
-    if found.custom or info.resource in _COMPILED or any(map(engine.store.count, POLICY_BINDINGS)):
+    if found.custom or info.resource in _COMPILED or any(map(engine.store.count, _POLICY_BINDINGS)):
         return True
     if info.verb in _WRITING and are_many(engine.store, consulted_by(info)):
         return True

@@ -14,29 +14,36 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from simkit.engine.registry.bitmap_allocator import BitmapAllocator, NotAvailable
 from simkit.engine.registry.ip_families import addresses_of, as_address, settle_families
-from simkit.engine.registry.reservation import AddressRecords, Given, Reservation
-from simkit.engine.registry.service_ranges import SERVICE_CIDRS, ServiceRanges
-from simkit.engine.seams import Change, Meter, Store, Unmetered
+from simkit.engine.registry.reservation import (
+    SERVICE_CIDRS,
+    AddressRecords,
+    BitmapAllocator,
+    Given,
+    NotAvailable,
+    Reservation,
+    ServiceRanges,
+)
 from simkit.kinds.parts.copy_on_write import own_copy, own_items
-from simkit.kinds.parts.service.cluster_ips import strings
-from simkit.kinds.parts.service.types import (
+from simkit.kinds.parts.service.cluster_ips import (
     EXTERNAL_NAME,
     LOAD_BALANCER,
     NODE_PORT,
     is_headless,
     needs_health_port,
+    normalize_cluster_ips,
+    patch_allocated_values,
+    strings,
     type_of,
 )
-from simkit.kinds.parts.service.update import normalize_cluster_ips, patch_allocated_values
 from simkit.kinds.parts.validation.ip import address, family
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import NameSource
 from simkit.meta.errors import StatusError, internal, invalid, unexplained
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.names import GroupKind, GroupResource
 from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.seams import Change, Meter, Store, Unmetered
 
 SERVICES: Final = GroupResource("", "services")
 _KIND: Final = GroupKind("", "Service")
@@ -67,10 +74,12 @@ class ServiceAllocation:
         self,
         store: Store,
         name_source: NameSource,
+        behaviour: ServedBehaviour,
         ranges: Sequence[str] = (DEFAULT_RANGE,),
         ports: tuple[int, int] = DEFAULT_PORTS,
         meter: Meter | None = None,
     ) -> None:
+        self._behaviour = behaviour
         found, self._meter = ServiceRanges(ranges), meter or Unmetered()
         span = BitmapAllocator(ports[0], ports[1], what=f"ports is {ports[0]}-{ports[1]}")
         self._start(store, name_source, found, span)
@@ -80,10 +89,12 @@ class ServiceAllocation:
             span.share(store.number_ranges, "servicenodeports", f"{ports[0]}-{ports[1]}")
             store.number_ranges.repair_regularly(self.repair)
 
-    def fork(self, store: Store, name_source: NameSource, meter: Meter | None = None) -> ServiceAllocation:
+    def fork(
+        self, store: Store, name_source: NameSource, behaviour: ServedBehaviour, meter: Meter | None = None
+    ) -> ServiceAllocation:
         """The same over a fork of the store, in constant time."""
         other = ServiceAllocation.__new__(ServiceAllocation)
-        other._meter = meter or Unmetered()
+        other._behaviour, other._meter = behaviour, meter or Unmetered()
         with self._lock:
             other._start(store, name_source, self._ranges.fork(), self._ports.fork())
             other._known = self._known
@@ -168,9 +179,9 @@ class ServiceAllocation:
         if live is not None:
             patch_allocated_values(draft, live)
         normalize_cluster_ips(draft, live)
-        errors = settle_families(draft, live, self._ranges.families)
+        errors = settle_families(self._behaviour, draft, live, self._ranges.families)
         if errors:
-            raise invalid(_KIND, name_of(draft), errors)
+            raise invalid(self._behaviour, _KIND, name_of(draft), errors)
         self._give_addresses(draft, live, reservation)
         self._give_ports(draft, live, reservation)
         self._give_health_port(draft, live, reservation)
@@ -208,13 +219,15 @@ class ServiceAllocation:
         try:
             reservation.take(pool, int(found))
         except NotAvailable as why:
-            raise self._not_given(draft, text, _outside(pool, text) if why.outside else _TAKEN) from None
+            raise self._not_given(
+                draft, text, _outside(self._behaviour, pool, text) if why.outside else _TAKEN
+            ) from None
         if not reservation.dry_run:
             reservation.given.append(Given(index, name, text, asked=True))
 
     def _not_given(self, draft: Draft, text: str, why: str) -> StatusError:
         detail = f"failed to allocate IP {text}: {why}"
-        if not applies("services-kept-by-the-store"):
+        if not self._behaviour.applies("services-kept-by-the-store"):
             why = why if why == _TAKEN else why.replace(f"the provided IP ({text})", "provided IP")
             detail = f"failed to allocated ip:{text} with error:{why}"
         return self._refused(draft, invalid_value("spec.clusterIPs", strings(draft["spec"]["clusterIPs"]), detail))
@@ -331,7 +344,7 @@ class ServiceAllocation:
             raise internal(f"failed to allocate requested HealthCheck NodePort {number}: {detail}") from None
 
     def _refused(self, draft: Draft, error: FieldError) -> StatusError:
-        return invalid(_KIND, name_of(draft), [error])
+        return invalid(self._behaviour, _KIND, name_of(draft), [error])
 
     # What is in use
 
@@ -386,8 +399,8 @@ class ServiceAllocation:
                 yield self._ports, number
 
 
-def _outside(pool: BitmapAllocator, text: str) -> str:
+def _outside(behaviour: ServedBehaviour, pool: BitmapAllocator, text: str) -> str:
     """The message for an address that is in no range."""
-    if applies("addresses-of-service-ranges"):
+    if behaviour.applies("addresses-of-service-ranges"):
         return "the provided network does not match the current range"
     return pool.out_of_range(text)

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
-from simkit.kinds.parts.service.cluster_ips import strings, validate_address_field
-from simkit.kinds.parts.service.types import EXTERNAL_NAME, HEADLESS, type_of
+from simkit.kinds.parts.service.cluster_ips import EXTERNAL_NAME, HEADLESS, strings, type_of, validate_address_field
 from simkit.kinds.parts.validation.ip import Address, address, family
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, Shown, invalid_value
 from simkit.meta.objects import Draft, Object, at
 
@@ -21,7 +20,9 @@ _OTHER: Final = {"IPv4": "IPv6", "IPv6": "IPv4"}
 _SEVERAL: Final = {"clusterIPs": "cluster IPs", "ipFamilies": "IP families"}
 
 
-def settle_families(draft: Draft, live: Object | None, configured: Sequence[str]) -> Sequence[FieldError]:
+def settle_families(
+    behaviour: ServedBehaviour, draft: Draft, live: Object | None, configured: Sequence[str]
+) -> Sequence[FieldError]:
     """Set ``ipFamilyPolicy`` and ``ipFamilies``; returns the errors. The draft owns its ``spec``.
 
     ``configured`` are the families of the cluster, the default one first.
@@ -45,7 +46,7 @@ def settle_families(draft: Draft, live: Object | None, configured: Sequence[str]
     if free:
         _settle_headless(spec, configured)
         return ()
-    errors = _cluster_errors(spec, configured)
+    errors = _cluster_errors(behaviour, spec, configured)
     if not errors:
         _settle_plain(spec, configured)
     return errors
@@ -110,17 +111,17 @@ def _settle_headless(spec: Draft, configured: Sequence[str]) -> None:
         spec["ipFamilyPolicy"] = _REQUIRE if len(families) > 1 else _SINGLE
 
 
-def _cluster_errors(spec: Object, configured: Sequence[str]) -> list[FieldError]:
+def _cluster_errors(behaviour: ServedBehaviour, spec: Object, configured: Sequence[str]) -> list[FieldError]:
     errors: list[FieldError] = []
     if spec.get("ipFamilyPolicy") == _REQUIRE and len(configured) < 2:
         text = "this cluster is not configured for dual-stack services"
-        if not applies("services-kept-by-the-store"):
+        if not behaviour.applies("services-kept-by-the-store"):
             text = "Cluster is not configured for dual stack services"
         errors.append(invalid_value("spec.ipFamilyPolicy", _REQUIRE, text))
     for index, name in enumerate(spec.get("ipFamilies") or ()):
         if name not in configured:
             where = f"spec.ipFamilies[{index}]"
-            if applies("services-kept-by-the-store"):
+            if behaviour.applies("services-kept-by-the-store"):
                 errors.append(invalid_value(where, name, "not configured on this cluster"))
             else:
                 shown, text = Shown("[]string(nil)"), f"ipfamily {name} is not configured on cluster"

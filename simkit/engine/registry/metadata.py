@@ -12,18 +12,61 @@ from typing import Any, Final
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.parts.validation.object_meta import FOREGROUND, ORPHAN, validate_finalizers, validate_object_meta
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataCheck, NameRule
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import NameSource, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
+from simkit.meta.errors import bad_request, unexplained
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required
+from simkit.meta.go_number import parse_uint
 from simkit.meta.name_validation import dns_label, path_segment
 from simkit.meta.objects import Draft, Object
+
+# Namespace and version in the metadata that a client sends with an object
+
+
+def place(metadata: Draft, namespace: str) -> None:
+    """Put an object that admission left without a namespace into that of the request. Raises 400 for another one."""
+    given = metadata.get("namespace") or ""
+    if given == namespace:
+        return
+    if given and namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    metadata.pop("namespace", None)
+    if namespace:
+        metadata["namespace"] = namespace
+
+
+def version_number(version: str) -> int:
+    """A resourceVersion as a number, 0 for none. Raises the 500 of any other text."""
+    try:
+        return parse_uint(version) if version else 0
+    except ValueError as error:
+        raise unexplained(str(error)) from None
+
+
+def refuse_numbered(draft: Object) -> None:
+    """Raise the 500 of a new object with a numeric resourceVersion; other texts are ignored.
+
+    It is the last check, as in ``k8s.io/apiserver/pkg/storage/etcd3/store.go``, release 1.30.
+    """
+    given = draft["metadata"].get("resourceVersion")
+    if not given:
+        return
+    try:
+        version = parse_uint(given)
+    except ValueError:
+        return
+    if version:
+        raise unexplained("resourceVersion should not be set on objects to be created")
+
 
 _STANDARD_FINALIZERS: Final = frozenset({ORPHAN, FOREGROUND, NAMESPACE_FINALIZER})
 _LONGEST_GENERATED: Final = 63
 
 
-def stamp_new(draft: Draft, name_source: NameSource, now: float, *, by_update: bool = False) -> None:
+def stamp_new(
+    behaviour: ServedBehaviour, draft: Draft, name_source: NameSource, now: float, *, by_update: bool = False
+) -> None:
     """Set uid, time and, if requested, a generated name of a new object; remove fields that clients may not set.
 
     An object of a kind without generations keeps the one that it was written with. One that an update or apply creates
@@ -34,7 +77,7 @@ def stamp_new(draft: Draft, name_source: NameSource, now: float, *, by_update: b
         metadata.pop(name, None)
     if not metadata.get("generation"):
         metadata.pop("generation", None)
-    if not by_update or not applies("deletion-of-new-objects-kept"):
+    if not by_update or not behaviour.applies("deletion-of-new-objects-kept"):
         metadata.pop("deletionTimestamp", None)
         metadata.pop("deletionGracePeriodSeconds", None)
     metadata["creationTimestamp"] = timestamp(now)
@@ -47,10 +90,10 @@ def stamp_new(draft: Draft, name_source: NameSource, now: float, *, by_update: b
 _WIPED: Final = frozenset({"creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
 
 
-def wipe_system_fields(draft: Draft) -> None:
+def wipe_system_fields(behaviour: ServedBehaviour, draft: Draft) -> None:
     """Take the fields that only the server writes out of a body that creates an object, before anybody owns them."""
     given = draft.get("metadata") or {}
-    if _WIPED.isdisjoint(given) or not applies("system-fields-wiped-first"):
+    if _WIPED.isdisjoint(given) or not behaviour.applies("system-fields-wiped-first"):
         draft["metadata"] = dict(given)
     else:
         draft["metadata"] = {name: value for name, value in given.items() if name not in _WIPED}
@@ -98,8 +141,7 @@ def validate(
         if not namespace:
             errors.append(required("metadata.namespace"))
         else:
-            for text in dns_label(namespace):
-                errors.append(invalid_value("metadata.namespace", namespace, text))
+            errors += (invalid_value("metadata.namespace", namespace, wrong) for wrong in dns_label(namespace))
     elif namespace:
         errors.append(forbidden_field("metadata.namespace", "not allowed on this type"))
     if metadata.get("generation"):
@@ -156,7 +198,7 @@ def validate_update(
     prefixes, segments = (_prefix_errors(draft["metadata"], rule) for rule in (name_rule, path_segment))
     found = [*segments, *common, *finalizers, *against] if shared else []
     for check in checks:
-        if not check.until():
+        if check.asked():
             whole = [*(prefixes if check.prefix else ()), *common, *finalizers]
             found += [*(whole if check.whole else against), *names]
     return found

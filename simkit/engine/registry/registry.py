@@ -7,17 +7,22 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Final
 
-from simkit.engine.registry import metadata as meta
+from simkit.engine.registry import metadata
 from simkit.engine.registry.allocation import SERVICES, ServiceAllocation
-from simkit.engine.registry.deletion import before_delete, check_preconditions
-from simkit.engine.registry.error_kinds import kind_in_errors
-from simkit.engine.registry.sent_metadata import place, refuse_numbered, version_number
-from simkit.engine.registry.storage_keys import uid_conflict
-from simkit.engine.registry.write import Deletion, Outcome, RegistryScope, Write
-from simkit.engine.seams import ABSENT, Entry, Stale, Store, Unstorable
+from simkit.engine.registry.metadata import place, refuse_numbered, version_number
+from simkit.engine.registry.write import (
+    Deletion,
+    Outcome,
+    RegistryScope,
+    Write,
+    before_delete,
+    check_preconditions,
+    kind_in_errors,
+    uid_conflict,
+)
 from simkit.kinds.strategy import MetadataCheck, Subresource, WriteContext
 from simkit.language.merge.update import with_old_times
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.deadline import check_deadline
 from simkit.meta.errors import (
@@ -33,6 +38,7 @@ from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, Shown, invalid_va
 from simkit.meta.name_validation import any_name, path_segment
 from simkit.meta.names import GroupKind, GroupResource, Key, Revision
 from simkit.meta.objects import Draft, Object, labels_of, name_of
+from simkit.seams import ABSENT, Entry, Stale, Store, Unstorable
 
 _TRIES: Final = 64
 _NAMESPACES: Final = GroupResource("", "namespaces")
@@ -51,13 +57,15 @@ class Registry:
         store: Store,
         clock: Clock,
         name_source: NameSource,
+        behaviour: ServedBehaviour,
         allocation: ServiceAllocation | None = None,
         *,
         allow_privileged: bool = False,
     ) -> None:
         self.store, self.clock, self.name_source = store, clock, name_source
+        self._behaviour = behaviour
         self.allow_privileged = allow_privileged
-        self.allocation = allocation or ServiceAllocation(store, name_source)
+        self.allocation = allocation or ServiceAllocation(store, name_source, behaviour)
         self._incomplete: dict[Key, Revision] = {}
         """New objects that are stored without some defaults, with their first revision."""
 
@@ -65,7 +73,9 @@ class Registry:
         """The errors of settings of this server: privileged containers."""
         if not self.allow_privileged:
             return list(errors)
-        return [error for error in errors if not error.detail.endswith(CLUSTER_POLICY)]
+        return [
+            error for error in errors if not (isinstance(error.detail, str) and error.detail.endswith(CLUSTER_POLICY))
+        ]
 
     def _allocated(self, write: Write, draft: Draft, live: Object | None) -> AbstractContextManager[None]:
         """A context that holds the allocated addresses of an object during validation and storage."""
@@ -85,7 +95,7 @@ class Registry:
         place(draft["metadata"], write.key.namespace)
         if write.creates:
             version_number(draft["metadata"].get("resourceVersion", ""))
-        meta.stamp_new(draft, self.name_source, self.clock.now(), by_update=write.creates)
+        metadata.stamp_new(self._behaviour, draft, self.name_source, self.clock.now(), by_update=write.creates)
         write.scope.drop_disabled_fields(draft, None, write.subresource)
         if not _allocates(write):
             return self._insert(write, draft)
@@ -101,7 +111,7 @@ class Registry:
             labels = labels_of(namespace.object) if namespace is not None else {}
             errors = [*scope.strategy.validate_in_namespace(draft, labels), *errors]
         if errors:
-            raise invalid(kind_in_errors(scope.kind), name_of(draft), errors)
+            raise invalid(self._behaviour, kind_in_errors(self._behaviour, scope.kind), name_of(draft), errors)
         scope.strategy.canonicalize(draft)
         write.validate(draft, None)
         key = scope.key(draft["metadata"].get("namespace", ""), name_of(draft))
@@ -129,7 +139,7 @@ class Registry:
         if own and not strategy.checks_new_metadata:
             return list(own)
         check = partial(
-            meta.validate,
+            metadata.validate,
             draft,
             namespaced=scope.namespaced,
             unqualified_finalizers=strategy.unqualified_finalizers,
@@ -159,7 +169,7 @@ class Registry:
             )
         late = strategy.stores_defaults_late is not None and strategy.stores_defaults_late(draft)
         strategy.default(draft)
-        meta.drop_empty(draft["metadata"])
+        metadata.drop_empty(draft["metadata"])
         if live is None or write.subresource == "status" or strategy.raises_generation is None:
             return late
         if strategy.has_generation() and strategy.raises_generation(draft, live):
@@ -177,7 +187,7 @@ class Registry:
             live = self.store.get(write.key)
             if live is None:
                 if not write.creates:
-                    if write.uid and not applies("absent-before-precondition"):
+                    if write.uid and not self._behaviour.applies("absent-before-precondition"):
                         raise uid_conflict(write, write.uid, "")
                     raise not_found(write.scope.told_resource, write.key.name)
                 return self._create_by_update(write)
@@ -213,7 +223,7 @@ class Registry:
         self._check_version(write, given, live)
         draft["metadata"] = dict(draft["metadata"])
         draft["metadata"].pop("resourceVersion", None)
-        meta.keep_owned(draft, seen)
+        metadata.keep_owned(draft, seen)
         if special is not None and special.owns_all:
             special.merge(draft, seen)
         asked = draft.get("spec")
@@ -282,7 +292,7 @@ class Registry:
                 detail = "must be specified for an update"
                 error = invalid_value("metadata.resourceVersion", Shown("0x0", 0), detail)
                 group, plural = write.scope.resource  # kube-apiserver names the resource in place of the kind
-                raise invalid(GroupKind(group, plural), write.key.name, [error])
+                raise invalid(self._behaviour, GroupKind(group, plural), write.key.name, [error])
             return
         if version_number(given) != live.revision:
             raise conflict(write.scope.told_resource, write.key.name, STALE)
@@ -301,19 +311,19 @@ class Registry:
             for check in checks.after:
                 if not check.kind:
                     errors += self._metadata_errors(write, draft, live, (check,), shared=False)
-                elif not check.until():
+                elif check.asked():
                     errors += told
             errors += scope.strategy.validate_last(draft, live)
         if not name_of(draft):
             errors.insert(0, required("metadata.name", "name or generateName is required"))
         if errors:
-            raise invalid(kind_in_errors(scope.kind), write.key.name, errors)
+            raise invalid(self._behaviour, kind_in_errors(self._behaviour, scope.kind), write.key.name, errors)
 
     def _metadata_errors(
         self, write: Write, draft: Draft, live: Object, checks: Sequence[MetadataCheck], *, shared: bool = True
     ) -> list[FieldError]:
         strategy = write.scope.strategy
-        return meta.validate_update(
+        return metadata.validate_update(
             draft,
             live,
             name_rule=strategy.validate_name,
@@ -335,7 +345,7 @@ class Registry:
             live = self.store.get(deletion.key)
             if live is None:
                 raise not_found(deletion.scope.told_resource, deletion.key.name)
-            check_preconditions(deletion, live.object)
+            check_preconditions(self._behaviour, deletion, live.object)
             deletion.validate(deletion.scope.strategy.from_storage(live.object))
             try:
                 return self._delete(deletion, live)
@@ -344,7 +354,7 @@ class Registry:
         raise conflict(deletion.scope.told_resource, deletion.key.name)
 
     def _delete(self, deletion: Deletion, live: Entry) -> Outcome:
-        draft = before_delete(deletion, live.object, self.clock.now())
+        draft = before_delete(self._behaviour, deletion, live.object, self.clock.now())
         if draft is None:
             gone = live if deletion.dry_run else self._drop(live, live.revision)
             return Outcome(gone, removed=True)
@@ -366,7 +376,9 @@ class Registry:
     def _drop(self, live: Entry, expect: Revision) -> Entry:
         """Take an object out of the store; its last state. Raises Stale."""
         change = self.store.delete(live.key, expect=expect)
-        gone = change.entry if applies("revisions-of-deletions-told") else change.previous or change.entry
+        gone = (
+            change.entry if self._behaviour.applies("revisions-of-deletions-told") else change.previous or change.entry
+        )
         self._incomplete.pop(live.key, None)
         if live.key.resource == SERVICES:
             self.allocation.give_back(live.object)

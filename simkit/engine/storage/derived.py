@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from simkit.engine.seams import Change, ListWatcher
 from simkit.meta.names import GroupResource, Revision
+from simkit.seams import Change, ListWatcher
 
 Made = TypeVar("Made")
 

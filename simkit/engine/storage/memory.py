@@ -9,11 +9,8 @@ from typing import Final, Protocol
 
 import orjson
 
-from simkit.engine.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, Meter, Stale, Unstorable
-from simkit.engine.storage.listeners import Listener, Listeners
-from simkit.engine.storage.packed_entry import PACKED, PackedEntry
+from simkit.engine.storage.entries import PACKED, Listener, Listeners, PackedEntry, check_size
 from simkit.engine.storage.revision_log import RevisionLog
-from simkit.engine.storage.size_limit import check_size
 from simkit.engine.storage.state import State
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
@@ -21,6 +18,7 @@ from simkit.meta.go_json import ROOM_OF_STORED, nested
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
 from simkit.meta.unreadable import Unreadable, UnreadableObject
+from simkit.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, Meter, Stale, Unstorable
 
 HISTORY_SECONDS: Final = 300.0
 FIRST: Final = Revision(1)

@@ -20,9 +20,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from simkit.engine.seams import Change, Compacted
 from simkit.engine.storage.state import State
 from simkit.meta.names import Revision
+from simkit.seams import Change, Compacted
 
 LENGTH: Final = 512
 """Changes per segment: more make old states slower to restore, fewer keep more copies of blocks alive."""

@@ -12,25 +12,55 @@ import logging
 import os
 import sqlite3
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
 import orjson
 
-from simkit.engine.seams import Change, Entry
-from simkit.engine.storage.lazy_entry import LazyEntry
-from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore
+from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore, stamped
 from simkit.engine.storage.revision_log import RevisionLog
-from simkit.engine.storage.state import State
-from simkit.engine.storage.table import Table
+from simkit.engine.storage.state import State, Table
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError, unexplained
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 from simkit.meta.python_gc import collection_paused
 from simkit.meta.unreadable import Unreadable, path_of
+from simkit.seams import Change, Entry
+
+# An entry whose object is decoded when first asked for
+
+Decode = Callable[[Key, bytes, Revision], Object]
+"""Makes the object of stored bytes, given its key and revision. Raises where the bytes are none."""
+
+
+class LazyEntry(Entry):
+    """An entry with the bytes of its object, which ``decode`` reads at the first access."""
+
+    __slots__ = ("_decode", "_held")
+
+    def __init__(self, key: Key, revision: Revision, raw: bytes, decode: Decode) -> None:
+        self.key, self.revision, self.encodings, self.size = key, revision, {}, len(raw)
+        self._held: bytes | Object = raw
+        self._decode = decode
+
+    @property
+    def object(self) -> Object:  # type: ignore[override]
+        held = self._held  # one slot, read and written once: threads may decode twice, but never see half of it
+        if isinstance(held, bytes):
+            held = self._decode(self.key, held, self.revision)
+            self._held = held
+        return held
+
+    def moved(self, revision: Revision) -> Entry:
+        """The same object under another revision."""
+        held = self._held
+        if isinstance(held, bytes):
+            return LazyEntry(self.key, revision, held, self._decode)
+        return Entry(self.key, revision, stamped(held, revision), self.size)
+
 
 _LOG: Final = logging.getLogger("simkit.storage")
 FORMAT: Final = 1

@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from typing import Final
 from weakref import WeakSet
 
-from simkit.engine.seams import Change, ChangeLog, Compacted
 from simkit.engine.storage.revision_log import PORTION, held_by
-from simkit.engine.watch.event_buffer import EventBuffer
-from simkit.engine.watch.notifier import Notifiers
-from simkit.engine.watch.watcher import Watcher, WatchReader
+from simkit.engine.watch.watcher import EventBuffer, Notifiers, Watcher, WatchReader
 from simkit.meta.names import GroupResource, Revision
+from simkit.seams import Change, ChangeLog, Compacted
 
 SWEEP: Final = 1024
 """The number of changes after which every buffer drops those that the store has compacted."""

@@ -1,20 +1,150 @@
-"""One watcher: a position in the changes of one resource.
-
-Upstream: k8s.io/apiserver/pkg/storage/cacher/cache_watcher.go, release 1.30.
-"""
+"""Watchers: what each has still to read of the shared events, and who wakes it."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
-from simkit.engine.seams import Change, Compacted, Entry
-from simkit.engine.watch.event_buffer import EventBuffer
-from simkit.engine.watch.notifier import Notifier, Notifiers, OnChange
 from simkit.meta.names import GroupResource, Revision
+from simkit.seams import Change, Compacted, Entry
+
+# The buffer of recent changes of one resource, shared by all its watchers.
+# Upstream: k8s.io/apiserver/pkg/storage/cacher/watch_cache.go, release 1.30.
+
+SLACK: Final = 256
+"""Dropped changes are freed when there are this many of them, and at least a sixteenth of those that remain."""
+
+
+class _Segment:
+    """Changes with their revisions for searching. It only grows: readers keep the one they have."""
+
+    __slots__ = ("changes", "revisions")
+
+    def __init__(self, revisions: list[Revision], changes: list[Change]) -> None:
+        self.revisions, self.changes = revisions, changes
+
+
+class EventBuffer:
+    """Recent changes of one resource. One thread appends and drops at a time; readers take no lock.
+
+    ``dropped`` is the revision of the latest change that is no longer here.
+    """
+
+    __slots__ = ("_freed", "_segment", "dropped")
+
+    def __init__(self, dropped: Revision) -> None:
+        self.dropped = dropped
+        self._segment = _Segment([], [])
+        self._freed = 0
+
+    def __len__(self) -> int:
+        return len(self._segment.revisions)
+
+    @property
+    def received(self) -> int:
+        """The number of all changes that came, dropped ones included."""
+        return self._freed + len(self._segment.revisions)
+
+    @property
+    def latest(self) -> Revision:
+        """The revision of the latest change."""
+        revisions = self._segment.revisions
+        return revisions[-1] if revisions else self.dropped
+
+    def append(self, change: Change) -> None:
+        """Append a change, which is younger than all others."""
+        # The revision comes last: a reader takes only changes whose revision it has seen.
+        self._segment.changes.append(change)
+        self._segment.revisions.append(change.entry.revision)
+
+    def drop(self, through: Revision, *, at_once: bool = False) -> None:
+        """Drop the changes up to a revision, as soon as it is worth the copying, or at once."""
+        segment = self._segment
+        count = bisect_right(segment.revisions, through)
+        left = len(segment.revisions) - count
+        if count and (at_once or not left or count >= max(SLACK, left // 16)):
+            # First say it: a reader looks at the changes, then whether some that it should have seen were dropped.
+            self.dropped = segment.revisions[count - 1]
+            self._freed += count
+            self._segment = _Segment(segment.revisions[count:], segment.changes[count:])
+
+    def between(self, after: Revision, through: Revision) -> list[Change]:
+        """The changes after one revision up to another. Raises Compacted where some of them were dropped."""
+        segment = self._segment
+        first = bisect_right(segment.revisions, after)
+        found = segment.changes[first : bisect_right(segment.revisions, through, first)]
+        if after < self.dropped:
+            raise Compacted(after, self.dropped)
+        return found
+
+
+# Notification of event loops and threads, once per batch of changes
+
+OnChange = Callable[[], None]
+"""A callback in the writer's thread for possible news. It must return at once and must not write."""
+
+
+class Notifier:
+    """One callback. It is armed when a reader looks and fires once, so that a batch of writes calls it once."""
+
+    __slots__ = ("armed", "news", "watchers")
+
+    def __init__(self, news: OnChange) -> None:
+        self.news, self.armed = news, True
+        self.watchers: Counter[GroupResource] = Counter()
+
+    def notify(self) -> None:
+        """Call back, unless that was done since a reader last polled."""
+        if self.armed:
+            self.armed = False
+            self.news()
+
+
+class Notifiers:
+    """The notifiers of a watch cache, by the resources that their watchers read."""
+
+    def __init__(self) -> None:
+        self._notifiers: dict[OnChange, Notifier] = {}
+        self._by_resource: dict[GroupResource, tuple[Notifier, ...]] = {}
+        self._lock = threading.Lock()
+
+    def add(self, resource: GroupResource, news: OnChange) -> Notifier:
+        """The notifier of a callback (equal callbacks share one), also for this resource."""
+        with self._lock:
+            notifier = self._notifiers.setdefault(news, Notifier(news))
+            notifier.watchers[resource] += 1
+            if notifier.watchers[resource] == 1:
+                self._by_resource[resource] = (*self._by_resource.get(resource, ()), notifier)
+        return notifier
+
+    def remove(self, resource: GroupResource, notifier: Notifier) -> None:
+        """Remove one watcher of the notifier on a resource."""
+        with self._lock:
+            notifier.watchers[resource] -= 1
+            if notifier.watchers[resource]:
+                return
+            del notifier.watchers[resource]
+            left = tuple(other for other in self._by_resource[resource] if other is not notifier)
+            self._by_resource[resource] = left
+            if not left:
+                del self._by_resource[resource]
+            if not notifier.watchers:
+                del self._notifiers[notifier.news]
+
+    def notify(self, resources: Iterable[GroupResource]) -> None:
+        """Fire every notifier with a watcher on one of the resources."""
+        for resource in resources:
+            for notifier in self._by_resource.get(resource, ()):
+                notifier.notify()
+
+
+# One watcher: a position in the changes of one resource.
+# Upstream: k8s.io/apiserver/pkg/storage/cacher/cache_watcher.go, release 1.30.
 
 
 class WatchSource(Protocol):

@@ -1,8 +1,4 @@
-"""Brings a process and the framing of its connection together.
-
-The framing is written in the thread of the event loop. The process runs on one of two other threads, a hundredth of a
-second at a time: what somebody has a container do keeps nobody else waiting.
-"""
+"""A process at the other end of a connection: the protocols of its streams, and its exit status."""
 
 from __future__ import annotations
 
@@ -10,11 +6,69 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 from weakref import WeakSet
 
-from simkit.engine.pipeline.subresources.connection_session import CommandSession
+import orjson
+
+from simkit.engine.pipeline.subresources.connection_target import CommandSession
+from simkit.meta.domain import api_group
 from simkit.meta.turns import TURNS
+from simkit.seams import RemoteProcess
+
+# Names of the protocols that clients offer for the streams of commands and ports.
+# Upstream: k8s.io/apimachinery/pkg/util/remotecommand/constants.go and
+# k8s.io/apimachinery/pkg/util/portforward/constants.go, release 1.30.
+
+PORT_FORWARD: Final = api_group("portforward")
+"""Streams of ports, in its only version."""
+
+
+def channel(version: str = "") -> str:
+    """The protocol for streams of a command in some version; without one, the first.
+
+    Examples
+    --------
+    >>> channel("v4"), channel()
+    ('v4.channel.k8s.io', 'channel.k8s.io')
+    """
+    return api_group(f"{version}.channel" if version else "channel")
+
+
+# The exit status of a command, in the error stream of a connection.
+# Upstream: k8s.io/kubelet/pkg/cri/streaming/remotecommand, release 1.30.
+
+
+def exit_status(process: RemoteProcess) -> bytes:
+    """The Status of a process that has ended."""
+    code, wrong = process.exit_code, process.failure
+    if wrong:
+        text = f"error executing command in container: {wrong}"
+        status = _failure("InternalError", f"Internal error occurred: {text}", 500)
+        status["details"] = {"causes": [{"message": text}]}
+        return orjson.dumps(status)
+    if code == 0:
+        return orjson.dumps({"metadata": {}, "status": "Success"})
+    status = _failure("NonZeroExitCode", f"command terminated with exit code {code}", None)
+    status["details"] = {"causes": [{"reason": "ExitCode", "message": str(code)}]}
+    return orjson.dumps(status)
+
+
+def _failure(reason: str, message: str, code: int | None) -> dict[str, Any]:
+    status: dict[str, Any] = {"metadata": {}, "status": "Failure", "message": message, "reason": reason}
+    return {**status, "code": code} if code is not None else status
+
+
+def plain_exit(process: RemoteProcess) -> bytes:
+    """The same for the protocols before the fourth: a text, and none for success."""
+    if process.failure:
+        return f"error executing command in container: {process.failure}".encode()
+    return b"" if process.exit_code == 0 else f"command terminated with exit code {process.exit_code}".encode()
+
+
+# Brings a process and the framing of its connection together.
+# The framing is written in the thread of the event loop. The process runs on one of two other threads, a hundredth of a
+# second at a time: what somebody has a container do keeps nobody else waiting.
 
 _FULL: Final = 1 << 20
 """Bytes that wait for a slow client before the process has to wait too, and those that wait for a busy process."""

@@ -18,13 +18,11 @@ from wsproto.connection import Connection, ConnectionState
 from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, TextMessage
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
-from simkit.engine.http.upgrade.remote_command import CommandDriver
+from simkit.engine.http.upgrade.remote_command import PORT_FORWARD, CommandDriver, channel, exit_status, plain_exit
 from simkit.engine.http.upgrade.spdy_session import SpdySession
-from simkit.engine.http.upgrade.status import exit_status, plain_exit
-from simkit.engine.http.upgrade.stream_protocols import PORT_FORWARD, channel
-from simkit.engine.pipeline.subresources.connection_session import CommandSession, PortSession
-from simkit.engine.seams import PortHandler, has_closed
+from simkit.engine.pipeline.subresources.connection_target import CommandSession, PortSession
 from simkit.meta.errors import StatusError
+from simkit.seams import PortHandler, has_closed
 
 TUNNEL: Final = f"SPDY/3.1+{PORT_FORWARD}"
 COMMANDS: Final = (channel("v5"), channel("v4"), channel("v4.base64"), channel(), channel("base64"))

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from simkit.engine.authz.forbidden import sanitized
-from simkit.engine.pipeline.audit import event_objects
+from simkit.engine.authz.rbac import sanitized
+from simkit.engine.pipeline.audit import events
 from simkit.engine.pipeline.audit.backends import Backend, BackendError
-from simkit.engine.pipeline.audit.event_format import Event
+from simkit.engine.pipeline.audit.events import Event
 from simkit.engine.pipeline.audit.policy import AUDIT_GROUP, STAGES, Policy, RequestAuditConfig
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_context import RequestContext
@@ -159,18 +159,18 @@ class AuditContext:
     def _objects(self, response: Response | None) -> Mapping[str, Any]:
         found: dict[str, Any] = {}
         context, level = self._context, self.choice.level
-        sent = event_objects.sent(context) if response is not None else None
+        sent = events.sent(context) if response is not None else None
         if context.info.is_resource:
-            found["objectRef"] = event_objects.reference(context.info, sent)
+            found["objectRef"] = events.reference(context.info, sent)
         if response is None:
             return found
-        status, answered = event_objects.answered(context, response, whole=level == "RequestResponse")
+        status, answered = events.answered(context, response, whole=level == "RequestResponse")
         found["responseStatus"] = status
         omit = self.choice.omit_managed_fields
         if sent is not None and level in ("Request", "RequestResponse"):
-            found["requestObject"] = event_objects.shown(sent, context.info, omit_managed_fields=omit)
+            found["requestObject"] = events.shown(sent, context.info, omit_managed_fields=omit)
         if answered is not None and level == "RequestResponse":
-            found["responseObject"] = event_objects.shown(answered, context.info, omit_managed_fields=omit)
+            found["responseObject"] = events.shown(answered, context.info, omit_managed_fields=omit)
         return found
 
 

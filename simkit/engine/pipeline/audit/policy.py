@@ -21,6 +21,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.identity import Identity
 from simkit.meta.name_validation import dns_subdomain
+from simkit.schema.behaviour import OWN
 
 _LOG: Final = logging.getLogger("simkit.audit")
 AUDIT_GROUP: Final = api_group("audit")
@@ -178,7 +179,7 @@ def parse(document: Any, source: str = "the audit policy") -> Policy:
     _tell_unknown(policy, source)
     errors = policy.errors()
     if errors:
-        raise SimkitError(f"loading audit policy file: {source}: {'; '.join(map(str, errors))}")
+        raise SimkitError(f"loading audit policy file: {source}: {'; '.join(error.told(OWN) for error in errors)}")
     if not policy.rules:
         raise SimkitError(f"loading audit policy file: loaded illegal policy with 0 rules from {source}")
     return policy

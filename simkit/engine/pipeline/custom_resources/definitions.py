@@ -16,20 +16,62 @@ from functools import partial
 from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.pipeline.verbs.server_status import update_status_as_server
+from simkit.engine.pipeline.verbs.server_writes import update_status_as_server
 from simkit.engine.registry.write import Deletion
-from simkit.engine.seams import Change, Entry
 from simkit.kinds.apiextensions.customresourcedefinition import approval, is_protected
-from simkit.kinds.apiextensions.definition import Definition, Provider
-from simkit.kinds.apiextensions.group_names import KINDS, RESOURCES, GroupNames
-from simkit.kinds.apiextensions.naming import CLEANUP, accept_names, condition, established, with_condition
+from simkit.kinds.apiextensions.definition import NO_NEW_ONES, CustomVersion, Definition, Provider
+from simkit.kinds.apiextensions.naming import (
+    CLEANUP,
+    KINDS,
+    RESOURCES,
+    GroupNames,
+    accept_names,
+    condition,
+    established,
+    with_condition,
+)
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import EXTENSIONS_GROUP
-from simkit.meta.errors import StatusError
+from simkit.meta.errors import StatusError, no_path, not_found
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object, metadata
 from simkit.schema.catalogue import Catalogue
+from simkit.schema.resources import Resource
+from simkit.seams import Change, Entry
+
+# Routing of requests for custom resources, where it differs from that for built-in ones.
+# References: ``k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go``, release 1.30.
+
+
+def builtin_group(catalogue: Catalogue, group: str) -> bool:
+    """True if a group is served with resources of the release: others leave no trace where nothing is found."""
+    return any(not resource.custom for resource in catalogue.resources(group))
+
+
+def check_custom_route(info: RequestInfo, resource: Resource) -> None:
+    """Raises kube-apiserver's 404 if the path does not fit the scope, or names a missing subresource."""
+    if info.namespace and not resource.namespaced:
+        raise no_path()
+    if resource.namespaced and not info.namespace and info.verb not in ("list", "watch"):
+        raise no_path()
+    if info.subresource and info.subresource not in resource.subresources:
+        raise not_found(resource.group_resource, info.name)
+
+
+def refuse_new(behaviour: ServedBehaviour, custom: CustomVersion, info: RequestInfo) -> None:
+    """Raises 405 for a POST to a terminating definition, where admission does not answer it."""
+    if (
+        info.verb != "create"
+        or not custom.definition.is_terminating
+        or behaviour.applies("terminating-definition-forbids")
+    ):
+        return
+    details = {"group": info.group, "kind": info.resource}
+    raise StatusError(405, "MethodNotAllowed", NO_NEW_ONES, details=details)
+
 
 DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 _APPROVALS: Final = {

@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from simkit.engine.pipeline import request_context
-from simkit.engine.pipeline.flowcontrol.flow_schema import FlowSchema
-from simkit.engine.pipeline.flowcontrol.max_in_flight import READING, InFlight, TooManyRequests
+from simkit.engine.pipeline.flowcontrol.flow_schema import READING, FlowSchema, InFlight, TooManyRequests
 from simkit.engine.pipeline.flowcontrol.priority_level import Flow, PriorityLevel, Ticket, shares_of
 from simkit.engine.pipeline.request_context import RequestContext, TicketOutcome
 from simkit.engine.pipeline.request_info import is_long_running
-from simkit.engine.seams import Change, ListWatcher
 from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group
 from simkit.meta.histogram import Histogram
@@ -20,6 +18,7 @@ from simkit.meta.identity import AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.meta.integers import parse_int
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of
+from simkit.seams import Change, ListWatcher
 
 T = TypeVar("T")
 FLOW_GROUP: Final = api_group("flowcontrol.apiserver")
@@ -137,7 +136,7 @@ class FlowControl(InFlight):
                 self.rejected[flow.level.name, flow.schema.name, outcome] += 1
                 raise TooManyRequests
 
-    def passes(self, flow: request_context.Flow | None, *, mutating: bool = False) -> bool:
+    def passes(self, flow: request_context.Flow | None) -> bool:
         """Count a short request as executed if there is a seat for it now; False if it has to ``enter``."""
         if not isinstance(flow, Flow):
             return False

@@ -6,12 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from simkit.engine.pipeline.metrics.counters import Metrics
-from simkit.engine.pipeline.metrics.families import COUNTERS, GAUGES, HISTOGRAMS, UNUSUAL, Family
+from simkit.engine.pipeline.metrics.families import (
+    COUNTERS,
+    GAUGES,
+    HISTOGRAMS,
+    UNUSUAL,
+    Family,
+)
 from simkit.meta.histogram import Histogram, Labels
 
 if TYPE_CHECKING:
     from prometheus_client.core import HistogramMetricFamily
     from prometheus_client.metrics_core import Metric
+
 
 _EVENTS: Final = "apiserver_watch_events_total"
 _EVENT_SIZES: Final = "apiserver_watch_events_sizes"

@@ -6,25 +6,13 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from simkit.engine.pipeline.custom_resources.routes import builtin_group
+from simkit.engine.pipeline.custom_resources.definitions import builtin_group
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.flowcontrol import debug_pages
-from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.non_resource import (
-    exposition,
-    group_discovery,
-    health,
-    issuer_discovery,
-    openapi,
-    profiling,
-    version,
-    zpages,
-)
+from simkit.engine.pipeline.non_resource import documents, exposition, pages
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, check_route, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta import go_json
-from simkit.meta.behaviour import applies
 from simkit.meta.domain import REGISTRATION_GROUP, api_group
 from simkit.meta.errors import method_not_allowed, no_path, no_route
 from simkit.meta.message import Response
@@ -40,21 +28,21 @@ _OPENAPI: Final = "/openapi/v3"
 _GATES: Final = {
     _OPENAPI: "OpenAPIV3",
     "/metrics/slis": "ComponentSLIs",
-    issuer_discovery.DOCUMENT: "ServiceAccountIssuerDiscovery",
-    issuer_discovery.KEYS: "ServiceAccountIssuerDiscovery",
-    zpages.STATUS: "ComponentStatusz",
-    zpages.FLAGS: "ComponentFlagz",
+    documents.DOCUMENT: "ServiceAccountIssuerDiscovery",
+    documents.KEYS: "ServiceAccountIssuerDiscovery",
+    pages.STATUS: "ComponentStatusz",
+    pages.FLAGS: "ComponentFlagz",
 }
 """Paths behind a feature gate."""
 _CHECKS: Final = tuple(f"/{endpoint}/" for endpoint in ENDPOINTS)
 _REMEMBERED: Final = 1024
 """The longest Accept header that is parsed for the aggregated form."""
-_PAGES: Final = (zpages.STATUS, zpages.FLAGS)
+_PAGES: Final = (pages.STATUS, pages.FLAGS)
 _WITHOUT_SLASH: Final = frozenset({"/", "/index.html", "/openapi/v2", *_PAGES})
 """Paths that are unknown with one slash more; so are those of health checks and of OpenAPI version 3."""
 _ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI, *_PAGES})
 """Paths that answer all methods alike; so do the single groups."""
-_SERVICES: Final = ("/version", issuer_discovery.DOCUMENT, issuer_discovery.KEYS)
+_SERVICES: Final = ("/version", documents.DOCUMENT, documents.KEYS)
 """Paths below which nothing is, which is told as a Status."""
 
 
@@ -65,13 +53,13 @@ def answer(engine: Engine, context: RequestContext) -> Response:
     if parts[0] in ENDPOINTS:
         if context.info.path.endswith("/"):
             raise no_path()
-        return health.answer(engine, context, parts[0], "/".join(parts[1:]))
+        return pages.answer(engine, context, parts[0], "/".join(parts[1:]))
     if not _has(engine, path) or (path in _WITHOUT_SLASH and path != context.info.path):
         raise no_path()
     if path in ("/metrics", "/metrics/slis"):
         return _metrics(engine, context)
     if context.info.path.startswith(f"{_OPENAPI}/"):
-        return openapi.document(engine, context, context.info.path.removeprefix(f"{_OPENAPI}/"))
+        return documents.openapi_document(engine, context, context.info.path.removeprefix(f"{_OPENAPI}/"))
     handler = _FIXED.get(path)
     if handler is not None:
         if path not in _ANYHOW and context.request.method != "GET":
@@ -80,14 +68,12 @@ def answer(engine: Engine, context: RequestContext) -> Response:
         return handler(engine, context)
     if parts[0] in ("api", "apis"):
         return _group(engine, context, parts)
-    if path.startswith(debug_pages.FOLDER):
-        return _flow_page(engine, context)
     if parts[:2] == ["debug", "pprof"]:
-        return profiling.profiles(context)
+        return pages.profiles(context)
     if parts[:2] == ["debug", "flags"]:
-        return profiling.flags(engine, context)
+        return pages.debug_flags(engine, context)
     if parts[0] == "logs":
-        return profiling.logs(context)
+        return pages.logs(engine.behaviour, context)
     if any(path.startswith(f"{service}/") and _has(engine, service) for service in _SERVICES):
         raise no_route()
     raise no_path()
@@ -95,7 +81,7 @@ def answer(engine: Engine, context: RequestContext) -> Response:
 
 def _has(engine: Engine, path: str) -> bool:
     """True if the release has a path: some came with a feature gate."""
-    if path.startswith(profiling.LOGS) and applies("no-logs-handler"):
+    if path.startswith(pages.LOGS) and engine.behaviour.applies("no-logs-handler"):
         return False
     gate = _GATES.get(_OPENAPI if path.startswith(_OPENAPI) else path, "")
     return not gate or is_enabled(gate, engine.catalogue.release, engine.gates)
@@ -104,24 +90,24 @@ def _has(engine: Engine, path: str) -> bool:
 def _index(engine: Engine, context: RequestContext) -> Response:
     known = engine.parts.paths or engine.catalogue.paths
     paths = [path for path in (*known, *_PAGES) if _has(engine, path) and not path.startswith(_CHECKS)]
-    paths += ["/apis/", *group_discovery.paths(engine), *health_paths(engine.catalogue.release, engine.gates)]
+    paths += ["/apis/", *documents.paths(engine), *health_paths(engine.catalogue.release, engine.gates)]
     paths = sorted(set(paths))
     return responses.document_response({"paths": paths}, context.output_media_type)
 
 
 def _version(engine: Engine, context: RequestContext) -> Response:
-    check_route(context.request.header("accept"), [JSON])
-    return Response(200, go_json.encode_indented(version.of_release(engine.catalogue.release)))
+    check_route(engine.behaviour, context.request.header("accept"), [JSON])
+    return Response(200, go_json.encode_indented(documents.of_release(engine.behaviour, engine.catalogue.release)))
 
 
 def _root(engine: Engine, context: RequestContext) -> Response:
     aggregated = _aggregated(engine, context, core=True)
-    return aggregated or _document(context, discovery.api_versions(engine.catalogue))
+    return aggregated or _document(engine, context, discovery.api_versions(engine.catalogue))
 
 
 def _groups(engine: Engine, context: RequestContext) -> Response:
     aggregated = _aggregated(engine, context, core=False)
-    return aggregated or _document(context, group_discovery.group_list(engine), go_restful=False)
+    return aggregated or _document(engine, context, documents.group_list(engine), go_restful=False)
 
 
 def _aggregated_versions(engine: Engine) -> tuple[str, ...]:
@@ -152,17 +138,17 @@ def _aggregated(engine: Engine, context: RequestContext, *, core: bool) -> Respo
     version = _aggregation(accept, _aggregated_versions(engine)) if len(accept) <= _REMEMBERED else ""
     if not version:
         return None
-    response = responses.document_response(
-        group_discovery.aggregated(engine, version, core=core), context.output_media_type
-    )
+    response = responses.document_response(documents.aggregated(engine, version, core=core), context.output_media_type)
     response.content_type = f"{JSON};g={_DISCOVERY_GROUP};v={version};as=APIGroupDiscoveryList"
     response.headers.append(("Cache-Control", "public"))
-    return openapi.marked(context, response)
+    return documents.marked(context, response)
 
 
-def _document(context: RequestContext, document: Mapping[str, Any], *, go_restful: bool = True) -> Response:
+def _document(
+    engine: Engine, context: RequestContext, document: Mapping[str, Any], *, go_restful: bool = True
+) -> Response:
     accept = context.request.header("accept")
-    context.output_media_type = negotiate(accept, convertible=False, go_restful=go_restful)
+    context.output_media_type = negotiate(engine.behaviour, accept, convertible=False, go_restful=go_restful)
     return responses.document_response(document, context.output_media_type)
 
 
@@ -172,14 +158,14 @@ def _group(engine: Engine, context: RequestContext, parts: list[str]) -> Respons
         if len(parts) != 2 or not catalogue.resources("", parts[1]):
             raise no_route()
         _needs_get(context)
-        return _document(context, discovery.resource_list(catalogue, "", parts[1]))
-    found = group_discovery.group(engine, parts[1]) if len(parts) > 1 and parts[1] else None
+        return _document(engine, context, discovery.resource_list(catalogue, "", parts[1]))
+    found = documents.group(engine, parts[1]) if len(parts) > 1 and parts[1] else None
     if found is None:
         raise no_path()
     if len(parts) == 2:
         if parts[1] == REGISTRATION_GROUP:  # the aggregator itself routes this one
             _needs_get(context)
-        return _document(context, found, go_restful=False)
+        return _document(engine, context, found, go_restful=False)
     backing = engine.aggregated_service(parts[1], parts[2])
     if backing is not None:
         remote, registration = backing
@@ -190,7 +176,7 @@ def _group(engine: Engine, context: RequestContext, parts: list[str]) -> Respons
         raise no_route() if builtin_group(catalogue, parts[1]) else no_path()
     _needs_get(context)
     own = builtin_group(catalogue, parts[1])
-    return _document(context, discovery.resource_list(catalogue, parts[1], parts[2]), go_restful=own)
+    return _document(engine, context, discovery.resource_list(catalogue, parts[1], parts[2]), go_restful=own)
 
 
 def _needs_get(context: RequestContext) -> None:
@@ -210,18 +196,7 @@ def _metrics(engine: Engine, context: RequestContext) -> Response:
     indicators = path == "/metrics/slis"
     if indicators and method not in ("GET", "POST"):
         return Response(200)
-    return Response(200, exposition.exposed(engine, indicators=indicators), exposition.content_type())
-
-
-def _flow_page(engine: Engine, context: RequestContext) -> Response:
-    """A page of priority and fairness, for every method; none if it is disabled."""
-    if not isinstance(engine.limits, FlowControl):
-        raise no_path()
-    name = context.info.path.removeprefix(debug_pages.FOLDER)
-    text = debug_pages.page(engine.limits, name, details=bool(context.request.option("includeRequestDetails")))
-    if text is None:
-        raise no_path()
-    return Response(200, text.encode(), "text/plain; charset=utf-8")
+    return Response(200, exposition.exposed(engine, indicators=indicators), exposition.content_type(engine.behaviour))
 
 
 _FIXED: Final[Mapping[str, Callable[[Engine, RequestContext], Response]]] = {
@@ -230,10 +205,10 @@ _FIXED: Final[Mapping[str, Callable[[Engine, RequestContext], Response]]] = {
     "/version": _version,
     "/api": _root,
     "/apis": _groups,
-    "/openapi/v2": openapi.swagger,
-    _OPENAPI: openapi.index,
-    issuer_discovery.DOCUMENT: issuer_discovery.document,
-    issuer_discovery.KEYS: issuer_discovery.keys,
-    zpages.STATUS: zpages.status,
-    zpages.FLAGS: zpages.flags,
+    "/openapi/v2": documents.swagger,
+    _OPENAPI: documents.index,
+    documents.DOCUMENT: documents.issuer_document,
+    documents.KEYS: documents.keys,
+    pages.STATUS: pages.status,
+    pages.FLAGS: pages.flags,
 }

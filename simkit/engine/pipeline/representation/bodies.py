@@ -6,22 +6,97 @@ k8s.io/apimachinery/pkg/runtime/error.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
 
 from simkit.engine.pipeline.representation.negotiation import JSON, MEDIA, YAML
+from simkit.kinds.apiextensions.definition import CustomVersion, Provider
 from simkit.language.yaml.complaints import Repeat
 from simkit.language.yaml.json_text import read_json
 from simkit.meta import go_json
-from simkit.meta.errors import StatusError, bad_request, scheme_name, unsupported_media_type
-from simkit.meta.fielderror import quoted
+from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.errors import (
+    StatusError,
+    bad_request,
+    internal,
+    invalid,
+    not_acceptable,
+    scheme_name,
+    unsupported_media_type,
+)
+from simkit.meta.fielderror import invalid_value, quoted
 from simkit.meta.message import Request
-from simkit.meta.names import GroupVersion
+from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
+from simkit.meta.objects import Draft, name_of
 from simkit.meta.side_process import SIDE_PROCESSES
 from simkit.schema import strict_json
+from simkit.schema.catalogue import Catalogue
 from simkit.schema.go_types import internal_package
+from simkit.schema.structural import Schema
+
+# The forms of requests and answers, told apart by their headers alone
+
+PLAIN: Final = frozenset({"", "application/json", "application/merge-patch+json"})
+KEPT: Final = frozenset({"", "*/*", "application/json", "application/json, */*"})
+"""Accept headers of clients that get the bytes which are kept."""
+NONE: Final = ("",)
+_FORMS: Final = ("protobuf", "yaml", "Table", "cbor", "Partial")
+"""Forms of bodies and answers whose modules are loaded when the first of them is read or written."""
+
+
+def form_of(request: Request) -> str:
+    """The form of the body or of the answer, whichever needs more; empty for plain JSON."""
+    accepted, sent = request.header("accept"), request.header("content-type")
+    return next((form for form in _FORMS if form in accepted or form in sent), "")
+
+
+# The protobuf form of objects in requests and answers, and the errors for kinds without one.
+# Upstream: k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protobuf.go, release 1.30.
+
+# The protobuf library is imported with the first message: most servers never send one.
+
+
+def encode(obj: Mapping[str, Any]) -> bytes:
+    """The enveloped protobuf message of an object. Raises 406 for kinds without a protobuf form."""
+    from simkit.schema import binary
+
+    try:
+        return binary.encode(obj)
+    except KeyError:
+        raise unavailable() from None
+
+
+def unavailable() -> Exception:
+    """406 for a kind without a protobuf form."""
+    return not_acceptable("only the following media types are accepted: application/json, application/yaml")
+
+
+def available(gvk: GroupVersionKind) -> bool:
+    """True if a kind has a binary form."""
+    from simkit.schema import binary
+
+    return binary.has_binary_form(gvk)
+
+
+def event(kind: str, obj: Mapping[str, Any]) -> bytes:
+    """A frame of a binary watch."""
+    from simkit.schema import binary
+
+    return binary.watch_frame(kind, obj)
+
+
+def decode(body: bytes, gvk: GroupVersionKind) -> Draft:
+    """The object in an enveloped protobuf message. Raises 400 for anything else."""
+    from simkit.schema import binary
+    from simkit.schema.binary.codec import Unfit
+
+    try:
+        return binary.decode(body, gvk)
+    except Unfit as error:
+        raise bad_request(f"the object provided is unrecognized (must be of type {gvk.kind}): {error}") from None
+
 
 MOST_COLLECTIONS: Final = 200_000
 """Brackets and braces of a JSON body. More are no object that etcd takes, and to make them holds the interpreter."""
@@ -124,7 +199,9 @@ def header_error(value: Any) -> str:
     return f"couldn't get version/kind; json parse error: json: cannot unmarshal {kind} into {_GO_HEADER}"
 
 
-def check_kind(value: Any, body: bytes, group_version: GroupVersion, kind: str, known_kind: Any) -> None:
+def check_kind(
+    behaviour: ServedBehaviour, value: Any, body: bytes, group_version: GroupVersion, kind: str, known_kind: Any
+) -> None:
     """Refuse a body of another kind than the path's.
 
     ``known_kind`` tells whether a group, version and kind exist. A missing kind or apiVersion is the path's.
@@ -145,6 +222,71 @@ def check_kind(value: Any, body: bytes, group_version: GroupVersion, kind: str, 
         package = internal_package(group_version.group)
         why = f"converting ({given.version}.{named}) to ({package}.{kind}): unknown conversion"
     else:
-        scheme = scheme_name("pkg/api/legacyscheme/scheme.go:30")
+        scheme = scheme_name(behaviour, "pkg/api/legacyscheme/scheme.go:30")
         why = f"no kind {quoted(named)} is registered for version {quoted(given)} in scheme {scheme}"
     raise bad_request(f"{named} in version {quoted(given.version)} cannot be handled as a {kind}: {why}")
+
+
+# Bodies of custom objects, which must have kind and apiVersion themselves.
+# Upstream: k8s.io/apiserver/pkg/endpoints/handlers/create.go, k8s.io/apiserver/pkg/endpoints/handlers/update.go and
+# k8s.io/apimachinery/pkg/runtime/error.go, release 1.30.
+
+
+def custom_version(catalogue: Catalogue, gvk: GroupVersionKind) -> CustomVersion | None:
+    """The version that defines a custom kind; None for built-in kinds."""
+    provider = catalogue.provider(gvk)
+    return provider.version(gvk) if isinstance(provider, Provider) else None
+
+
+def check_header(custom: CustomVersion, value: Any, body: bytes) -> None:
+    """Raises 400 for a body without a kind."""
+    error = custom_header_error(value, lambda: body)
+    if error:
+        raise unrecognized(custom.definition.kind, error, body)
+
+
+def custom_header_error(value: Any, text: Callable[[], bytes]) -> str:
+    """The reason why a value has no valid kind, or the empty string; ``text`` gives its text if needed."""
+    error = header_error(value)
+    if error:
+        return error
+    if not (value or {}).get("kind"):
+        return f"Object 'Kind' is missing in '{text().decode('utf-8', 'replace')}'"
+    return ""
+
+
+def body_schema(custom: CustomVersion, value: Any) -> Schema:
+    """The schema of a body's version; an empty one if the version does not exist."""
+    group, _ = GroupVersion.parse(value.get("apiVersion") or "")
+    other = custom.definition.version_of(value) if group == custom.definition.group else None
+    return other.schema if other is not None else Schema({"type": "object"}, custom.definition.resolve)
+
+
+def check_custom_kind(behaviour: ServedBehaviour, custom: CustomVersion, value: Any) -> None:
+    """Raises 400 for a body of another version than the path's, 422 for one of another kind."""
+    given = value.get("apiVersion") or ""
+    if given != custom.api_version:
+        raise bad_request(
+            f"the API version in the data ({given}) does not match the expected API version ({custom.api_version})"
+        )
+    check_same(behaviour, custom, value)
+
+
+def check_patched(behaviour: ServedBehaviour, custom: CustomVersion, patched: Any, *, whole: bool) -> None:
+    """Raises 500 for a patched object without version, 422 for a whole one that became another kind or version."""
+    if not patched.get("apiVersion"):
+        raise internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
+    if whole:
+        check_same(behaviour, custom, patched)
+
+
+def check_same(behaviour: ServedBehaviour, custom: CustomVersion, value: Any) -> None:
+    """Raises 422 for an object of another kind or version."""
+    wanted = {"kind": custom.definition.kind, "apiVersion": custom.api_version}
+    given = {name: value.get(name) or "" for name in wanted}
+    errors = [
+        invalid_value(name, given[name], f"must be {word}") for name, word in wanted.items() if given[name] != word
+    ]
+    if errors:
+        group, _ = GroupVersion.parse(given["apiVersion"])
+        raise invalid(behaviour, GroupKind(group, given["kind"]), name_of(value), errors)

@@ -6,12 +6,13 @@ k8s.io/apiserver/pkg/endpoints/handlers/negotiation/errors.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import META_GROUP, PROTOBUF_MEDIA_TYPE
 from simkit.meta.errors import StatusError, not_acceptable
 
@@ -60,6 +61,7 @@ class _Clause:
 
 
 def negotiate(
+    behaviour: ServedBehaviour,
     accept: str,
     *,
     watchable: bool = False,
@@ -77,7 +79,7 @@ def negotiate(
     plain text pass there, though no object is written so.
     """
     made = _negotiated if len(accept) <= _REMEMBERED else _negotiated.__wrapped__
-    return made(accept, watchable, convertible, go_restful, binary, tables, text)
+    return made(behaviour, accept, watchable, convertible, go_restful, binary, tables, text)
 
 
 _REMEMBERED: Final = 1024
@@ -86,12 +88,19 @@ _REMEMBERED: Final = 1024
 
 @lru_cache(maxsize=1024)
 def _negotiated(
-    accept: str, watchable: bool, convertible: bool, go_restful: bool, binary: bool, tables: bool, text: bool
+    behaviour: ServedBehaviour,
+    accept: str,
+    watchable: bool,
+    convertible: bool,
+    go_restful: bool,
+    binary: bool,
+    tables: bool,
+    text: bool,
 ) -> MediaTypeOptions:
     if not accept.strip():
         return MediaTypeOptions()
     if go_restful and not is_answerable(accept, text=text):
-        raise _route_refusal(watchable, text)
+        raise _route_refusal(behaviour, watchable, text)
     for clause in _clauses(accept):
         for media in MEDIA:
             wanted = _wanted(clause, media, convertible) if clause.takes(media) else None
@@ -116,23 +125,23 @@ def accepted(accept: str, media: Sequence[str]) -> Iterator[tuple[str, Mapping[s
                 yield each, dict(clause.parameters)
 
 
-def check_route(accept: str, produced: Sequence[str]) -> None:
+def check_route(behaviour: ServedBehaviour, accept: str, produced: Sequence[str]) -> None:
     """Raise the 406 of go-restful for a header that names none of the media types of a path, nor any type."""
     named = (clause.split(";")[0].strip() for clause in accept.split(","))
     if accept and not any(media == "*/*" or media in produced for media in named):
-        raise route_refusal(", ".join(produced))
+        raise route_refusal(behaviour, ", ".join(produced))
 
 
-def _route_refusal(watchable: bool, text: bool) -> StatusError:
+def _route_refusal(behaviour: ServedBehaviour, watchable: bool, text: bool) -> StatusError:
     """The refusal of go-restful, which names what the path itself has."""
     listed = ", ".join((TEXT, *MEDIA) if text else MEDIA)
     streams = f", {STREAMS}" if watchable else ""
-    return route_refusal(f"{listed}{streams}")
+    return route_refusal(behaviour, f"{listed}{streams}")
 
 
-def route_refusal(listed: str) -> StatusError:
+def route_refusal(behaviour: ServedBehaviour, listed: str) -> StatusError:
     """The 406 of a path with the media types that it has, which older releases do not list."""
-    told = f"\n\nAvailable representations: {listed}" if applies("representations-listed") else ""
+    told = f"\n\nAvailable representations: {listed}" if behaviour.applies("representations-listed") else ""
     return not_acceptable(f"406: Not Acceptable{told}", route=True)
 
 
@@ -190,3 +199,45 @@ def _wanted(clause: _Clause, media: str, convertible: bool) -> MediaTypeOptions 
     if not (convertible and known and parameters.get("g") == META_GROUP and parameters.get("v") in _VERSIONS):
         return None
     return MediaTypeOptions(media, transform, parameters["v"], pretty)
+
+
+# The Warning headers of an answer, within a limit.
+# Upstream: k8s.io/apiserver/pkg/endpoints/filters/warning.go and ``NewWarningHeader`` of
+# k8s.io/apimachinery/pkg/util/net/http.go, release 1.30.
+
+_TOTAL: Final = 4 * 1024
+"""Letters that all warnings may have together before each is cut."""
+_EACH: Final = 256
+"""Letters that a warning keeps then."""
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def warning_headers(texts: Iterable[str]) -> Sequence[tuple[str, str]]:
+    """A header for each different text. Where they are too long, each is cut, and the last ones are left out.
+
+    A text with control characters has none: it could begin another header.
+
+    Examples
+    --------
+    >>> warning_headers(['unknown field "a"', "", "two\\r\\nlines", 'unknown field "a"'])
+    [('Warning', '299 - "unknown field \\\\"a\\\\""')]
+    >>> sum(len(text) for _, text in warning_headers(f"{number} " + "x" * 300 for number in range(9999))) < 5000
+    True
+    """
+    told: dict[str, None] = {}
+    written, cut = 0, False
+    for text in texts:
+        if not text or text in told or _CONTROL.search(text):
+            continue
+        if cut and written >= _TOTAL:
+            break
+        told[text] = None
+        written += min(len(text), _EACH) if cut else len(text)
+        if not cut and written > _TOTAL:
+            cut = True
+            written = sum(min(len(each), _EACH) for each in told)
+    return [("Warning", f'299 - "{_escaped(text[:_EACH] if cut else text)}"') for text in told]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,21 +1,144 @@
-"""The other end of a connection: the container, the kubelet, or the address behind a pod, a node or a service.
-
-Follows ``pkg/registry/core/{pod,node}/strategy.go``, ``pkg/registry/core/service/storage/storage.go``,
-``pkg/kubelet/client/kubelet_client.go`` and ``pkg/util/node/node.go``, release 1.30.
-"""
+"""A connection to a pod, a node or a service: its options, its session and its other end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.kinds.parts.validation.ip import address
-from simkit.meta.errors import StatusError, bad_request, not_found, unexplained
-from simkit.meta.go_number import parse_int
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.errors import StatusError, bad_request, invalid, not_found, unexplained
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
+from simkit.meta.go_number import parse_int, parse_uint
+from simkit.meta.message import Request
+from simkit.meta.names import GroupKind, GroupResource, Key
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import containers_of
+from simkit.schema.time_and_bytes import canonical_time
+from simkit.seams import PodConnections, PortHandler, RemoteProcess
+
+# The options of connections: query parameters, read and checked as kube-apiserver does.
+# Follows ``pkg/apis/core/v1/zz_generated.conversion.go`` (which parameters are read, in which order) and
+# ``ValidatePodLogOptions`` of ``pkg/apis/core/validation/validation.go``, release 1.30.
+
+_NEGATIVE: Final = "must be greater than or equal to 0"
+_NOT_POSITIVE: Final = "must be greater than 0"
+_BOTH: Final = "at most one of `sinceTime` or `sinceSeconds` may be specified"
+
+
+def _moment(text: str) -> str | None:
+    return canonical_time(text) if text not in ("", "null") else None
+
+
+def requested_ports(request: Request) -> list[int]:
+    """The ports of a portforward, also several in one parameter. Raises 400."""
+    try:
+        return [parse_uint(text, bits=16) for given in request.query.get("ports", ()) for text in given.split(",")]
+    except ValueError as error:
+        raise bad_request(f"cannot convert to []int32: {error}") from None
+
+
+_READ: Final[Mapping[str, Mapping[str, Callable[[str], Any]]]] = {
+    "log": {"sinceSeconds": parse_int, "sinceTime": _moment, "tailLines": parse_int, "limitBytes": parse_int},
+}
+"""The parsed parameters of connections; others are texts, or booleans."""
+
+
+def connection_options(request: Request, subresource: str) -> dict[str, Any]:
+    """The parameters of a connection that are numbers or times, and the list of ports.
+
+    Raises
+    ------
+    StatusError
+        400 for a value that cannot be read, with Go's words; a dry run is none that a connection can make.
+    """
+    if request.option("dryRun") and subresource != "log":
+        raise bad_request("dryRun is not supported")
+    options: dict[str, Any] = {}
+    for name, read in _READ.get(subresource, {}).items():
+        for text in request.query.get(name, ())[:1]:
+            try:
+                options[name] = read(text)
+            except ValueError as error:
+                raise bad_request(str(error)) from None
+    if subresource == "portforward":
+        options["ports"] = requested_ports(request)
+    return options
+
+
+def check_log_options(behaviour: ServedBehaviour, options: Mapping[str, Any], name: str) -> None:
+    """Raise the 422 of invalid options for the log of a pod, with all errors."""
+    errors: list[FieldError] = []
+    tail, limit, seconds = (options.get(field) for field in ("tailLines", "limitBytes", "sinceSeconds"))
+    if tail is not None and tail < 0:
+        errors.append(invalid_value("tailLines", tail, _NEGATIVE))
+    if limit is not None and limit < 1:
+        errors.append(invalid_value("limitBytes", limit, _NOT_POSITIVE))
+    if seconds is not None and "sinceTime" in options:
+        errors.append(forbidden_field("[]", _BOTH))
+    elif seconds is not None and seconds < 1:
+        errors.append(invalid_value("sinceSeconds", seconds, _NOT_POSITIVE))
+    if errors:
+        raise invalid(behaviour, GroupKind("", "PodLogOptions"), name, errors)
+
+
+# The session of a connection to a pod: a process, or ports
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSession:
+    """An exec or attach: the process, and which of its streams the client wants."""
+
+    process: RemoteProcess
+    stdin: bool
+    stdout: bool
+    stderr: bool
+    tty: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PortSession:
+    """A portforward: what listens on each port, and the ports that the request names itself."""
+
+    handler: Callable[[int], PortHandler]
+    ports: Sequence[int]
+
+
+Session = CommandSession | PortSession
+
+
+def opened(connections: PodConnections, context: RequestContext, pod: Object, container: str) -> Session:
+    """The session that a request opens. Raises 400 for one that asks for no stream, and what the pod's end raises."""
+    info, request = context.info, context.request
+    if info.subresource == "portforward":
+        return PortSession(lambda port: connections.port(pod, port), requested_ports(request))
+    stdin, stdout, stderr, tty = (_wanted(request, name) for name in _STREAMS)
+    if not (stdin or stdout or stderr):
+        raise bad_request("you must specify at least 1 of stdin, stdout, stderr")
+    command = list(request.query.get("command", ())) if info.subresource == "exec" else None
+    if command == []:
+        raise bad_request("you must specify a command")
+    process = connections.command(pod, container, command, stdin=stdin, tty=tty)
+    return CommandSession(process, stdin, stdout, stderr and not tty, tty)
+
+
+_STREAMS = ("stdin", "stdout", "stderr", "tty")
+
+
+def _wanted(request: Request, name: str) -> bool:
+    """True if a stream is asked for; outputs are unless the request says no, as the defaults of the options have it."""
+    given: Any = request.query.get(name)
+    if not given:
+        return name in ("stdout", "stderr")
+    return str(given[0]).lower() not in ("false", "0", "")
+
+
+# The other end of a connection: the container, the kubelet, or the address behind a pod, a node or a service.
+# Follows ``pkg/registry/core/{pod,node}/strategy.go``, ``pkg/registry/core/service/storage/storage.go``,
+# ``pkg/kubelet/client/kubelet_client.go`` and ``pkg/util/node/node.go``, release 1.30.
 
 PODS: Final = GroupResource("", "pods")
 NODES: Final = GroupResource("", "nodes")

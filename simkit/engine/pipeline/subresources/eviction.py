@@ -1,9 +1,4 @@
-"""Eviction: the deletion of a pod, limited by its disruption budget.
-
-References
-----------
-``pkg/registry/core/pod/storage/eviction.go``, release 1.30.
-"""
+"""The binding of a pod to a node, and its eviction."""
 
 from __future__ import annotations
 
@@ -19,22 +14,107 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
-from simkit.engine.pipeline.verbs.create_attributes import create_attributes
-from simkit.engine.pipeline.verbs.server_status import update_status_as_server
+from simkit.engine.pipeline.verbs.request_object import create_attributes
+from simkit.engine.pipeline.verbs.server_writes import update_status_as_server
 from simkit.engine.registry.write import Deletion, Write
-from simkit.engine.seams import Entry, Review
+from simkit.kinds.strategies import strategy_of
 from simkit.logic.workloads.budgets import guarding, pod_ready, with_allowed
 from simkit.logic.workloads.status_conditions import with_condition
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import API_SERVER
 from simkit.meta.errors import StatusError, bad_request, conflict, forbidden, invalid, not_found, unexplained
-from simkit.meta.fielderror import invalid_value, quoted
+from simkit.meta.fielderror import aggregate_errors, invalid_value, quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource, GroupVersionKind, Key
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, metadata, name_of
+from simkit.seams import Entry, Review, Stale
+
+# Binding of a pod to a node, once for each pod.
+# Upstream: pkg/registry/core/pod/storage/storage.go, release 1.30.
 
 _PODS: Final = GroupResource("", "pods")
+_KIND: Final = GroupVersionKind("", "v1", "Binding")
+_SCHEDULED: Final = "PodScheduled"
+_BINDING_TRIES: Final = 64
+SUCCESS: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def bind(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
+    """POST of a Binding to ``pods/<name>/binding``, or to the older ``bindings``."""
+    options = opt.write_options(engine.behaviour, context.request, "CreateOptions")
+    info = context.info
+    binding = request_object.read(engine, context, _KIND, engine.catalogue.schema(_KIND), options.validation)
+    request_object.check_address(context, scope, binding, named=False)
+    if info.subresource and name_of(binding) != info.name:
+        raise bad_request("name in URL does not match name in Binding object")
+    review = create_attributes(context, scope, _KIND, name_of(binding), binding, options)
+    binding = dict(engine.admission.mutate(review))
+    errors = strategy_of(GroupKind("", _KIND.kind)).validate(binding, None)
+    if errors:
+        raise unexplained(aggregate_errors(error.told(engine.behaviour) for error in errors))
+    engine.admission.validate(review.with_object(binding))
+    if not name_of(binding):
+        raise bad_request("Name parameter required.")
+    _assign(engine, Key(_PODS, info.namespace, name_of(binding)), binding, options)
+    return responses.document_response(SUCCESS, context.output_media_type, status=201)
+
+
+def _assign(engine: Engine, key: Key, binding: Object, options: WriteOptions) -> None:
+    """Write the node into the pod, with retries on conflicts."""
+    for _ in range(_BINDING_TRIES):
+        live = engine.store.get(key)
+        if live is None:
+            raise not_found(_PODS, key.name)
+        _check_binding(live, binding)
+        draft = _bound(engine.behaviour, live.object, binding, timestamp(engine.clock.now()))
+        if options.dry_run:
+            return
+        try:
+            engine.store.put(key, draft, expect=live.revision)
+        except Stale:
+            continue
+        return
+    raise conflict(_PODS, key.name)
+
+
+def _check_binding(live: Entry, binding: Object) -> None:
+    pod, name = live.object, live.key.name
+    why = _objection(pod, metadata(binding), name)
+    if why:
+        raise conflict(GroupResource("", "pods/binding"), name, why)
+
+
+def _objection(pod: Object, given: Object, name: str) -> str:
+    """The reason why a pod cannot be bound; empty if it can."""
+    for field, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        wanted, actual = given.get(field), metadata(pod).get(field)
+        if wanted and wanted != actual:
+            return f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {actual}"
+    if metadata(pod).get("deletionTimestamp"):
+        return f"pod {name} is being deleted, cannot be assigned to a host"
+    node = at(pod, "spec", "nodeName")
+    if node:
+        return f"pod {name} is already assigned to node {quoted(node)}"
+    return f"pod {name} has non-empty .spec.schedulingGates" if at(pod, "spec", "schedulingGates") else ""
+
+
+def _bound(behaviour: ServedBehaviour, pod: Object, binding: Object, now: str) -> Draft:
+    noted: dict[str, Any] = dict(metadata(pod))
+    if annotations_of(binding):
+        noted["annotations"] = {**annotations_of(pod), **annotations_of(binding)}
+    if labels_of(binding) and behaviour.applies("labels-of-bindings"):
+        noted["labels"] = {**labels_of(pod), **labels_of(binding)}
+    status = pod.get("status") or {}
+    condition = {"type": _SCHEDULED, "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    others = [one for one in status.get("conditions") or () if one.get("type") != _SCHEDULED]
+    spec = {**pod["spec"], "nodeName": at(binding, "target", "name")}
+    return {**pod, "metadata": noted, "spec": spec, "status": {**status, "conditions": [*others, condition]}}
+
+
+# Eviction: the deletion of a pod, limited by its disruption budget.
+# References: ``pkg/registry/core/pod/storage/eviction.go``, release 1.30.
+
 _BUDGETS: Final = GroupResource("policy", "poddisruptionbudgets")
 _OLD_VERSION: Final = "v1beta1"
 _MOST_DISRUPTED: Final = 2000
@@ -55,11 +135,13 @@ class _Eviction:
 
 def evict(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """POST to ``pods/<name>/eviction``. Raises 429 if the pod's budget does not allow it now."""
-    info, written = context.info, opt.write_options(context.request, "CreateOptions")
+    info, written = context.info, opt.write_options(engine.behaviour, context.request, "CreateOptions")
     draft = _body(engine, context, scope, written)
     if name_of(draft) != info.name:
         raise bad_request("name in URL does not match name in Eviction object")
-    eviction = _Eviction(engine, scope, scope.registry_scope.key(info.namespace, info.name), _options(draft, written))
+    eviction = _Eviction(
+        engine, scope, scope.registry_scope.key(info.namespace, info.name), _options(engine.behaviour, draft, written)
+    )
     gvk = scope.resource.subresource_gvk("eviction")
     _admit(engine, create_attributes(context, scope, gvk, info.name, draft, written))
     pod = _live(eviction)
@@ -79,11 +161,11 @@ def _body(engine: Engine, context: RequestContext, scope: RequestScope, written:
     return draft
 
 
-def _options(draft: Draft, written: WriteOptions) -> DeleteOptions:
+def _options(behaviour: ServedBehaviour, draft: Draft, written: WriteOptions) -> DeleteOptions:
     given: Mapping[str, Any] = draft.get("deleteOptions") or {}
-    if given.get(opt.UNREADABLE) and applies("unreadable-objects-deleted"):
+    if given.get(opt.UNREADABLE) and behaviour.applies("unreadable-objects-deleted"):
         error = invalid_value(f"deleteOptions.{opt.UNREADABLE}", True, _NOT_UNREADABLE)
-        raise invalid(GroupKind("policy", "Eviction"), name_of(draft), [error])
+        raise invalid(behaviour, GroupKind("policy", "Eviction"), name_of(draft), [error])
     preconditions = given.get("preconditions") or {}
     return DeleteOptions(
         bool(given.get("dryRun")) or written.dry_run,

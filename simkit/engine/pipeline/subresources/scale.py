@@ -19,23 +19,23 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
-from simkit.engine.pipeline.verbs.apply import applied_body, report_repeats
 from simkit.engine.pipeline.verbs.patch import APPLY, patcher
+from simkit.engine.pipeline.verbs.write import applied_body, report_repeats
 from simkit.engine.registry.write import Write
-from simkit.engine.seams import Entry
-from simkit.kinds.parts.printers.label_selector import selector_text
+from simkit.kinds.apiextensions.definition import CustomVersion
+from simkit.kinds.parts.printers.cells import selector_text
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.language.merge.apply import apply
 from simkit.language.merge.refusal import failed
 from simkit.language.merge.scale import SCALE_VERSION, Paths, parent_records, scale_records
 from simkit.language.merge.update import track_update
-from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
-from simkit.meta.errors import conflict, invalid, not_found
+from simkit.meta.errors import conflict, internal, invalid, not_found
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
 from simkit.schema.catalogue import Catalogue, Resource
+from simkit.seams import Entry
 
 _GROUP, _VERSION = SCALE_VERSION.split("/")
 _NOT_CONVERTED: Final = (
@@ -134,7 +134,7 @@ def _read(engine: Engine, context: RequestContext, scope: RequestScope, view: Sc
     info = context.info
     entry = engine.store.get(scope.registry_scope.key(info.namespace, info.name))
     if entry is None:
-        missing = None if applies("scale-not-found-by-parent") else view.missing
+        missing = None if engine.behaviour.applies("scale-not-found-by-parent") else view.missing
         raise not_found(missing or scope.resource.group_resource, info.name)
     return _answer(engine, context, scope, view, entry)
 
@@ -153,7 +153,7 @@ class _Change:
         kind = "UpdateOptions" if context.info.verb == "update" else "PatchOptions"
         media = context.request.header("content-type").split(";")[0].strip()
         self._applies = context.info.verb == "patch" and media == APPLY
-        self._options = opt.write_options(context.request, kind, is_apply=self._applies)
+        self._options = opt.write_options(engine.behaviour, context.request, kind, is_apply=self._applies)
         self._keeper = AdmissionBinding(engine, context, scope, self._options.dry_run, self._options.as_object)
         self._wanted = self._intention()
 
@@ -228,7 +228,7 @@ class _Change:
         self._check(obj, wanted)
         paths, version = self._view.paths, self._scope.resource.api_version
         fields = owners
-        if applies("owners-of-scales"):
+        if self._engine.behaviour.applies("owners-of-scales"):
             fields = parent_records(owners, metadata(wanted).get("managedFields") or [], paths, api_version=version)
         made = _with(obj, self._view.spec_replicas_path, at(wanted, "spec", "replicas") or 0)
         noted = {**metadata(obj), "managedFields": fields}
@@ -247,7 +247,7 @@ class _Change:
         if self._scope.custom is None:  # a custom object is validated itself
             errors = list(validate_nonnegative("spec.replicas", at(wanted, "spec", "replicas") or 0))
             if errors:
-                raise invalid(_KIND, name_of(obj), errors)
+                raise invalid(self._engine.behaviour, _KIND, name_of(obj), errors)
         given, actual = metadata(wanted).get("uid"), metadata(obj).get("uid")
         if given and given != actual:
             resource = self._scope.resource.group_resource
@@ -260,3 +260,38 @@ def _with(obj: Object, path: tuple[str, ...], value: Any) -> Draft:
     """The object with another value at a path."""
     head, *rest = path
     return {**obj, head: _with(obj.get(head) or {}, tuple(rest), value) if rest else value}
+
+
+# The ``scale`` subresource of custom objects, with the paths in their definition.
+# References: ``k8s.io/apiextensions-apiserver/pkg/registry/customresource/etcd.go`` (``ScaleREST``), release 1.30.
+
+
+def custom_scale(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
+    """get, update and patch of the Scale of a custom object."""
+    assert scope.custom is not None
+    view, path = view_of(scope.custom), scope.custom.subresources["scale"].get("specReplicasPath") or ""
+    entry = engine.store.get(scope.registry_scope.key(context.info.namespace, context.info.name))
+    if context.info.verb == "get" and entry is not None:
+        value = at(scope.from_storage(entry.object), *view.spec_replicas_path)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise internal(f'the spec replicas field "{path}" does not exist')
+    return scaled(engine, context, scope, view)
+
+
+def view_of(custom: CustomVersion) -> ScaleView:
+    """The view of a custom version's objects as Scale."""
+    scale = custom.subresources["scale"]
+    spec_replicas_path, status_replicas_path, chosen = (
+        _steps(scale.get(name)) for name in ("specReplicasPath", "statusReplicasPath", "labelSelectorPath")
+    )
+    scalable = [each for each in custom.definition.versions.values() if "scale" in each.subresources]
+
+    def selector(obj: Object) -> str:
+        value = at(obj, *chosen) if chosen else None
+        return value if isinstance(value, str) else ""
+
+    return ScaleView(tuple(each.api_version for each in scalable), selector, spec_replicas_path, status_replicas_path)
+
+
+def _steps(path: str | None) -> tuple[str, ...]:
+    return tuple((path or "").removeprefix(".").split(".")) if path else ()

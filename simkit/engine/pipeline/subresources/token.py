@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from simkit.engine.authn.claims import WARN_ONLY_LIFETIME, BoundObject, bound_claims
+from simkit.engine.authn.serviceaccount import WARN_ONLY_LIFETIME, BoundObject, bound_claims
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
@@ -18,10 +18,10 @@ from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
-from simkit.engine.pipeline.verbs.create_attributes import create_attributes
+from simkit.engine.pipeline.verbs.request_object import create_attributes
 from simkit.kinds.strategies import strategy_of
 from simkit.language.merge.update import track_update
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.errors import bad_request, conflict, internal, invalid, not_found
@@ -47,7 +47,7 @@ class BoundObjects(NamedTuple):
 
 def token_request(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """POST to ``serviceaccounts/<name>/token``: a token of that account."""
-    options = opt.write_options(context.request, "CreateOptions")
+    options = opt.write_options(engine.behaviour, context.request, "CreateOptions")
     gvk = scope.resource.subresource_gvk("token")
     draft = request_object.read(engine, context, gvk, engine.catalogue.schema(gvk), options.validation)
     request_object.check_address(context, scope, draft, named=False)
@@ -58,27 +58,29 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
     draft = dict(engine.admission.mutate(review))
     if name_of(draft) not in ("", name):
         detail = "must match the service account name if specified"
-        raise invalid(gvk.group_kind, name, [invalid_value("metadata.name", name_of(draft), detail)])
+        raise invalid(engine.behaviour, gvk.group_kind, name, [invalid_value("metadata.name", name_of(draft), detail)])
     account = _existing(engine, _ACCOUNTS, context.info.namespace, name)
     errors = strategy_of(gvk.group_kind).validate(draft, None)
     if errors:
-        raise invalid(gvk.group_kind, "", errors)
-    _check_uid(context, gvk, draft, account)
+        raise invalid(engine.behaviour, gvk.group_kind, "", errors)
+    _check_uid(engine.behaviour, context, gvk, draft, account)
     engine.admission.validate(review.with_object(draft))
     status = _issued(engine, context, account, draft["spec"])
     now = timestamp(engine.clock.now())
-    shown = {"uid": metadata(account).get("uid") or ""} if applies("token-request-shows-uid") else {}
+    shown = {"uid": metadata(account).get("uid") or ""} if engine.behaviour.applies("token-request-shows-uid") else {}
     place = {"name": name, "namespace": context.info.namespace, "creationTimestamp": now}
-    named = place if applies("token-requests-named") else {"creationTimestamp": None}
+    named = place if engine.behaviour.applies("token-requests-named") else {"creationTimestamp": None}
     head = {**named, **shown, "managedFields": owned}
     made = Fields(engine.catalogue.schema(gvk))({**draft, "metadata": head, "status": status})
     return responses.made_response(scope, made, context.output_media_type)
 
 
-def _check_uid(context: RequestContext, gvk: GroupVersionKind, draft: Object, account: Object) -> None:
+def _check_uid(
+    behaviour: ServedBehaviour, context: RequestContext, gvk: GroupVersionKind, draft: Object, account: Object
+) -> None:
     """A token of an account that was made anew in the meantime is refused. Raises 409."""
     given, actual = metadata(draft).get("uid") or "", metadata(account).get("uid") or ""
-    if given and given != actual and applies("token-request-uid"):
+    if given and given != actual and behaviour.applies("token-request-uid"):
         why = f"the UID in the token request ({given}) does not match the UID of the service account ({actual})"
         raise conflict(gvk.group_kind, context.info.name, why)
 
@@ -144,7 +146,7 @@ def bound_objects(engine: Engine, context: RequestContext, reference: Mapping[st
         found = _pod(engine, context, pod)
     elif (group, kind) == ("", "Secret"):
         found = BoundObjects((_bound("secret", _existing(engine, _SECRETS, namespace, name)),))
-    elif (group, kind) == ("", "Node") and applies("tokens-bound-to-nodes"):
+    elif (group, kind) == ("", "Node") and engine.behaviour.applies("tokens-bound-to-nodes"):
         if not engine.gates.get(_NODE_BINDING, False):
             raise bad_request(f'cannot bind token to a Node object as the "{_NODE_BINDING}" feature-gate is disabled')
         found = BoundObjects((_bound("node", _existing(engine, _NODES, "", name)),))

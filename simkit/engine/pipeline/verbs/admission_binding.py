@@ -10,32 +10,124 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from simkit.engine.authz.forbidden import forbidden_error
+from simkit.engine.authz.rbac import forbidden_error
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.pipeline.verbs import owner_references
-from simkit.engine.pipeline.verbs.claim_status import refused_claim_status
-from simkit.engine.seams import Operation, Review
+from simkit.engine.pipeline.verbs import request_object
 from simkit.kinds.apiextensions.definition import NO_NEW_ONES, CustomVersion
 from simkit.kinds.apiextensions.validation.defaults import has_unknown
+from simkit.kinds.parts.devices.device import device_key
 from simkit.language.merge.fieldset import EMPTY, Fields, of_paths
 from simkit.language.merge.managedfields import Record
 from simkit.language.merge.structure import structure
 from simkit.language.merge.update import track_update
 from simkit.language.merge.versions import Converter
-from simkit.meta.attributes import Verdict
-from simkit.meta.behaviour import applies
+from simkit.meta.attributes import Attributes, Verdict
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
-from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP, api_group
+from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP, api_group, label
 from simkit.meta.errors import bad_request, forbidden
-from simkit.meta.fielderror import FieldError, quoted
+from simkit.meta.fielderror import FieldError, forbidden_field, quoted
 from simkit.meta.frozen_init import quickly_made
+from simkit.meta.identity import Identity
+from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.names import GroupResource, GroupVersion, Key
-from simkit.meta.objects import Draft, Object, labels_of, name_of
+from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 from simkit.schema.decoding import DecodeError
 from simkit.schema.structural import Schema
+from simkit.seams import Authorizer, Operation, Review
+
+# Rights that a write of the status of a resource claim needs besides that of the request.
+# Upstream: pkg/registry/resource/utils.go and pkg/registry/resource/resourceclaim/strategy.go, release 1.36.
+
+_NODE_NAME: Final = label("node-name", "authentication")
+_ASSOCIATED: Final = "associated-node:"
+_ARBITRARY: Final = "arbitrary-node:"
+_BOUND: Final = "changing status.allocation or status.reservedFor"
+
+
+def refused_claim_status(
+    behaviour: ServedBehaviour, ask: Attributes, authorizer: Authorizer, claim: Object, old: Object
+) -> list[FieldError]:
+    """The errors of what the user of a request may not change in the status of a claim.
+
+    Who changes what is allocated, or for whom, needs the right to the virtual subresource ``binding`` in all
+    namespaces. Who changes what is told about the devices of a driver needs a right to ``driver`` of its name.
+    """
+    status, before = claim.get("status") or {}, old.get("status") or {}
+    errors = _refused_binding(ask, authorizer, status, before)
+    if status.get("allocation") is not None and behaviour.applies("drivers-tell-status-of-devices"):
+        errors += _refused_devices(ask, authorizer, status, before)
+    return errors
+
+
+def _refused_binding(ask: Attributes, authorizer: Authorizer, status: Object, before: Object) -> list[FieldError]:
+    if all(_plain(status.get(part)) == _plain(before.get(part)) for part in ("allocation", "reservedFor")):
+        return []
+    refused = _refusal(authorizer, replace(ask, subresource="binding", namespace="", name=""))
+    if not refused:
+        return []
+    needed = f'requires resource="resourceclaims/binding", verb="{ask.verb}" permission'
+    return [forbidden_field("status.allocation", f"{_BOUND} {needed}: {refused}")]
+
+
+def _refused_devices(ask: Attributes, authorizer: Authorizer, status: Object, before: Object) -> list[FieldError]:
+    verbs = [f"{_ARBITRARY}{ask.verb}"]
+    if _is_on_node(ask.identity, _node_of(status["allocation"])):
+        verbs.insert(0, f"{_ASSOCIATED}{ask.verb}")
+    needed = f'requires resource="resourceclaims/driver", verb="[{" ".join(verbs)}]" permission'
+    errors = []
+    for driver in _changed_drivers(status.get("devices") or (), before.get("devices") or ()):
+        asked = [replace(ask, verb=verb, subresource="driver", name=driver) for verb in verbs]
+        refused = [_refusal(authorizer, each) for each in asked]
+        if all(refused):
+            errors.append(forbidden_field("status.devices", f"changing status.devices {needed}: {refused[0]}"))
+    return errors
+
+
+def _changed_drivers(devices: Sequence[Object], before: Sequence[Object]) -> list[str]:
+    """The drivers with a device of which something else is told now, sorted."""
+    then = {device_key(device): _plain(device) for device in before}
+    now = {device_key(device): _plain(device) for device in devices}
+    changed = [key for key in then.keys() | now.keys() if then.get(key) != now.get(key)]
+    return sorted({driver for driver, *_ in changed}, key=str.encode)
+
+
+def _plain(value: Any) -> Any:
+    """A value in which empty lists and missing fields are the same."""
+    if isinstance(value, Mapping):
+        found = {name: _plain(item) for name, item in value.items()}
+        return {name: item for name, item in found.items() if item is not None}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value] or None
+    return value
+
+
+def _node_of(allocation: Object) -> str:
+    """The node on which alone an allocation can be used; empty for any other."""
+    terms = at(allocation, "nodeSelector", "nodeSelectorTerms") or []
+    fields = [field for term in terms for field in term.get("matchFields") or ()]
+    if len(terms) != 1 or terms[0].get("matchExpressions") or len(fields) != 1:
+        return ""
+    values = fields[0].get("values") or []
+    named = fields[0].get("key") == "metadata.name" and fields[0].get("operator") == "In"
+    return values[0] if named and len(values) == 1 else ""
+
+
+def _is_on_node(identity: Identity, node: str) -> bool:
+    """True for a service account whose token is bound to a node."""
+    told = tuple(identity.extra.get(_NODE_NAME, ()))
+    return bool(node) and identity.service_account is not None and told == (node,) and not dns_subdomain(node)
+
+
+def _refusal(authorizer: Authorizer, ask: Attributes) -> str:
+    """The message of a refusal; empty if the user may."""
+    decision = authorizer.authorize(ask)
+    if decision.allowed:
+        return ""
+    return forbidden_error(ask, ": ".join(filter(None, (decision.error, decision.reason)))).message
 
 
 @quickly_made
@@ -54,6 +146,7 @@ class AdmissionBinding:
         info = self.context.info
         name = info.name or (name_of(obj) if obj is not None else "")
         return Review(
+            self.engine.behaviour,
             self.context.actor(),
             operation,
             self.scope.registry_scope.resource,
@@ -73,9 +166,9 @@ class AdmissionBinding:
     def mutate(self, wanted: Draft, live: Object | None) -> Draft:
         """The wanted object after the escalation check and the mutating plugins."""
         review = self.review("CREATE" if live is None else "UPDATE", wanted, live)
-        _forbid_new(self.scope.custom, review)
+        _forbid_new(self.engine.behaviour, self.scope.custom, review)
         mutated = dict(self.engine.admission.mutate(review))
-        owner_references.deduplicate(mutated, self.context.warnings, admitted=True)
+        request_object.deduplicate(mutated, self.context.warnings, admitted=True)
         self.guard(mutated, live)
         return mutated
 
@@ -88,7 +181,7 @@ class AdmissionBinding:
         subresource, strategy = self.context.info.subresource, self.scope.strategy
         special = (strategy.subresources or {}).get(subresource) if subresource and live is not None else strategy
         found = special.warnings(obj, live) if special is not None else ()
-        return found if found and applies("writers-warned") else ()
+        return found if found and self.engine.behaviour.applies("writers-warned") else ()
 
     def validate_delete(self, live: Object) -> None:
         """Run the validating plugins for a deletion."""
@@ -113,27 +206,27 @@ class AdmissionBinding:
         from simkit.kinds.resource.resourceclaim import admin_status_errors
 
         errors = admin_status_errors(obj, live, labels_of(namespace.object) if namespace is not None else {})
-        if applies("status-of-claims-needs-rights"):
-            ask = self.context.info.asks(self.context.actor())
-            errors += refused_claim_status(ask, self.engine.authorizer, obj, live)
+        if self.engine.behaviour.applies("status-of-claims-needs-rights"):
+            ask = self.context.info.asks(self.engine.behaviour, self.context.actor())
+            errors += refused_claim_status(self.engine.behaviour, ask, self.engine.authorizer, obj, live)
         return errors
 
     def permit_create(self) -> None:
         """Check that the user may create, for an update that creates. Raises 403."""
         info = self.context.info
-        ask = replace(info.asks(self.context.actor()), verb="create")
+        ask = replace(info.asks(self.engine.behaviour, self.context.actor()), verb="create")
         decision = self.engine.authorizer.authorize(ask)
         if decision.verdict is not Verdict.ALLOW:
-            if applies("write-parts-told-in-full"):
+            if self.engine.behaviour.applies("write-parts-told-in-full"):
                 raise forbidden_error(ask, decision.reason)
             raise forbidden(self.scope.resource.group_resource, info.name, decision.reason)
 
 
-def _forbid_new(custom: CustomVersion | None, review: Review) -> None:
+def _forbid_new(behaviour: ServedBehaviour, custom: CustomVersion | None, review: Review) -> None:
     """Raises 403 for the admission of a new object of a terminating definition."""
     if custom is None or review.operation != "CREATE" or review.subresource or not custom.definition.is_terminating:
         return
-    if applies("terminating-definition-forbids"):
+    if behaviour.applies("terminating-definition-forbids"):
         raise forbidden(review.resource, review.name, NO_NEW_ONES)
 
 

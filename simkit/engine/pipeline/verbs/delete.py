@@ -10,17 +10,14 @@ from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.representation import bodies, protobuf, responses
+from simkit.engine.pipeline.representation import bodies, responses
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
-from simkit.engine.pipeline.verbs.read import ListChunk
-from simkit.engine.pipeline.verbs.selection import selection
-from simkit.engine.pipeline.verbs.unsafe_delete import delete_unreadable, refuse_collection
+from simkit.engine.pipeline.verbs.read import ListChunk, delete_unreadable, refuse_collection, selection
 from simkit.engine.registry.write import Deletion, Outcome
-from simkit.engine.seams import Entry
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.deadline import check_deadline
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, scheme_name, unexplained
@@ -28,6 +25,7 @@ from simkit.meta.fielderror import quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupVersion, GroupVersionKind, Key
 from simkit.schema.decoding import DecodeError, decode
+from simkit.seams import Entry
 
 _OPTIONS: Final = GroupVersionKind("", "v1", "DeleteOptions")
 _META_VERSION: Final = f"{META_GROUP}/v1"
@@ -40,47 +38,49 @@ def options_of(engine: Engine, context: RequestContext) -> tuple[opt.DeleteOptio
     """The options of a delete, and whether it asks not to orphan dependents."""
     request = context.request
     if not request.body:
-        options = opt.delete_options(request, None)
+        options = opt.delete_options(engine.behaviour, request, None)
         given = request.option("orphanDependents")
         return options, "orphanDependents" in request.query and given.lower() in ("false", "0")
-    body = _checked(engine, _read(context))
-    return opt.delete_options(request, body), body.get("orphanDependents") is False
+    body = _checked(engine, _read(engine.behaviour, context))
+    return opt.delete_options(engine.behaviour, request, body), body.get("orphanDependents") is False
 
 
-def _read(context: RequestContext) -> Any:
+def _read(behaviour: ServedBehaviour, context: RequestContext) -> Any:
     """The undecoded body. Errors are a 500 without reason, as in kube-apiserver."""
     request = context.request
     media = bodies.body_media(request)
     if media == PROTOBUF:
         try:
-            return protobuf.decode(request.body, _OPTIONS)
+            return bodies.decode(request.body, _OPTIONS)
         except StatusError as error:
-            raise _unreadable(error.message) from None
+            raise _unreadable(behaviour, error.message) from None
     try:
         return bodies.parse(request.body, media, [])
     except bodies.MalformedBody as error:
-        raise _unreadable(f"couldn't get version/kind; json parse error: {error}") from None
+        raise _unreadable(behaviour, f"couldn't get version/kind; json parse error: {error}") from None
 
 
 def _checked(engine: Engine, value: Any) -> dict[str, Any]:
     problem = bodies.header_error(value)
     if problem:
-        raise _unreadable(problem)
+        raise _unreadable(engine.behaviour, problem)
     value = value or {}
     kind, version = value.get("kind") or "DeleteOptions", GroupVersion.parse(value.get("apiVersion") or _META_VERSION)
     if kind != "DeleteOptions":
-        scheme = scheme_name("pkg/apis/meta/internalversion/scheme/register.go:27")
-        raise _unreadable(f"no kind {quoted(kind)} is registered for version {quoted(version)} in scheme {scheme}")
+        scheme = scheme_name(engine.behaviour, "pkg/apis/meta/internalversion/scheme/register.go:27")
+        raise _unreadable(
+            engine.behaviour, f"no kind {quoted(kind)} is registered for version {quoted(version)} in scheme {scheme}"
+        )
     schema = engine.catalogue.definition("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions")
     try:
         return decode(value, schema).object
     except DecodeError as error:
-        raise _unreadable(str(error)) from None
+        raise _unreadable(engine.behaviour, str(error)) from None
 
 
-def _unreadable(message: str) -> StatusError:
+def _unreadable(behaviour: ServedBehaviour, message: str) -> StatusError:
     """The error of options that cannot be read; one without reason up to 1.34."""
-    return bad_request(message) if applies("delete-options-bad-request") else unexplained(message)
+    return bad_request(message) if behaviour.applies("delete-options-bad-request") else unexplained(message)
 
 
 def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -101,7 +101,7 @@ def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) 
 
 def _warn_of_orphans(context: RequestContext, scope: RequestScope, options: opt.DeleteOptions) -> None:
     warning = scope.strategy.delete_strategy.orphan_warning
-    if warning and not options.propagation and applies("orphaned-pods-warned"):
+    if warning and not options.propagation and scope.catalogue.behaviour.applies("orphaned-pods-warned"):
         context.warnings.append(warning)
 
 
@@ -145,11 +145,11 @@ def _success(scope: RequestScope, entry: Entry) -> dict[str, Any]:
 
 def delete_collection(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """DELETE of a collection, or of a chunk of it; returns the list of its objects."""
-    listing = opt.list_options(context.request, watch=False)
+    listing = opt.list_options(engine.behaviour, context.request, watch=False)
     chosen = selection(scope, listing)
     options, _ = options_of(engine, context)
     if options.unreadable:
-        raise refuse_collection()
+        raise refuse_collection(engine.behaviour)
     if not listing.limit:
         listing = replace(listing, limit=_PAGE)
     chunk = ListChunk(engine, scope, context.info.namespace or None, listing, chosen)

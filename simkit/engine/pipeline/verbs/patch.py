@@ -11,13 +11,12 @@ from typing import Any, Final, NamedTuple
 
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.representation import bodies, custom_bodies
+from simkit.engine.pipeline.representation import bodies
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding, managed_fields_tracker
-from simkit.engine.pipeline.verbs.apply import apply_intent
-from simkit.engine.pipeline.verbs.write import answer
+from simkit.engine.pipeline.verbs.write import answer, apply_intent
 from simkit.engine.registry.write import Write
 from simkit.language.merge import jsonpatch, mergepatch, strategic
 from simkit.language.merge.patched_order import merged_in_order, patched_in_order
@@ -53,7 +52,7 @@ def patch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     """PATCH of an object or of a subresource with its parent's kind."""
     if _media(context) == APPLY:
         return apply_intent(engine, context, scope)
-    options = opt.write_options(context.request, "PatchOptions")
+    options = opt.write_options(engine.behaviour, context.request, "PatchOptions")
     patched = patcher(context, scope, options.validation)
     admission = AdmissionBinding(engine, context, scope, options.dry_run, options.as_object)
     info = context.info
@@ -117,7 +116,7 @@ def patcher(context: RequestContext, scope: RequestScope, validation: str) -> Ca
         draft = _fitted(context, scope, changed, validation, repeated, partial(change.shown, live, scope), ordered)
         request_object.check_address(context, scope, draft, named=True)
         if scope.custom is not None:
-            custom_bodies.check_patched(scope.custom, changed, whole=not context.info.subresource)
+            bodies.check_patched(scope.catalogue.behaviour, scope.custom, changed, whole=not context.info.subresource)
         return draft
 
     return patched
@@ -184,7 +183,7 @@ def _fitted(
         if scope.custom is None:
             problem = bodies.header_error(patched)
         else:
-            problem = custom_bodies.header_error(patched, lambda: shown().encode())
+            problem = bodies.custom_header_error(patched, lambda: shown().encode())
         if problem:
             raise bad_request(problem)
         if not converted and not scope.resource.custom:
@@ -219,7 +218,9 @@ def _known(scope: RequestScope, patched: Any) -> Any:
     other = GroupVersionKind(group, given, gvk.kind)
     if patched.get("kind") != gvk.kind or group != gvk.group or scope.catalogue.kind(other) is None:
         own = GroupVersion(gvk.group, gvk.version)
-        bodies.check_kind(patched, b"", own, gvk.kind, request_object.kind_known(scope.catalogue))
+        bodies.check_kind(
+            scope.catalogue.behaviour, patched, b"", own, gvk.kind, request_object.kind_known(scope.catalogue)
+        )
     return patched
 
 
@@ -233,4 +234,6 @@ def _unprocessable(scope: RequestScope, error: StatusError, patch: str) -> Statu
     text = error.message
     marker = f"cannot be handled as a {scope.resource.kind}: "
     detail = text.partition(marker)[2] or text
-    return invalid(GroupKind("", ""), "", [invalid_value("patch", Shown(quoted(patch)), detail)])
+    return invalid(
+        scope.catalogue.behaviour, GroupKind("", ""), "", [invalid_value("patch", Shown(quoted(patch)), detail)]
+    )

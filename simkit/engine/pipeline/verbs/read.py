@@ -5,24 +5,219 @@ Upstream: k8s.io/apiserver/pkg/endpoints/handlers/get.go and k8s.io/apiserver/pk
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.metrics.counters import Metrics
+from simkit.engine.pipeline.options import UNREADABLE, ListOptions, delete_options_invalid
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.pipeline.verbs.read_meters import ListMeter
-from simkit.engine.pipeline.verbs.selection import Selection, selection
-from simkit.engine.pipeline.verbs.unsafe_delete import check_readable
 from simkit.engine.registry import paging
-from simkit.engine.seams import Compacted, Entry, Future
-from simkit.meta.behaviour import applies
-from simkit.meta.errors import bad_request, expired, future_revision, not_found, unexplained
+from simkit.meta import fields, labels
+from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.deadline import checked
+from simkit.meta.domain import RBAC_GROUP, api_group
+from simkit.meta.errors import (
+    StatusError,
+    bad_request,
+    expired,
+    forbidden,
+    future_revision,
+    internal,
+    invalid,
+    not_found,
+    unexplained,
+)
+from simkit.meta.fielderror import FieldError, invalid_value, quoted
 from simkit.meta.message import Response
-from simkit.meta.names import Key, Revision
+from simkit.meta.names import GroupKind, GroupResource, Key, Revision
+from simkit.meta.objects import labels_of
+from simkit.meta.unreadable import Unreadable
+from simkit.seams import Compacted, Entry, Future
+
+# Metrics of lists and watches.
+# Upstream: k8s.io/apiserver/pkg/storage/cacher/metrics, k8s.io/apiserver/pkg/storage/etcd3/metrics and
+# k8s.io/apiserver/pkg/endpoints/handlers/metrics, release 1.36.
+
+_RESOURCES_TOLD: Final = 34
+"""The release since which events are told by resource, not by kind."""
+
+
+class WatchMeter:
+    """Counts the events that one watch sends, and their bytes.
+
+    Notes
+    -----
+    The histogram of sizes counts the events too.
+    """
+
+    def __init__(self, metrics: Metrics, scope: RequestScope, scope_label: str) -> None:
+        resource = scope.resource
+        word = resource.resource if scope.catalogue.behaviour.minor >= _RESOURCES_TOLD else resource.kind
+        self._metrics, self._began = metrics, perf_counter()
+        self._sizes = metrics.histograms.of("apiserver_watch_events_sizes", resource.group, resource.version, word)
+        self._list_labels = (resource.group, resource.version, resource.resource, scope_label)
+
+    def sent(self, frames: Sequence[bytes]) -> None:
+        """Count events."""
+        sizes = self._sizes
+        self._metrics.histograms.record_all((sizes, len(frame)) for frame in frames)
+
+    def listed(self) -> None:
+        """Count the end of the initial events."""
+        seconds = perf_counter() - self._began
+        self._metrics.record("apiserver_watch_list_duration_seconds", *self._list_labels, value=seconds)
+
+
+class ListMeter:
+    """Counts one list, and the objects that are read and returned for it.
+
+    Attributes
+    ----------
+    fetched
+        The objects that were read.
+    """
+
+    __slots__ = ("_labels", "_metrics", "fetched")
+
+    def __init__(self, metrics: Metrics, resource: GroupResource) -> None:
+        self._metrics, self._labels, self.fetched = metrics, (resource.group, resource.resource), 0
+
+    def listed(self, returned: int, *, cached: bool) -> None:
+        """Count a list that is served from the watch cache, or from the store."""
+        sums, labels, index = self._metrics.sum, self._labels, ("",)
+        if cached:
+            sums("apiserver_cache_list_total", (*labels, *index), 1)
+            sums("apiserver_cache_list_fetched_objects_total", (*labels, *index), self.fetched)
+            sums("apiserver_cache_list_returned_objects_total", labels, returned)
+            return
+        sums("apiserver_storage_list_total", labels, 1)
+        sums("apiserver_storage_list_fetched_objects_total", labels, self.fetched)
+        sums("apiserver_storage_list_evaluated_objects_total", labels, self.fetched)
+        sums("apiserver_storage_list_returned_objects_total", labels, returned)
+
+
+# The selection of a list, watch or deletecollection by labels and fields
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Compiled selectors. ``everything`` is true if they match every object."""
+
+    labels: labels.LabelSelector
+    fields: fields.FieldSelector
+    values: Callable[[Entry], Mapping[str, str]]
+    everything: bool
+    name: str
+    """The one name that can match, or the empty string."""
+
+    def matches(self, entry: Entry) -> bool:
+        if self.everything:
+            return True
+        if self.labels and not self.labels.matches(labels_of(entry.object)):
+            return False
+        return not self.fields or self.fields.matches(self.values(entry))
+
+    def of(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        return entries if self.everything else [entry for entry in checked(entries) if self.matches(entry)]
+
+
+def selection(scope: RequestScope, options: ListOptions) -> Selection:
+    """The selection of a request. Raises kube-apiserver's 400 for invalid selectors."""
+    try:
+        by_label = labels.parse(options.label_selector)
+        by_field = scope.field_labels.checked(fields.parse(options.field_selector), scope.resource.kind)
+    except labels.BadSelector as error:
+        raise bad_request(error.told(scope.catalogue.behaviour)) from None
+    except ValueError as error:
+        raise bad_request(str(error)) from None
+    everything = not by_label and not by_field
+    return Selection(by_label, by_field, _values(scope), everything, by_field.exact("metadata.name"))
+
+
+def _values(scope: RequestScope) -> Callable[[Entry], Mapping[str, str]]:
+    plain, special = scope.field_labels.values, scope.strategy.selectable_fields
+
+    def values(entry: Entry) -> Mapping[str, str]:
+        common = {"metadata.name": entry.key.name, "metadata.namespace": entry.key.namespace}
+        return {**plain(entry.object), **special(entry.object), **common}
+
+    return values
+
+
+# The deletion of objects that are stored but cannot be read, and the error of a list that meets some.
+# References: KEP-3926; k8s.io/apiserver/pkg/endpoints/handlers/delete.go,
+# pkg/registry/generic/registry/corrupt_obj_deleter.go and
+# pkg/storage/etcd3/corrupt_obj_deleter.go, release 1.36.
+
+_VERB: Final = "unsafe-delete-ignore-read-errors"
+_NOTE: Final = f"{api_group('apiserver')}/unsafe-delete-ignore-read-error"
+_MOST_TOLD: Final = 100
+_NOT_OFFERED: Final = f"no unsafe deleter provided, can not honor {UNREADABLE}"
+_ONLY_UNREADABLE: Final = "is exclusively used to delete corrupt object(s), try again by removing this option"
+_NO_COLLECTION: Final = "is not allowed with DELETECOLLECTION, try again after removing the option"
+
+
+def delete_unreadable(engine: Engine, context: RequestContext, scope: RequestScope, key: Key) -> Response:
+    """Remove an object that cannot be read, without finalizers, preconditions and admission.
+
+    Raises 403 for whom that is not permitted, and 422 for an object that can be read, or is not there.
+    """
+    context.annotations[_NOTE] = ""
+    resource = scope.resource.group_resource
+    if resource == GroupResource("", "namespaces") or resource.group == RBAC_GROUP:
+        raise internal(_NOT_OFFERED)
+    _check_right(engine, context, resource)
+    if not engine.store.discard(key):
+        kind = GroupKind(resource.group, resource.resource)
+        raise invalid(engine.behaviour, kind, key.name, [_error(_ONLY_UNREADABLE)])
+    details = {"name": key.name, "kind": scope.resource.kind}
+    told: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    return responses.document_response({**told, "details": details, "code": 200}, context.output_media_type)
+
+
+def refuse_collection(behaviour: ServedBehaviour) -> StatusError:
+    """The error of a deletecollection with the option."""
+    return delete_options_invalid(behaviour, [_error(_NO_COLLECTION)])
+
+
+def _error(why: str) -> FieldError:
+    return invalid_value(UNREADABLE, True, why)
+
+
+def _check_right(engine: Engine, context: RequestContext, resource: GroupResource) -> None:
+    decision = engine.authorizer.authorize(replace(context.info.asks(engine.behaviour, context.actor()), verb=_VERB))
+    if not decision.allowed:
+        why = f"not permitted to do {quoted(_VERB)}, reason: {decision.reason}"
+        raise forbidden(resource, context.info.name, why)
+
+
+def check_readable(found: Sequence[Unreadable], resource: GroupResource) -> None:
+    """Raise a 500 StatusError that names the objects of a list which cannot be read."""
+    if not found:
+        return
+    causes: list[dict[str, str]] = [
+        {
+            "reason": "UnexpectedServerResponse",
+            "message": each.told("/registry"),
+            "field": f"/registry/{each.path}",
+        }
+        for each in found[:_MOST_TOLD]
+    ]
+    if len(found) > _MOST_TOLD:
+        causes.append({"reason": "FieldValueTooMany", "message": "too many errors, the list is truncated"})
+    details = {"name": "list", "group": resource.group, "kind": resource.resource, "causes": causes}
+    raise StatusError(
+        500,
+        "StorageReadError",
+        f"failed to read one or more {resource} from the storage",
+        details={name: value for name, value in details.items() if value},
+    )
 
 
 def get(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -38,7 +233,7 @@ def get(engine: Engine, context: RequestContext, scope: RequestScope) -> Respons
 
 def list_(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """The objects of a collection at one revision, in chunks on request."""
-    options = opt.list_options(context.request, watch=False)
+    options = opt.list_options(engine.behaviour, context.request, watch=False)
     chosen = selection(scope, options)
     chunk = ListChunk(engine, scope, context.info.namespace or None, options, chosen)
     entries, metadata = chunk.read()
@@ -63,7 +258,7 @@ class CacheDelegator:
             return False
         if options.limit <= 0 or version == "0":
             return True
-        return options.match == "NotOlderThan" and applies("pages-from-cache")
+        return options.match == "NotOlderThan" and self._engine.behaviour.applies("pages-from-cache")
 
     def await_revision(self, version: str, *, cached: bool = True) -> None:
         """Wait for a revision. Raises 504 if it does not come, or the error of an invalid one."""
@@ -101,17 +296,17 @@ class ListChunk:
     def _read(self) -> tuple[Sequence[Entry], dict[str, Any]]:
         options = self._options
         if self._cached:
-            if applies("bad-revisions-of-lists"):
+            if self._engine.behaviour.applies("bad-revisions-of-lists"):
                 opt.stored_revision(options.resource_version)
             self._delegator.await_revision(options.resource_version)
             return self._chunk(None, None, 0 if options.resource_version == "0" else options.limit)
-        if options.token and applies("tokens-before-revisions"):
+        if options.token and self._engine.behaviour.applies("tokens-before-revisions"):
             return self._continue()
         requested = opt.stored_revision(options.resource_version)
         if options.token:
             return self._continue()
         if options.match == "Exact" or (requested and options.limit > 0 and not options.match):
-            if self._delegator.cached and applies("lists-of-snapshots"):
+            if self._delegator.cached and self._engine.behaviour.applies("lists-of-snapshots"):
                 self._delegator.await_revision(options.resource_version)
             return self._chunk(Revision(requested), None, options.limit)
         self._delegator.await_revision(options.resource_version, cached=False)
@@ -126,7 +321,7 @@ class ListChunk:
         if token.revision <= paging.INCONSISTENT:
             return self._chunk(None, after, options.limit)
         unlimited = options.resource_version == "0" and self._delegator.cached
-        limit = 0 if unlimited and applies("lists-continued-in-snapshots") else options.limit
+        limit = 0 if unlimited and self._engine.behaviour.applies("lists-continued-in-snapshots") else options.limit
         try:
             return self._chunk(token.revision, after, limit)
         except Compacted:
@@ -154,12 +349,12 @@ class ListChunk:
         if not self._delegator.cached:
             return False
         if self._options.token or self._options.match == "Exact" or self._options.resource_version:
-            return applies("lists-of-snapshots")
-        return applies("consistent-lists-from-cache")
+            return self._engine.behaviour.applies("lists-of-snapshots")
+        return self._engine.behaviour.applies("consistent-lists-from-cache")
 
     def _scan(self, at: Revision | None, after: Key | None) -> Sequence[Entry]:
         store = self._engine.store
-        if applies("unreadable-objects-deleted"):
+        if self._engine.behaviour.applies("unreadable-objects-deleted"):
             self._check_readable(after)
         if self._single:
             key = self._scope.registry_scope.key(self._namespace or "", self._chosen.name)

@@ -1,30 +1,66 @@
-"""The object in a request body: decoded, compared with the path, and defaulted.
-
-Upstream: k8s.io/apiserver/pkg/endpoints/handlers/rest.go and k8s.io/apiserver/pkg/registry/rest/meta.go, release 1.30.
-"""
+"""The object in a request body, or in the answer of a webhook: decoded, compared with the path, and defaulted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.representation import bodies, custom_bodies, protobuf
+from simkit.engine.pipeline.options import WriteOptions
+from simkit.engine.pipeline.representation import bodies
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.language.yaml.complaints import Repeat
-from simkit.meta.errors import bad_request
+from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.errors import bad_request, internal
 from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
-from simkit.meta.objects import Draft, Object, at
+from simkit.meta.objects import Draft, Object, at, metadata
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.defaulting import drop_nulls
 from simkit.schema.decoding import DecodeError, decode
 from simkit.schema.lifecycle import lifecycle_of
 from simkit.schema.shared_parts import SharedParts
 from simkit.schema.structural import Schema
+from simkit.seams import Review
+
+# Duplicate owner references: each is kept once, and the client is warned.
+# Upstream: k8s.io/apiserver/pkg/endpoints/handlers/rest.go, release 1.30.
+
+_WARNING: Final = (
+    ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may "
+    "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {uids}"
+)
+_AFTER: Final = " after mutating admission happens"
+
+
+def deduplicate(draft: Draft, warnings: list[str], *, admitted: bool) -> None:
+    """Keep each owner in the metadata of a draft once, before and after admission.
+
+    Other references to the same owner, which differ in something, stay.
+    """
+    metadata = draft.get("metadata") or {}
+    owners: Sequence[Mapping[str, Any]] = metadata.get("ownerReferences") or ()
+    if len(owners) < 2:
+        return
+    kept: dict[str, Mapping[str, Any]] = {}
+    repeated = []
+    for owner in owners:
+        content = repr(sorted(owner.items()))
+        if content in kept:
+            repeated.append(owner.get("uid", ""))
+        else:
+            kept[content] = owner
+    if repeated:
+        warnings.append(_WARNING.format(when=_AFTER if admitted else "", uids=", ".join(repeated)))
+        draft["metadata"] = {**metadata, "ownerReferences": list(kept.values())}
+
+
+# The object in a request body: decoded, compared with the path, and defaulted.
+# Upstream: k8s.io/apiserver/pkg/endpoints/handlers/rest.go and k8s.io/apiserver/pkg/registry/rest/meta.go, release
+# 1.30.
 
 
 def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema: Schema, validation: str) -> Draft:
@@ -42,20 +78,22 @@ def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema:
     media = bodies.body_media(context.request)
     body = context.request.body
     if media == PROTOBUF:
-        value = protobuf.decode(body, gvk)
-        bodies.check_kind(value, body, GroupVersion(gvk.group, gvk.version), gvk.kind, kind_known(engine.catalogue))
+        value = bodies.decode(body, gvk)
+        bodies.check_kind(
+            engine.behaviour, value, body, GroupVersion(gvk.group, gvk.version), gvk.kind, kind_known(engine.catalogue)
+        )
         return fit(context, value, gvk, schema, "Ignore")
     repeats: list[Repeat] = []
     try:
         value = bodies.parse(body, media, repeats)
     except bodies.MalformedBody as error:
         raise bodies.unrecognized(gvk.kind, f"couldn't get version/kind; json parse error: {error}", body) from None
-    custom = None if schema.name else custom_bodies.custom_version(engine.catalogue, gvk)
+    custom = None if schema.name else bodies.custom_version(engine.catalogue, gvk)
     if custom is not None:
-        return _read_custom(context, custom, value, validation, bodies.repeat_errors(repeats))
+        return _read_custom(engine.behaviour, context, custom, value, validation, bodies.repeat_errors(repeats))
     if not _is_of(value, gvk):
         group_version = GroupVersion(gvk.group, gvk.version)
-        bodies.check_kind(value, body, group_version, gvk.kind, kind_known(engine.catalogue))
+        bodies.check_kind(engine.behaviour, value, body, group_version, gvk.kind, kind_known(engine.catalogue))
     return fit(context, value, gvk, schema, validation, bodies.repeat_errors(repeats) if repeats else ())
 
 
@@ -75,13 +113,18 @@ def _live(engine: Engine, context: RequestContext) -> Object | None:
 
 
 def _read_custom(
-    context: RequestContext, custom: CustomVersion, value: Any, validation: str, repeated: Sequence[str]
+    behaviour: ServedBehaviour,
+    context: RequestContext,
+    custom: CustomVersion,
+    value: Any,
+    validation: str,
+    repeated: Sequence[str],
 ) -> Draft:
     """The custom object in a body, decoded in its own version and then compared with the path."""
-    custom_bodies.check_header(custom, value, context.request.body)
-    schema = custom_bodies.body_schema(custom, value)
+    bodies.check_header(custom, value, context.request.body)
+    schema = bodies.body_schema(custom, value)
     draft = fit(context, value, custom.resource.gvk, schema, validation, repeated)
-    custom_bodies.check_kind(custom, value)
+    bodies.check_custom_kind(behaviour, custom, value)
     return draft
 
 
@@ -182,3 +225,55 @@ def check_address(context: RequestContext, scope: RequestScope, draft: Draft, *,
         raise bad_request(why)
     if name != info.name:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({info.name})")
+
+
+# Objects that webhooks return: typed, with defaults, in the version that is stored
+
+
+def stored_form(scope: RequestScope, value: Mapping[str, Any]) -> Draft:
+    """An object in the version of a resource as the stored form. Raises the 500 StatusError for one that is none.
+
+    Owners of fields stay as they are: who may write them was found out before.
+    """
+    if value.get("kind") != scope.resource.kind or value.get("apiVersion") != scope.resource.api_version:
+        shown = f"{value.get('apiVersion')}, Kind={value.get('kind')}"
+        raise internal(f"expected {scope.resource.gvk}, got {shown}")
+    try:
+        draft: Draft = dict(decode(value, scope.schema).object)
+    except DecodeError as error:
+        raise internal(str(error)) from None
+    kind = {"kind": scope.resource.kind, "apiVersion": scope.resource.api_version}
+    kept = {name: metadata(value)[name] for name in ("managedFields",) if name in metadata(value)}
+    draft = {**kind, **draft, "metadata": {**(draft.get("metadata") or {}), **kept}}
+    return scope.to_storage(default(scope, draft))
+
+
+# The admission attributes of an object that is posted to a subresource or virtual resource
+
+
+def create_attributes(
+    context: RequestContext,
+    scope: RequestScope,
+    kind: GroupVersionKind,
+    name: str,
+    obj: Object,
+    options: WriteOptions,
+) -> Review:
+    """The attributes of an object posted to a subresource without a name of its own."""
+    return Review(
+        scope.catalogue.behaviour,
+        context.actor(),
+        "CREATE",
+        scope.registry_scope.resource,
+        scope.resource.version,
+        context.info.subresource,
+        kind,
+        context.info.namespace,
+        name,
+        obj,
+        None,
+        options.as_object,
+        options.dry_run,
+        context.warnings,
+        context.annotations,
+    )

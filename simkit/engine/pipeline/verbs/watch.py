@@ -20,18 +20,15 @@ from typing import Any, Final
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.metrics.counters import route
-from simkit.engine.pipeline.representation import protobuf, responses
+from simkit.engine.pipeline.representation import bodies, responses
 from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, STREAMS, YAML, MediaTypeOptions
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import is_true
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.pipeline.verbs.read import CacheDelegator
-from simkit.engine.pipeline.verbs.read_meters import WatchMeter
-from simkit.engine.pipeline.verbs.selection import Selection, selection
-from simkit.engine.seams import Change, Compacted, Entry
+from simkit.engine.pipeline.verbs.read import CacheDelegator, Selection, WatchMeter, selection
 from simkit.engine.watch.watcher import Watcher, WatchReader
 from simkit.meta import go_json
-from simkit.meta.behaviour import applies, serving
+from simkit.meta.behaviour import serving
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN, META_GROUP
 from simkit.meta.errors import StatusError, bad_request, expired, not_acceptable, unexplained
 from simkit.meta.fielderror import quoted
@@ -39,6 +36,7 @@ from simkit.meta.message import Response
 from simkit.meta.names import Revision
 from simkit.meta.objects import Draft, Object, annotations_of, null_creation
 from simkit.schema.decoding import decode
+from simkit.seams import Change, Compacted, Entry
 
 _SLICE: Final = 0.004
 """Seconds after which frames that are ready are handed on, though there may be more."""
@@ -51,7 +49,7 @@ def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     """The stream of a collection, or of one object."""
     info = context.info
     said = not info.old_watch or is_true(context.request.query, "watch")  # else the options are those of a list
-    options = opt.list_options(context.request, watch=said, watch_list=engine.gate("WatchList"))
+    options = opt.list_options(engine.behaviour, context.request, watch=said, watch_list=engine.gate("WatchList"))
     if context.output_media_type.media == YAML:
         raise not_acceptable(f"only the following media types are accepted: {STREAMS}")
     if info.old_watch and info.name and not options.field_selector:
@@ -111,7 +109,7 @@ class EventEncoder:
             obj |= {"kind": f"{media_type.transform}List", "apiVersion": f"{META_GROUP}/{media_type.version}"}
         elif resource.custom:
             obj = {"apiVersion": version, "items": [], "kind": kind}
-        encoded = protobuf.encode(obj) if media_type.media == PROTOBUF else go_json.encode(obj) + b"\n"
+        encoded = bodies.encode(obj) if media_type.media == PROTOBUF else go_json.encode(obj) + b"\n"
         return base64.b64encode(encoded).decode()
 
     def _made(self, obj: Object) -> Any:
@@ -131,7 +129,7 @@ class EventEncoder:
 
 def _frame(media_type: MediaTypeOptions, kind: str, obj: Any) -> bytes:
     if media_type.media == PROTOBUF:
-        return protobuf.event(kind, obj)
+        return bodies.event(kind, obj)
     return go_json.encode({"type": kind, "object": obj}) + b"\n"
 
 
@@ -156,7 +154,7 @@ class WatchStream:
     ) -> None:
         self._media_type, self._user = media_type, user
         self._engine, self._scope, self._chosen, self._encoder = engine, scope, chosen, encoder
-        self._bookmarks, self._tells_list = options.bookmarks, applies("lists-in-bookmarks")
+        self._bookmarks, self._tells_list = options.bookmarks, engine.behaviour.applies("lists-in-bookmarks")
         self.deadline = options.timeout
         """Seconds after which the stream ends; None: the server decides."""
         self.blocks = scope.calls_out
@@ -233,8 +231,7 @@ class WatchStream:
         if not resource.custom:
             obj = decode(obj, self._scope.schema).object  # with the zero values of the kind
             metadata = {name: value for name, value in obj["metadata"].items() if name != "creationTimestamp"}
-            with serving(self._engine.behaviour):  # frames are made after the request's own context has ended
-                obj["metadata"] = {**null_creation(), **metadata}
+            obj["metadata"] = {**null_creation(self._engine.behaviour), **metadata}
         return self._encoder.object("BOOKMARK", obj)
 
     def poll(self, limit: int = 512) -> list[bytes]:
@@ -242,7 +239,8 @@ class WatchStream:
         if self.closed:
             return []
         try:
-            frames = self._frames(limit)
+            with serving(self._engine.behaviour):  # the request's own context has ended
+                frames = self._frames(limit)
         except NoSuchForm:
             self.close()
             return []

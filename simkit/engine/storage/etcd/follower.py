@@ -8,22 +8,142 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any, Final
 
 import grpc
 
-from simkit.engine.seams import Change, Entry
-from simkit.engine.storage.etcd.entry import ReadEntry, readable, removed
-from simkit.engine.storage.etcd.waiters import RevisionWaiters
-from simkit.engine.storage.memory import MemoryStore
+from simkit.engine.storage.memory import MemoryStore, stamped
+from simkit.engine.storage.sqlite import LazyEntry
 from simkit.engine.storage.state import State, tables_of
 from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.names import Key, Revision
+from simkit.meta.objects import Object
+from simkit.meta.pausing import Waitable, pausable_step
 from simkit.meta.python_gc import collection_paused
+from simkit.meta.unreadable import Unreadable, UnreadableObject
+from simkit.seams import Change, Entry
 from simkit.snapshot.etcd import rpc
 from simkit.snapshot.etcd.client import EtcdClient, WatchStream, told
+from simkit.snapshot.etcd.layout import Layout
+from simkit.snapshot.etcd.values import Values
+
+# Threads that wait for a revision: each is woken once, when its revision has come
+
+
+class RevisionWaiters:
+    """The waiters of each revision.
+
+    Notes
+    -----
+    One condition for all would wake every thread at every revision, which costs more the more threads write.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._reached = 0
+        self._waiting: list[tuple[int, int, Waitable]] = []
+        self._numbers = count()
+
+    @property
+    def reached(self) -> int:
+        """The revision that has come last."""
+        return self._reached
+
+    @property
+    def waiting(self) -> int:
+        """The number of threads that wait."""
+        return len(self._waiting)
+
+    def reach(self, revision: int) -> None:
+        """Wake all who wait for a revision up to this one."""
+        with self._lock:
+            self._reached = revision
+            while self._waiting and self._waiting[0][0] <= revision:
+                heappop(self._waiting)[2].set()
+
+    def wait(self, revision: int, seconds: float) -> bool:
+        """Wait until a revision has come, at most some seconds; True if it has."""
+        step = pausable_step()
+        come: Waitable = threading.Event() if step is None else step.event()
+        with self._lock:
+            if self._reached >= revision:
+                return True
+            heappush(self._waiting, (revision, next(self._numbers), come))
+        if not come.wait(seconds):
+            with self._lock:
+                self._waiting = sorted(each for each in self._waiting if each[2] is not come)
+        return self._reached >= revision
+
+    def wake_all(self) -> None:
+        """Wake everybody, since no revision will come any more."""
+        with self._lock:
+            for _, _, come in self._waiting:
+                come.set()
+            self._waiting.clear()
+
+
+# Entries out of etcd: what a key and its value hold, and the last state of a removed object
+
+ReadEntry = Callable[[Any], Entry | None]
+"""Makes an entry of a key and its value in etcd; None where it is no object."""
+
+
+Written = tuple[bytes, Object]
+"""A value as it is written to etcd, and its object."""
+
+
+def reader(layout: Layout, values: Values, writing: Mapping[bytes, Written]) -> ReadEntry:
+    """Makes entries of keys and values in etcd, in a layout.
+
+    Parameters
+    ----------
+    writing
+        What is being written by this server, by path: it need not be decoded when it comes back.
+    """
+
+    def decode(key: Key, raw: bytes, revision: Revision) -> Object:
+        return values.decode(key, layout.path(key), raw, revision)
+
+    def read(pair: Any) -> Entry | None:
+        key = layout.key(pair.key)
+        if key is None:
+            return None
+        revision, raw = Revision(pair.mod_revision), pair.value
+        own = writing.get(pair.key)
+        if own is not None and own[0] == raw:
+            return Entry(key, revision, stamped(own[1], revision), len(raw))
+        return LazyEntry(key, revision, raw, decode)
+
+    return read
+
+
+def removed(entry: Entry, revision: Revision) -> Entry:
+    """The last state of an object under the revision of its removal."""
+    if isinstance(entry, LazyEntry):
+        return entry.moved(revision)
+    return Entry(entry.key, revision, stamped(entry.object, revision), entry.size)
+
+
+def readable(entry: Entry) -> Entry:
+    """The entry itself, or in the place of one that cannot be read one with its name alone."""
+    if why_unreadable(entry) is None:
+        return entry
+    meta = {"name": entry.key.name, "namespace": entry.key.namespace, "resourceVersion": str(entry.revision)}
+    return Entry(entry.key, entry.revision, {"metadata": {name: value for name, value in meta.items() if value}})
+
+
+def why_unreadable(entry: Entry) -> Unreadable | None:
+    """The object of an entry that cannot be read, with the reason; None for all other entries."""
+    try:
+        entry.object  # noqa: B018 - it is decoded here
+    except UnreadableObject as error:
+        return error.unreadable
+    return None
+
 
 _LOG: Final = logging.getLogger("simkit.storage.etcd")
 QUIET_SECONDS: Final = 0.05

@@ -13,19 +13,16 @@ from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
-from simkit.engine.seams import ABSENT, Change, Entry, Meter, Stale, Unmetered
-from simkit.engine.storage.etcd.compactor import Compactor
-from simkit.engine.storage.etcd.entry import Written, readable, reader, removed, why_unreadable
-from simkit.engine.storage.etcd.follower import Follower
-from simkit.engine.storage.etcd.latest_revision import LatestRevision
-from simkit.engine.storage.etcd.leases import Leases
+from simkit.engine.storage.etcd.follower import Follower, Written, readable, reader, removed, why_unreadable
 from simkit.engine.storage.etcd.range_allocations import RangeAllocations
+from simkit.engine.storage.etcd.upkeep import Compactor, LatestRevision, Leases
 from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore, encodable_size, stamped
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 from simkit.meta.unreadable import Unreadable
+from simkit.seams import ABSENT, Change, Entry, Meter, Stale, Unmetered
 from simkit.snapshot.etcd import rpc
 from simkit.snapshot.etcd.client import EtcdClient
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints

@@ -1,0 +1,334 @@
+"""ValidatingAdmissionPolicy and MutatingAdmissionPolicy, and the index of their policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from simkit.engine.admission.candidates import CandidateCache, ChangedKeys, LiveClusterReader, attributes_of
+from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
+from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.domain import ADMISSION_GROUP, AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
+from simkit.meta.errors import StatusError, forbidden
+from simkit.meta.names import GroupResource, GroupVersionResource
+from simkit.meta.objects import Object, metadata
+from simkit.schema.catalogue import Resource
+from simkit.seams import ListWatcher, Meter, Operation, Review, Unmetered
+from simkit.seams.reinvocation import PluginReinvocation, ReinvocationContext
+
+if TYPE_CHECKING:
+    from simkit.logic.policy.binding import Binding, BoundPolicy
+    from simkit.logic.policy.decide import Denial
+    from simkit.logic.policy.definition import PolicyDefinition
+    from simkit.logic.policy.mutate import PolicyError
+    from simkit.logic.policy.mutation import MutatingPolicy
+    from simkit.logic.policy.policy import Policy
+
+# An index of compiled policies with their bindings, kept up to date by the change log.
+# Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_source.go, release 1.30.
+
+POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
+BINDINGS: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicybindings")
+MUTATING_POLICIES: Final = GroupResource(ADMISSION_GROUP, "mutatingadmissionpolicies")
+MUTATING_BINDINGS: Final = GroupResource(ADMISSION_GROUP, "mutatingadmissionpolicybindings")
+_LOCAL_REVIEWS: Final = GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews")
+_ACCESS_REVIEWS: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews")
+EXEMPT: Final = frozenset(
+    {
+        POLICIES,
+        BINDINGS,
+        MUTATING_POLICIES,
+        MUTATING_BINDINGS,
+        _LOCAL_REVIEWS,
+        *(GroupResource(AUTHENTICATION_GROUP, name) for name in ("selfsubjectreviews", "tokenreviews")),
+        *(GroupResource(AUTHORIZATION_GROUP, name) for name in _ACCESS_REVIEWS),
+    }
+)
+"""The resources that policies never see: policies, and reviews of access and identity, so that a wrong policy can be
+corrected."""
+_Kind = tuple[str, GroupVersionResource, str]
+Compiled = TypeVar("Compiled", bound="PolicyDefinition")
+
+
+class _View(Generic[Compiled]):
+    """The policies and the bindings at one revision. It never changes.
+
+    Parameters
+    ----------
+    policies, bindings
+        By name.
+    changes
+        How many changes of the store it has taken in.
+    """
+
+    def __init__(self, policies: Mapping[str, Compiled], bindings: Mapping[str, Binding], changes: int) -> None:
+        self.policies, self.bindings, self.changes = policies, bindings, changes
+        self.any = bool(policies and bindings)
+        self._candidates: CandidateCache[BoundPolicy[Compiled]] = CandidateCache()
+
+    @cached_property
+    def bound_policies(self) -> Sequence[BoundPolicy[Compiled]]:
+        """The policies with bindings, by name: put together when a write is looked at that they could match."""
+        if not self.any:
+            return ()
+        from simkit.logic.policy.binding import bind_policies
+
+        return bind_policies(self.policies.values(), self.bindings.values())
+
+    def candidates(self, reader: ClusterReader, kind: _Kind) -> Sequence[BoundPolicy[Compiled]]:
+        def find() -> Sequence[BoundPolicy[Compiled]]:
+            return [each for each in self.bound_policies if each.policy.constraints.may_match(reader, *kind)]
+
+        return self._candidates.of(reader.catalogue, kind, find)
+
+
+class PolicySource(Generic[Compiled]):
+    """The resources of one sort of policies, and how one is compiled."""
+
+    def __init__(
+        self,
+        policies: GroupResource,
+        bindings: GroupResource,
+        read: Callable[[], Callable[[Object, ServedBehaviour], Compiled]],
+    ) -> None:
+        self.policies, self.bindings, self.read = policies, bindings, read
+
+
+def _validating() -> Callable[[Object, ServedBehaviour], Policy]:
+    from simkit.logic.policy.policy import Policy
+
+    return Policy
+
+
+def _mutating() -> Callable[[Object, ServedBehaviour], MutatingPolicy]:
+    from simkit.logic.policy.mutation import MutatingPolicy
+
+    return MutatingPolicy
+
+
+VALIDATING: Final = PolicySource(POLICIES, BINDINGS, _validating)
+MUTATING: Final = PolicySource(MUTATING_POLICIES, MUTATING_BINDINGS, _mutating)
+
+
+class PolicyIndex(Generic[Compiled]):
+    """Policies with their bindings, by the kinds of requests that they could match.
+
+    Parameters
+    ----------
+    source
+        The sort of policies.
+    store
+        The index hears of every change to it.
+    behaviour
+        That of the server.
+    known
+        The policies as of now, where they are known.
+
+    Notes
+    -----
+    A change has the changed policy compiled, or the changed binding read, and costs a copy of references to the others.
+    """
+
+    def __init__(
+        self,
+        source: PolicySource[Compiled],
+        store: ListWatcher,
+        behaviour: ServedBehaviour,
+        known: _View[Compiled] | None = None,
+    ) -> None:
+        self._source, self._store, self._behaviour, self._lock = source, store, behaviour, Lock()
+        self._view: _View[Compiled] = _View({}, {}, 0)
+        self._changed = ChangedKeys(store, (source.policies, source.bindings))
+        if known is not None:
+            self._view = _View(known.policies, known.bindings, 0)
+        else:
+            self._changed.add_stored()
+
+    def fork(self, store: ListWatcher, behaviour: ServedBehaviour) -> PolicyIndex[Compiled]:
+        """The same index over a fork of the store: nothing is compiled again, unless the fork behaves otherwise."""
+        view = self._now()
+        same = behaviour is self._behaviour and self._store.revision == store.revision
+        return PolicyIndex(self._source, store, behaviour, view if same else None)
+
+    def any(self) -> bool:
+        """True if there are policies and bindings."""
+        return self._now().any
+
+    def bound_policies(self) -> Sequence[BoundPolicy[Compiled]]:
+        """All policies that have bindings, by name."""
+        return self._now().bound_policies
+
+    def _now(self) -> _View[Compiled]:
+        if self._view.changes != self._changed.count:
+            with self._lock:
+                self._take_in()
+        return self._view
+
+    def _take_in(self) -> None:
+        keys, changes = self._changed.take()
+        policies, bindings = dict(self._view.policies), dict(self._view.bindings)
+        for key in keys:
+            entry = self._store.get(key)
+            known = policies if key.resource == self._source.policies else bindings
+            if entry is None:
+                known.pop(key.name, None)
+            elif key.resource == self._source.policies:
+                policies[key.name] = self._compiled(policies.get(key.name), entry.object)
+            else:
+                bindings[key.name] = self._binding(entry.object)
+        self._view = _View(policies, bindings, changes)
+
+    def _compiled(self, before: Compiled | None, obj: Object) -> Compiled:
+        """A policy, compiled again where it no longer says the same."""
+        if before is not None and obj.get("spec") == before.object.get("spec"):
+            return before
+        return self._source.read()(obj, self._behaviour)
+
+    def _binding(self, obj: Object) -> Binding:
+        from simkit.logic.policy.binding import Binding
+
+        return Binding(obj)
+
+    def concerned(
+        self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
+    ) -> Sequence[BoundPolicy[Compiled]]:
+        """The policies that could match such a write for some object and name."""
+        view = self._now()
+        return view.candidates(reader, (operation, resource, subresource)) if view.any else ()
+
+
+# ValidatingAdmissionPolicy evaluates CEL policies that deny, warn or audit.
+# Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/validating, release 1.30.
+
+_CODES: Final = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
+_VALIDATION_CHECKS: Final = "apiserver_validating_admission_policy_check"
+_UNPROCESSABLE: Final = 422
+
+
+class ValidatingAdmissionPolicy:
+    """Evaluates every policy whose binding matches the request."""
+
+    name = "ValidatingAdmissionPolicy"
+    leaves_process: Final = False
+    resources = None
+
+    def __init__(self, reader: LiveClusterReader, index: PolicyIndex[Policy], meter: Meter | None = None) -> None:
+        self._reader, self._index, self._meter = reader, index, meter or Unmetered()
+
+    def handles(self, operation: Operation) -> bool:
+        return True
+
+    def validate(self, review: Review) -> None:
+        """Raises the denial of the first policy: 422, 403 or 413 by its reason."""
+        if not self._index.any() or review.resource in EXEMPT:
+            return
+        attributes = attributes_of(review, self._reader.catalogue)
+        kind = (attributes.operation, attributes.resource, attributes.subresource)
+        policies = self._index.concerned(self._reader, *kind)
+        if not policies:
+            return
+        from simkit.logic.policy.decide import decide
+
+        outcome = decide(attributes, policies, self._reader)
+        review.warnings.extend(outcome.warnings)
+        for key, value in outcome.annotations.items():
+            review.annotations.setdefault(key, value)
+        for *labels, seconds in outcome.checks:
+            self._meter.count(f"{_VALIDATION_CHECKS}_total", *labels)
+            self._meter.record(f"{_VALIDATION_CHECKS}_duration_seconds", *labels, value=seconds)
+        if outcome.denials:
+            raise policy_denial(attributes, outcome.denials[0])
+
+
+def policy_denial(attributes: AdmissionAttributes, denial: Denial) -> StatusError:
+    """The denial as a Status."""
+    given = metadata(attributes.object or {})
+    name = attributes.name or given.get("name") or given.get("generateName") or "Unknown"
+    error = forbidden(attributes.resource.group_resource, name, denial.text, causes=[{"message": denial.text}])
+    code = _CODES.get(denial.reason, _UNPROCESSABLE)
+    return StatusError(code, denial.reason, error.message, details=error.details)
+
+
+# MutatingAdmissionPolicy changes objects by CEL expressions.
+# Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/mutating, release 1.36.
+
+_MUTATION_CHECKS: Final = "apiserver_mutating_admission_policy_check"
+_FORBIDDEN: Final = 403
+
+
+class MutatingAdmissionPolicy:
+    """Makes the mutations of every policy whose binding matches the request, by the names of policies and bindings.
+
+    Where one changed the object, all plugins are asked again; of the policies those with reinvocation.
+    """
+
+    name = "MutatingAdmissionPolicy"
+    leaves_process: Final = False
+    resources = None
+
+    def __init__(
+        self,
+        reader: LiveClusterReader,
+        index: PolicyIndex[MutatingPolicy],
+        restore: Callable[[Mapping[str, Any], Resource], Object],
+        meter: Meter | None = None,
+    ) -> None:
+        self._reader, self._index, self._restore = reader, index, restore
+        self._meter: Meter = meter or Unmetered()
+
+    def handles(self, operation: Operation) -> bool:
+        return operation != "DELETE"
+
+    def mutate(self, review: Review) -> Object:
+        """The object after all policies. Raises 403 where one fails that has failurePolicy Fail."""
+        given = review.object or {}
+        if not self._index.any() or review.resource in EXEMPT:
+            return given
+        attributes = attributes_of(review, self._reader.catalogue)
+        kind = (attributes.operation, attributes.resource, attributes.subresource)
+        policies = self._index.concerned(self._reader, *kind)
+        if not policies:
+            return given
+        from simkit.logic.policy.mutate import mutate
+
+        context = review.reinvocation
+        known = context.begin(self.name, review.object)
+        found = mutate(attributes, policies, self._reader, self._restore, _Rounds(context, known))
+        for *labels, seconds in found.checks:
+            self._meter.count(f"{_MUTATION_CHECKS}_total", *labels)
+            self._meter.record(f"{_MUTATION_CHECKS}_duration_seconds", *labels, value=seconds)
+        if found.errors:
+            raise policy_refusal(attributes, found.errors)
+        if found.written:  # even a mutation that changes nothing has those asked again that want it, as upstream
+            known.changed()
+            context.should_reinvoke = True
+        known.output = found.object if review.object is not None else None
+        return found.object
+
+
+class _Rounds:
+    """The rounds of one write, as its reinvocation context has them."""
+
+    def __init__(self, context: ReinvocationContext, known: PluginReinvocation) -> None:
+        self._context, self._known = context, known
+
+    def asks(self, key: str) -> bool:
+        return not self._context.is_reinvoke or self._known.wants(key)
+
+    def made(self, key: str, *, changed: bool, again: bool) -> None:
+        if changed:
+            self._known.changed()
+            self._context.should_reinvoke = True
+        if again:
+            self._known.invoked(key)
+
+
+def policy_refusal(attributes: AdmissionAttributes, errors: Sequence[PolicyError]) -> StatusError:
+    """The errors as a Status: message and reason of the first, all of them among the causes."""
+    given = metadata(attributes.object or {})
+    name = attributes.name or given.get("name") or given.get("generateName") or "Unknown"
+    causes = [{"message": each.text} for each in errors]
+    details = forbidden(attributes.resource.group_resource, name, "", causes=causes).details
+    return StatusError(_FORBIDDEN, errors[0].reason or "Forbidden", errors[0].text, details=details)

@@ -1,0 +1,231 @@
+"""Admission plugins with one rule for any kind of object."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from simkit.engine.admission.plugin_attributes import PODS, SERVICES, WRITES, Resources, admission_forbidden, written
+from simkit.meta.attributes import Attributes
+from simkit.meta.clock import Clock
+from simkit.meta.domain import EVENTS_GROUP
+from simkit.meta.errors import StatusError
+from simkit.meta.fielderror import aggregate_errors, quoted
+from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind
+from simkit.meta.objects import Object, at, metadata
+from simkit.schema.catalogue import Catalogue
+from simkit.seams import Authorizer, Operation, Review
+
+# AlwaysAdmit and AlwaysDeny, for tests.
+# Upstream: plugin/pkg/admission/admit and plugin/pkg/admission/deny, release 1.30.
+
+
+class AlwaysAdmit:
+    """Admits every request."""
+
+    name = "AlwaysAdmit"
+    leaves_process: Final = False
+    resources: Resources = None
+
+    def handles(self, operation: Operation) -> bool:
+        return True
+
+    def validate(self, review: Review) -> None:
+        """Accept it."""
+
+
+class AlwaysDeny:
+    """Denies every request."""
+
+    name = "AlwaysDeny"
+    leaves_process: Final = False
+    resources: Resources = None
+
+    def handles(self, operation: Operation) -> bool:
+        return True
+
+    def mutate(self, review: Review) -> Object:
+        """Raises 403."""
+        self.validate(review)
+        return written(review)
+
+    def validate(self, review: Review) -> None:
+        """Raises 403."""
+        raise admission_forbidden(review, "admission control is denying all modifications")
+
+
+# DenyServiceExternalIPs refuses new externalIPs of Services.
+# Upstream: plugin/pkg/admission/network/denyserviceexternalips, release 1.30.
+
+
+class DenyServiceExternalIPs:
+    """Admits Services that add no external address."""
+
+    name = "DenyServiceExternalIPs"
+    leaves_process: Final = False
+    resources = frozenset({SERVICES})
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for an added address."""
+        wanted = set(at(written(review), "spec", "externalIPs") or ())
+        if not review.subresource and not wanted <= set(at(review.old, "spec", "externalIPs") or ()):
+            raise admission_forbidden(review, "Use of external IPs is denied by admission control")
+
+
+# EventRateLimit limits the rate of Events by server, namespace, user or source.
+# Upstream: plugin/pkg/admission/eventratelimit, release 1.30.
+
+_EVENTS: Final = frozenset({GroupResource("", "events"), GroupResource(EVENTS_GROUP, "events")})
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Events per second and burst for one type of limit."""
+
+    type: Literal["Server", "Namespace", "User", "SourceAndObject"]
+    qps: float
+    burst: int
+    cache_size: int = 4096
+
+    def key(self, review: Review) -> str:
+        """The key under which the event is counted."""
+        match self.type:
+            case "Server":
+                return ""
+            case "Namespace":
+                return review.namespace
+            case "User":
+                return review.identity.user
+            case _:
+                return _source(written(review))
+
+
+def _source(event: Any) -> str:
+    source, about = event.get("source") or {}, event.get("involvedObject") or event.get("regarding") or {}
+    parts = [source.get("component"), source.get("host"), about.get("kind"), about.get("namespace")]
+    return "".join(part or "" for part in (*parts, about.get("name"), about.get("uid"), about.get("apiVersion")))
+
+
+class _Buckets:
+    """The remaining budget of each key; the least recently used keys are dropped."""
+
+    def __init__(self, limit: Limit, clock: Clock) -> None:
+        self.limit, self._clock = limit, clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def take(self, key: str) -> bool:
+        now, limit = self._clock.now(), self.limit
+        with self._lock:
+            left, when = self._left.pop(key, (float(limit.burst), now))
+            left = min(limit.burst, left + (now - when) * limit.qps)
+            allowed = left >= 1
+            self._left[key] = (left - 1 if allowed else left, now)
+            if len(self._left) > limit.cache_size:
+                self._left.popitem(last=False)
+        return allowed
+
+
+class EventRateLimit:
+    """Counts an Event by all limits; each that is exceeded is reported."""
+
+    name = "EventRateLimit"
+    leaves_process: Final = False
+    resources = _EVENTS
+
+    def __init__(self, clock: Clock, limits: Sequence[Limit]) -> None:
+        self._buckets = [_Buckets(limit, clock) for limit in limits]
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def validate(self, review: Review) -> None:
+        """Raises 429 where a limit is reached."""
+        if review.dry_run:
+            return
+        keys = [(buckets, buckets.limit.key(review)) for buckets in self._buckets]
+        told = [
+            f"limit reached on type {buckets.limit.type} for key {key}"
+            for buckets, key in keys
+            if not buckets.take(key)
+        ]
+        if told:
+            raise StatusError(429, "TooManyRequests", f"Too many requests: {aggregate_errors(told)}")
+
+
+# OwnerReferencesPermissionEnforcement requires the right to delete an object whose owner references change.
+# Upstream: plugin/pkg/admission/gc, release 1.30.
+
+_EXEMPT: Final = frozenset({(PODS, "status")})
+_CANNOT_BLOCK: Final = "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set"
+
+
+class OwnerReferencesPermissionEnforcement:
+    """Checks changed owner references, and blockOwnerDeletion on their owners."""
+
+    name = "OwnerReferencesPermissionEnforcement"
+    leaves_process: Final = False
+    resources: Resources = None
+
+    def __init__(self, authorizer: Authorizer, catalogue: Callable[[], Catalogue]) -> None:
+        self._authorizer, self._catalogue = authorizer, catalogue
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for a user who may not delete the object, or not update the owner's finalizers."""
+        if (review.resource, review.subresource) in _EXEMPT:
+            return
+        owners, before = _owners(written(review)), _owners(review.old or {})
+        if owners == before:
+            return
+        if review.operation != "CREATE":
+            self._ask(review, self._deletion(review), "cannot set an ownerRef on a resource you can't delete")
+        for owner in _newly_blocked(owners, before):
+            self._ask(review, self._finalizers(review, owner), f"{_CANNOT_BLOCK} finalizers on")
+
+    def _ask(self, review: Review, ask: Attributes, why: str) -> None:
+        decision = self._authorizer.authorize(ask)
+        if not decision.allowed:
+            raise admission_forbidden(review, f"{why}: {decision.reason}, {decision.error or '<nil>'}")
+
+    def _deletion(self, review: Review) -> Attributes:
+        group, resource = review.resource
+        return Attributes(
+            *(review.identity, "delete", group, review.version, resource, review.subresource),
+            review.namespace,
+            review.name,
+        )
+
+    def _finalizers(self, review: Review, owner: Mapping[str, Any]) -> Attributes:
+        group, version = GroupVersion.parse(owner.get("apiVersion", ""))
+        found = self._catalogue().kind(GroupVersionKind(group, version, owner.get("kind", "")))
+        if found is None:
+            where = f"APIVersion {owner.get('apiVersion', '')} Kind {owner.get('kind', '')}"
+            shown = (
+                f"no matches for kind {quoted(owner.get('kind', ''))} in version {quoted(owner.get('apiVersion', ''))}"
+            )
+            why = f"cannot set blockOwnerDeletion in this case because cannot find RESTMapping for {where}"
+            raise admission_forbidden(review, f"{why}: {shown}")
+        namespace = review.namespace if found.namespaced else ""
+        return Attributes(
+            *(review.identity, "update", group, version, found.resource, "finalizers", namespace), owner.get("name", "")
+        )
+
+
+def _owners(obj: Object) -> list[Mapping[str, Any]]:
+    return list(metadata(obj).get("ownerReferences") or ())
+
+
+def _newly_blocked(owners: list[Mapping[str, Any]], before: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    blocked = {owner.get("uid") for owner in before if owner.get("blockOwnerDeletion")}
+    for owner in owners:
+        if owner.get("blockOwnerDeletion") and owner.get("uid") not in blocked:
+            yield owner

@@ -1,0 +1,314 @@
+"""What servers record of themselves: their APIServices and their lease."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import socket
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+from simkit.client.controller import Client
+from simkit.client.leader_election import Runner
+from simkit.client.work_queue import WorkQueue
+from simkit.engine.pipeline.api_services import SERVICES, APIService, api_service
+from simkit.kinds.apiregistration.apiservice import AUTOMANAGED
+from simkit.meta.clock import Clock, micro_time, timestamp
+from simkit.meta.domain import (
+    API_SERVER,
+    EXTENSIONS_GROUP,
+    LABEL_DOMAIN,
+    REGISTRATION_GROUP,
+    SYSTEM_NAMESPACE,
+    api_group,
+    label,
+)
+from simkit.meta.message import Request, Response
+from simkit.meta.names import GroupResource, GroupVersion
+from simkit.meta.objects import Object, at, labels_of, name_of
+from simkit.meta.periodic import Periodic
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.group_priorities import CUSTOM
+from simkit.seams import Change
+from simkit.seams.snapshot import Snapshot
+
+# Keeps the APIService objects: their condition Available, and those of custom resources.
+# Upstream: k8s.io/kube-aggregator/pkg/controllers/status, pkg/controlplane/controller/crdregistration and
+# k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper/helpers.go, release 1.30.
+
+SERVER: Final = "system:apiserver"
+"""The user as whom a server keeps its own objects in order."""
+_API_SERVICES: Final = f"/apis/{REGISTRATION_GROUP}/v1/apiservices"
+_DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
+_CLUSTER_SERVICES: Final = GroupResource("", "services")
+_ENDPOINTS: Final = GroupResource("", "endpoints")
+_AGAIN: Final = 30.0
+"""Seconds between two looks at a backing server."""
+
+Probe = Callable[[APIService], str]
+"""Asks a backing server; gives why it cannot be used, or the empty string."""
+Finding = tuple[str, str, str]
+"""Status, reason and message of a condition."""
+
+
+class AvailableConditionController:
+    """Writes the condition Available of every APIService.
+
+    Parameters
+    ----------
+    probe
+        Asks the server behind a registration.
+    located
+        Whether somebody said where the service of a registration is; its objects are not looked at then.
+    allowed
+        Whether backing servers may be asked at all. Where they may not, remote registrations stay as they are.
+    """
+
+    name = "apiservice-status-available-controller"
+    account = SERVER
+
+    def __init__(
+        self, probe: Probe, located: Callable[[APIService], bool], allowed: Callable[[], bool], clock: Clock
+    ) -> None:
+        self._probe, self._located, self._allowed, self._clock = probe, located, allowed, clock
+        self.queue = WorkQueue[str](self.name, clock)
+
+    @property
+    def next_time(self) -> float | None:
+        return self.queue.next_time
+
+    def concerns(self, change: Change) -> bool:
+        """True for APIServices, and for services and endpoints, which they may name."""
+        return change.entry.key.resource in (SERVICES, _CLUSTER_SERVICES, _ENDPOINTS)
+
+    def reset_backoff(self) -> None:
+        """Probe all backing servers again."""
+        self.queue.all_now()
+
+    def resume_from(self, other: Any) -> None:
+        """Probe the backing servers when the other one would."""
+        self.queue.copy_from(other.queue)
+
+    def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
+        """Write the conditions that are not as they should be."""
+        found = {name_of(obj): obj for obj in snapshot.scan(SERVICES)}
+        for name in self.queue.due() - found.keys():
+            self.queue.forget(name)
+        self.queue.process(found, lambda name: self._write(client, snapshot, found[name]))
+
+    def _write(self, client: Client, snapshot: Snapshot, obj: Object) -> float | None:
+        """Write the condition of one APIService; returns the time of the next probe of its server."""
+        found = api_service(obj)
+        if found.service is not None and not self._allowed():
+            return None
+        wanted = self._status(obj, self._condition(found, snapshot))
+        if wanted != (obj.get("status") or {}):
+            path = f"{_API_SERVICES}/{quote(name_of(obj))}/status"
+            client.perform(Request.of("PUT", path, {**obj, "status": wanted}, headers=_AGENT))
+        return None if found.service is None else self._clock.now() + _AGAIN
+
+    def _status(self, obj: Object, finding: Finding) -> dict[str, Any]:
+        status, reason, message = finding
+        conditions = list(at(obj, "status", "conditions") or ())
+        made = {"type": "Available", "status": status, "lastTransitionTime": timestamp(self._clock.now())}
+        for index, each in enumerate(conditions):
+            if each.get("type") == "Available":
+                if each.get("status") == status:
+                    made["lastTransitionTime"] = each.get("lastTransitionTime")
+                conditions[index] = {**made, "reason": reason, "message": message}
+                return {"conditions": conditions}
+        return {"conditions": [*conditions, {**made, "reason": reason, "message": message}]}
+
+    def _condition(self, found: APIService, snapshot: Snapshot) -> Finding:
+        if found.service is None:
+            return "True", "Local", "Local APIServices are always available"
+        if not self._located(found):
+            missing = _service_error(found.service, snapshot)
+            if missing is not None:
+                return missing
+        why = self._probe(found)
+        return ("False", "FailedDiscoveryCheck", why) if why else ("True", "Passed", "all checks passed")
+
+
+def _service_error(service: tuple[str, str, int], snapshot: Snapshot) -> Finding | None:
+    """The obstacle between requests and a service, as far as its objects tell."""
+    namespace, name, port = service
+    shown = f'service/{name} in "{namespace}"'
+    found = snapshot.get(_CLUSTER_SERVICES, name, namespace)
+    if found is None:
+        return "False", "ServiceNotFound", f"{shown} is not present"
+    if (at(found, "spec", "type") or "ClusterIP") != "ClusterIP":
+        return None
+    ports = [each for each in at(found, "spec", "ports") or () if each.get("port") == port]
+    if not ports:
+        return "False", "ServicePortError", f"{shown} is not listening on port {port}"
+    endpoints = snapshot.get(_ENDPOINTS, name, namespace)
+    if endpoints is None:
+        return "False", "EndpointsNotFound", f"cannot find endpoints for {shown}"
+    port_name = ports[0].get("name") or ""
+    if port_name not in _active_ports(endpoints):
+        text = f'endpoints for {shown} have no addresses with port name "{port_name}"'
+        return "False", "MissingEndpoints", text
+    return None
+
+
+def _active_ports(endpoints: Object) -> Iterator[str]:
+    for subset in endpoints.get("subsets") or ():
+        if subset.get("addresses"):
+            for port in subset.get("ports") or ():
+                yield port.get("name") or ""
+
+
+class CRDRegistrationController:
+    """Creates an APIService for each group version of custom resources and deletes it with the last of them."""
+
+    name = "crd-autoregistration"
+    account = SERVER
+    next_time: float | None = None
+
+    def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
+        self._catalogue = catalogue
+
+    def concerns(self, change: Change) -> bool:
+        """Definitions, and registrations that somebody may have touched."""
+        return change.entry.key.resource in (_DEFINITIONS, SERVICES)
+
+    def reset_backoff(self) -> None:
+        """Do nothing: the controller has no back-off."""
+
+    def resume_from(self, other: Any) -> None:
+        """Do nothing: the controller keeps no state that a fork needs."""
+
+    def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
+        """Create what is missing, remove what is left over; what others registered stays theirs."""
+        present = {name_of(obj): obj for obj in snapshot.scan(SERVICES)}
+        wanted = {f"{each.version}.{each.group}": each for each in self._versions()}
+        for name, version in wanted.items():
+            if name not in present:
+                client.perform(Request.of("POST", _API_SERVICES, registered(version, CUSTOM, "true"), headers=_AGENT))
+        for name, obj in present.items():
+            if name not in wanted and labels_of(obj).get(AUTOMANAGED) == "true":
+                client.perform(Request.of("DELETE", f"{_API_SERVICES}/{quote(name)}", headers=_AGENT))
+
+    def _versions(self) -> set[GroupVersion]:
+        return {each.group_version for each in self._catalogue().resources() if each.custom}
+
+
+_AGENT: Final[Mapping[str, str]] = {"user-agent": "kube-apiserver"}
+
+
+def registered(version: GroupVersion, priority: tuple[int, int], managed: str) -> dict[str, Any]:
+    """The APIService by which a server registers a group version that it answers itself."""
+    group_priority, version_priority = priority
+    spec: dict[str, Any] = {"group": version.group} if version.group else {}
+    spec |= {"version": version.version, "groupPriorityMinimum": group_priority, "versionPriority": version_priority}
+    name = f"{version.version}.{version.group}"
+    return {"metadata": {"name": name, "labels": {AUTOMANAGED: managed}}, "spec": spec}
+
+
+# The lease by which a server is known among those of a cluster, and the end of those of servers that are gone.
+# Upstream: pkg/controlplane/apiserver/server.go, pkg/controlplane/controller/apiserverleasegc/gc_controller.go and
+# k8s.io/component-helpers/apimachinery/lease/controller.go, release 1.36.
+
+RENEWAL_SECONDS: Final = 10.0
+LEASE_SECONDS: Final = 3600
+COLLECTION_SECONDS: Final = 3600.0
+"""Seconds between two looks for leases of servers that are gone."""
+IDENTITY: Final = label("identity", "apiserver")
+HOST: Final = f"{LABEL_DOMAIN}/hostname"
+_LEASES: Final = f"/apis/{api_group('coordination')}/v1/namespaces/{SYSTEM_NAMESPACE}/leases"
+
+
+def lease_name(host: str) -> str:
+    """The name of the lease of a server on a host.
+
+    Examples
+    --------
+    >>> lease_name("vm")
+    'apiserver-wlv32tlttr4jl3gtroqexyxapa'
+    """
+    parts = (text.encode() for text in (host, API_SERVER))
+    digest = hashlib.sha256(b"".join(len(part).to_bytes(2, "big") + part for part in parts)).digest()
+    return f"apiserver-{base64.b32encode(digest[:16]).decode().lower().rstrip('=')}"
+
+
+class IdentityLease:
+    """Keeps the lease of a server as long as this runs, beside another runner.
+
+    Parameters
+    ----------
+    runner
+        Starts and stops with it.
+    perform
+        Sends a request as the server itself.
+    host
+        The name of the machine; empty: as the system says.
+    """
+
+    def __init__(self, runner: Runner, perform: Callable[[Request], Response], clock: Clock, host: str = "") -> None:
+        self._runner, self._perform, self._clock = runner, perform, clock
+        self._host = host or socket.gethostname()
+        self.name = lease_name(self._host)
+        self._holder = f"{self.name}_{uuid.uuid4()}"
+        self._next_collection = 0.0
+        self._renewals = Periodic(
+            "simkit-identity-lease", self.step, RENEWAL_SECONDS, at_once=True, patience=RENEWAL_SECONDS
+        )
+
+    def start(self) -> None:
+        """Start the other runner, and renew the lease in the background until ``stop``."""
+        self._runner.start()
+        self._renewals.start()
+
+    def stop(self) -> None:
+        """Stop both, and delete the lease."""
+        if self._renewals.is_started:
+            self._renewals.stop()
+            self._send("DELETE", f"{_LEASES}/{self.name}")
+        self._runner.stop()
+
+    def step(self) -> None:
+        """Renew the lease, or make it, and let go of others when it is time."""
+        self._renew()
+        now = self._clock.now()
+        if now >= self._next_collection:
+            self._next_collection = now + COLLECTION_SECONDS
+            self._collect(now)
+
+    def _renew(self) -> None:
+        found = self._send("GET", f"{_LEASES}/{self.name}")
+        if found.status == 404:
+            self._send("POST", _LEASES, self._renewed({"metadata": {"name": self.name, "namespace": SYSTEM_NAMESPACE}}))
+        elif found.status == 200:
+            self._send("PUT", f"{_LEASES}/{self.name}", self._renewed(found.object))
+
+    def _renewed(self, lease: Object) -> dict[str, Any]:
+        """The lease with the present time. One that another process held is taken over."""
+        metadata = lease["metadata"]
+        labels = {**(metadata.get("labels") or {}), IDENTITY: API_SERVER, HOST: self._host}
+        spec = {
+            **(lease.get("spec") or {}),
+            "holderIdentity": self._holder,
+            "leaseDurationSeconds": LEASE_SECONDS,
+            "renewTime": micro_time(self._clock.now()),
+        }
+        return {**lease, "metadata": {**metadata, "labels": labels}, "spec": spec}
+
+    def _collect(self, now: float) -> None:
+        """Delete the leases of servers that have not renewed them in time."""
+        found = self._send("GET", f"{_LEASES}?labelSelector={IDENTITY}%3D{API_SERVER}")
+        for lease in found.object.get("items") or () if found.status == 200 else ():
+            if _ended(lease, now):
+                self._send("DELETE", f"{_LEASES}/{name_of(lease)}")
+
+    def _send(self, method: str, path: str, body: Object | None = None) -> Response:
+        return self._perform(Request.of(method, path, body, headers={"user-agent": API_SERVER}))
+
+
+def _ended(lease: Object, now: float) -> bool:
+    """True if a lease is over, or says not when it is."""
+    renewed, seconds = at(lease, "spec", "renewTime"), at(lease, "spec", "leaseDurationSeconds")
+    return not renewed or seconds is None or datetime.fromisoformat(renewed).timestamp() + seconds < now
