@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from simkit.engine.controllers.client_requests import create, expect, keys_of, remove
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.resource_watcher import ResourceWatcher
-from simkit.engine.controllers.resources import CLAIMS, NODES, STORAGE_CLASSES, VOLUMES
-from simkit.engine.seams import Change
+from simkit.client.controller import Client
+from simkit.client.lister import Lister, is_terminating, uid_of
+from simkit.client.requests import create, expect, keys_of, remove
+from simkit.client.resource_watcher import ResourceWatcher
+from simkit.client.resources import CLAIMS, NODES, STORAGE_CLASSES, VOLUMES
 from simkit.logic.workloads.volumes import class_of
 from simkit.meta.domain import label
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
+from simkit.seams import Change
 from simkit.simulation.scheduler.volume_filters import NO_PROVISIONER, SELECTED_NODE
 
 _PROVISIONED_BY: Final = label("provisioned-by", "pv")

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from simkit.engine.controllers.controller_manager import Controller, Perform
-from simkit.engine.controllers.lister import uid_of
-from simkit.engine.controllers.reconciler import ReconcilingController
-from simkit.engine.egress.policy import EgressPolicy
-from simkit.meta.behaviour import ServedBehaviour
+from simkit.client.controller import Controller, Perform
+from simkit.client.lister import uid_of
+from simkit.client.reconciler import ReconcilingController
 from simkit.meta.clock import Clock, SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at, name_of
-from simkit.schema.behaviour import default_behaviour
 from simkit.schema.catalogue import Catalogue
 from simkit.simulation.connections import KubeletConnections
 from simkit.simulation.kubelet.behaviour import Behaviour, Behaviours
@@ -22,11 +19,7 @@ from simkit.simulation.kubelet.node_config import NodeConfig, node_address, pod_
 from simkit.simulation.metrics.provided_metrics import ProvidedMetric
 from simkit.simulation.pressure.eviction_manager import EvictionManager
 from simkit.simulation.provisioner import VolumeProvisioner
-from simkit.simulation.scheduler.extender_client import ExtenderClient
-from simkit.simulation.scheduler.extenders import no_calls
 from simkit.simulation.scheduler.scheduler import Scheduler
-from simkit.simulation.stages.stage import Stage
-from simkit.simulation.stages.stage_controller import StageController, drives
 
 
 class Simulation:
@@ -42,10 +35,6 @@ class Simulation:
         Makes the scheduler break ties in the same way every time.
     events
         Whether kubelets record events.
-    behaviour
-        What differs between releases; None: what holds by default at that of the catalogue.
-    egress
-        Whether extenders of the scheduler may be called; None: they are not.
     """
 
     def __init__(
@@ -56,23 +45,18 @@ class Simulation:
         *,
         seed: int | None = None,
         events: bool = True,
-        behaviour: ServedBehaviour | None = None,
-        egress: EgressPolicy | None = None,
     ) -> None:
         self._clock, self._seed, self._events = clock, seed, events
         release = catalogue().release
         self.behaviours = Behaviours(ends_at_term=not isinstance(clock, SimulatedClock))
-        post = no_calls if egress is None else ExtenderClient(egress)
-        self.scheduler = Scheduler(clock, seed, behaviour or default_behaviour(release), post)
+        self.scheduler = Scheduler(clock, catalogue().behaviour, seed)
         self.kubelets = Kubelets(clock, perform, self.behaviours, release=release, events=events)
-        self.stages = StageController(clock, perform, catalogue, self.kubelets, seed)
         minor = int(release.partition(".")[2])
         self.evictions = EvictionManager(clock, perform, self.kubelets, events=events, disruption=minor >= 26)
         provisioner = ReconcilingController(VolumeProvisioner(), clock)
         self.controllers: Sequence[Controller] = (
             self.scheduler,
             self.kubelets,
-            self.stages,
             provisioner,
             self.evictions,
         )
@@ -86,13 +70,9 @@ class Simulation:
         clock: Clock,
         perform: Perform,
         catalogue: Callable[[], Catalogue],
-        behaviour: ServedBehaviour,
-        egress: EgressPolicy | None = None,
     ) -> Simulation:
         """The same for a fork; its kubelets take over from those of its origin."""
-        copy = Simulation(
-            clock, perform, catalogue, seed=self._seed, events=self._events, behaviour=behaviour, egress=egress
-        )
+        copy = Simulation(clock, perform, catalogue, seed=self._seed, events=self._events)
         copy.behaviours.given = list(self.behaviours.given)
         copy.provided, copy._registered = list(self.provided), self._registered
         return copy
@@ -122,23 +102,20 @@ class Simulation:
             raise SimkitError("programs of this machine take real time; make the cluster without a simulated clock")
         self.behaviours.host = HostPrograms(found_programs(told), server)
 
-    def add(self, config: NodeConfig, stages: Sequence[Stage] = (), present: Sequence[Object] = ()) -> list[Object]:
-        """Register nodes, driven by stages if there are some; numbers go on from those there. Raises SimkitError.
+    def add(self, config: NodeConfig, present: Sequence[Object] = ()) -> list[Object]:
+        """Register nodes; numbers go on from those there. Raises SimkitError.
 
         Addresses and ranges of nodes that are present, such as those of a dump, are not given out again.
         """
         made = []
         taken = {at(node, "spec", "podCIDR") for node in present}
         taken |= {each.get("address") for node in present for each in at(node, "status", "addresses") or ()}
-        driven = {"pods_in_stages": drives(stages, "Pod"), "status_in_stages": drives(stages, "Node")}
         start = sum(1 for name in self.kubelets.nodes if name.startswith(config.node_name(0).rstrip("0")))
         for number in range(start, start + config.count):
             while pod_range(self._registered) in taken or node_address(self._registered) in taken:
                 self._registered += 1
-            made.append(self.kubelets.register(config, number, self._registered, **driven))
+            made.append(self.kubelets.register(config, number, self._registered))
             self._registered += 1
-        if stages:
-            self.stages.add(stages, [name_of(each) for each in made])
         return made
 
     def adopt(self, nodes: Sequence[Object], pods: Iterable[Object]) -> None:

@@ -9,23 +9,21 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.engine.controllers.lister import uid_of
-from simkit.engine.controllers.resources import PODS
-from simkit.engine.seams import PortHandler, RemoteProcess
+from simkit.client.lister import uid_of
+from simkit.client.resources import PODS
 from simkit.meta.clock import Clock, moment
 from simkit.meta.errors import StatusError, bad_request, unexplained
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
-from simkit.simulation.connections.container_log import LogStream, log_file, log_text
-from simkit.simulation.connections.kubelet_pages import KubeletPages
-from simkit.simulation.connections.kubelet_server import Finished, KubeletServer
+from simkit.seams import PortHandler, RemoteProcess
+from simkit.simulation.connections.kubelet_server import Finished, KubeletPages, KubeletServer
 from simkit.simulation.connections.remote_processes import AttachedProcess, ExecProcess, FailedProcess
-from simkit.simulation.connections.terminal import Terminal
+from simkit.simulation.connections.terminal import LogStream, Terminal, log_file, log_text
 from simkit.simulation.kubelet.environment import TERMINAL, TERMINAL_VARIABLE
-from simkit.simulation.kubelet.eviction_settings import EvictionSettings
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.ports import listener
 from simkit.simulation.kubelet.process import Process, Step
+from simkit.simulation.kubelet.processes import program_of
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
 from simkit.simulation.shell.signals import EXIT
 
@@ -171,7 +169,7 @@ class KubeletConnections:
                 "failed to exec in container: failed to start exec: OCI runtime exec failed: exec failed: unable to "
                 f'start container process: exec: "{command[0]}": executable file not found in $PATH: unknown'
             )
-        process = Process(steps, now, takes_input=stdin)
+        process = Process(steps, now, takes_input=stdin, what=program_of(pod, str(spec.get("name", "")), command[0]))
         return process
 
     def port(self, pod: Object, port: int) -> PortHandler:
@@ -182,13 +180,11 @@ class KubeletConnections:
 
     def kubelet(self, node: Object, pods: Callable[[], Iterable[Object]]) -> PortHandler:
         """The kubelet of a node at its own port, among all pods of the cluster."""
-        known = self._kubelets.nodes.get(name_of(node))
-        eviction = known.eviction if known is not None else EvictionSettings()
-        runtime, behaviours = self._kubelets.runtime, self._kubelets.behaviours
-        pages = KubeletPages(node, pods, behaviours, self._clock, runtime, eviction)
-        return KubeletServer(
-            pages, lambda: [pod for pod in pods() if at(pod, "spec", "nodeName") == name_of(node)], self
-        )
+
+        def own() -> list[Object]:
+            return [pod for pod in pods() if at(pod, "spec", "nodeName") == name_of(node)]
+
+        return KubeletServer(KubeletPages(own), own, self)
 
 
 def _container(pod: Object, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

@@ -1,23 +1,177 @@
-"""The server of a simulated kubelet: its pages, commands in containers, and logs.
-
-Upstream: pkg/kubelet/server/server.go, pkg/kubelet/kuberuntime/kuberuntime_container.go (RunInContainer) and
-pkg/kubelet/kubelet.go (ServeLogs), release 1.30.
-"""
+"""The server of a simulated kubelet: its pages, and the logs of its node and of containers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+from simkit.client.lister import uid_of
+from simkit.meta import go_json
 from simkit.meta.errors import StatusError
 from simkit.meta.go_number import parse_int
-from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.meta.podspec import containers_of
-from simkit.simulation.connections.container_log import LogStream
-from simkit.simulation.connections.http_answer import JSON, TEXT, answered, not_allowed, not_found
-from simkit.simulation.connections.node_logs import NodeLogs
+from simkit.meta.visible_text import html_text
+from simkit.simulation.connections.terminal import LogStream
 from simkit.simulation.kubelet.ports import request_line
+
+# Answers of a simulated kubelet in HTTP/1.1
+
+JSON: Final = "application/json"
+TEXT: Final = "text/plain; charset=utf-8"
+
+
+def answered(status: str, kind: str, body: bytes, *, shown: bool = True) -> bytes:
+    """An answer of HTTP/1.1; without its body where it is not shown.
+
+    Examples
+    --------
+    >>> answered("200 OK", "text/plain", b"ok")
+    b'HTTP/1.1 200 OK\\r\\nContent-Type: text/plain\\r\\nContent-Length: 2\\r\\n\\r\\nok'
+    """
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + (body if shown else b"")
+
+
+def not_found() -> bytes:
+    """The answer of the kubelet's router to a path that it does not know below one that it knows."""
+    return answered("404 Not Found", TEXT, b"404: Page Not Found")
+
+
+def not_allowed() -> bytes:
+    """The answer to a method that a path does not have."""
+    return answered("405 Method Not Allowed", TEXT, b"405: Method Not Allowed")
+
+
+# The folder ``/var/log`` of a simulated node, which holds the logs of containers and nothing else.
+# Upstream: pkg/kubelet/kubelet.go (ServeLogs), pkg/kubelet/kuberuntime/legacy.go and helpers.go (names of the files)
+# and pkg/kubelet/kuberuntime/logs/logs.go (their lines), release 1.30.
+
+_HTML: Final = "text/html; charset=utf-8"
+_STATUSES: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
+_ID_LENGTH: Final = 64
+_MOVED: Final = "HTTP/1.1 301 Moved Permanently\r\nLocation: {}\r\nContent-Length: 0\r\n\r\n"
+
+
+class NodeLogs:
+    """Files with the logs of containers, by path below ``/var/log``.
+
+    Parameters
+    ----------
+    pods
+        The pods of the node.
+    text
+        Gives the log of a container, or None.
+    """
+
+    def __init__(self, pods: Iterable[Object], text: Callable[[Object, str], bytes | None]) -> None:
+        self._text = text
+        self._files = dict(_files(pods))
+
+    def answer(self, method: str, path: str) -> bytes:
+        """The answer to a request for ``/logs/PATH``: a file, or a list of what is in a folder."""
+        if method != "GET":
+            return not_allowed()
+        below = path.removeprefix("/logs").lstrip("/")
+        if below in self._files:
+            pod, container = self._files[below]
+            found = self._text(pod, container)
+            if found is not None:
+                return answered("200 OK", TEXT, found)
+        folder = below.rstrip("/") + "/" if below.strip("/") else ""
+        inside = _inside(self._files, folder)
+        if folder and not inside:
+            return answered("404 Not Found", TEXT, b"404 page not found\n")
+        if not path.endswith("/"):
+            return _MOVED.format(quote(f"{path.rpartition('/')[2]}/")).encode()
+        lines = "".join(f'<a href="{quote(name)}">{html_text(name)}</a>\n' for name in inside)
+        return answered("200 OK", _HTML, f"<pre>\n{lines}</pre>\n".encode())
+
+
+def _inside(files: Mapping[str, Any], folder: str) -> list[str]:
+    """The names in a folder, those of folders with a slash."""
+    rests = [path[len(folder) :].partition("/") for path in files if path.startswith(folder)]
+    return sorted({name + slash for name, slash, _ in rests} | ({"containers/", "pods/"} if not folder else set()))
+
+
+def _files(pods: Iterable[Object]) -> Iterator[tuple[str, tuple[Object, str]]]:
+    """The files of each container that has started: of its pod, and the link by its own name."""
+    for pod in pods:
+        for field in _STATUSES:
+            for status in at(pod, "status", field) or ():
+                runs, name = status.get("containerID") or "", str(status.get("name"))
+                if runs:
+                    own = f"{namespace_of(pod)}_{name_of(pod)}_{uid_of(pod)}/{name}/{status.get('restartCount', 0)}.log"
+                    yield f"pods/{own}", (pod, name)
+                    number = runs.rpartition("/")[2][:_ID_LENGTH]
+                    yield f"containers/{name_of(pod)}_{namespace_of(pod)}_{name}-{number}.log", (pod, name)
+
+
+# The pages that a simulated kubelet shows at its own port: its health, and its pods.
+# Upstream: pkg/kubelet/server/server.go, release 1.30.
+
+
+class KubeletPages:
+    """The answers of a kubelet to requests of HTTP.
+
+    Parameters
+    ----------
+    pods
+        Gives the pods of the node.
+    """
+
+    def __init__(self, pods: Callable[[], Iterable[Object]]) -> None:
+        self._pods = pods
+        self._pages: Mapping[str, tuple[str, Callable[[], bytes]]] = {
+            "/healthz": (TEXT, lambda: b"ok"),
+            "/pods": (JSON, lambda: _listed(self._pods())),
+            "/runningpods": (JSON, self._running_pods),
+        }
+
+    def __call__(self, data: bytes) -> bytes:
+        """The answer to one whole request."""
+        asked = request_line(data)
+        if asked is None:
+            return answered("400 Bad Request", TEXT, b"400 Bad Request")
+        method, target = asked
+        kind, page = self._pages.get(target.partition("?")[0].rstrip("/"), (TEXT, None))
+        if page is None:
+            return answered("404 Not Found", kind, b"404 page not found\n")
+        if method not in ("GET", "HEAD"):
+            return not_allowed()
+        return answered("200 OK", kind, page(), shown=method == "GET")
+
+    def _running_pods(self) -> bytes:
+        """The pods that have running containers, as the container runtime knows them."""
+        found: list[dict[str, Any]] = []
+        for pod in self._pods():
+            running = {
+                each["name"]
+                for told in ("initContainerStatuses", "containerStatuses")
+                for each in at(pod, "status", told) or ()
+                if at(each, "state", "running") is not None
+            }
+            specs = [*(at(pod, "spec", "initContainers") or ()), *(at(pod, "spec", "containers") or ())]
+            shown = [
+                {"name": each["name"], "image": each.get("image", ""), "resources": {}}
+                for each in specs
+                if each["name"] in running
+            ]
+            if shown:
+                meta = {name: metadata(pod).get(name) for name in ("name", "namespace", "uid")}
+                found.append({"metadata": meta, "spec": {"containers": shown}, "status": {}})
+        return _listed(found)
+
+
+def _listed(pods: Iterable[Object]) -> bytes:
+    items = [{name: part for name, part in pod.items() if name not in ("kind", "apiVersion")} for pod in pods]
+    return go_json.encode({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}) + b"\n"
+
+
+# The server of a simulated kubelet: its pages, commands in containers, and logs.
+# Upstream: pkg/kubelet/server/server.go, pkg/kubelet/kuberuntime/kuberuntime_container.go (RunInContainer) and
+# pkg/kubelet/kubelet.go (ServeLogs), release 1.30.
 
 _FLAGS: Final = ("previous", "timestamps")
 _NUMBERS: Final = ("tailLines", "sinceSeconds", "limitBytes")

@@ -2,7 +2,7 @@
 
 | annotation | meaning |
 |---|---|
-| ``simkit/script`` | what containers run: the commands of the built-in shell |
+| ``simkit/script`` | what containers run: the commands of the small shell |
 | ``simkit/start-after`` | time from the assignment to a node until containers start |
 | ``simkit/ready-after`` | time from a container's start until it is ready |
 | ``simkit/ready`` | ``false``: not ready, whatever else is said |
@@ -24,21 +24,25 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Final
 
-from simkit.engine.seams import PortHandler
 from simkit.meta.duration import seconds
+from simkit.meta.foreign import ForeignFault, call, judged_bytes
 from simkit.meta.labels import LabelSelector
 from simkit.meta.labels import parse as parse_selector
-from simkit.meta.objects import Object, annotations_of, labels_of, metadata, namespace_of
+from simkit.meta.objects import Object, annotations_of, labels_of, metadata, name_of, namespace_of
+from simkit.seams import PortHandler, has_closed
 from simkit.simulation.kubelet.host_programs import HostPrograms
 from simkit.simulation.kubelet.images import files_of, is_shell_image
-from simkit.simulation.kubelet.process import Container, Program, Step, completes, forever
+from simkit.simulation.kubelet.process import Container, Program, Step, Steps, completes, forever, steps_of
 from simkit.simulation.kubelet.shell import UnknownCommand, script_program
 from simkit.simulation.shell.machine import Command as ShellCommand
 
 PREFIX: Final = "simkit/"
-Command = Callable[[Container, Sequence[str]], Generator[Step, Any, Any]]
+ProvidedProgram = Callable[[Container], Steps]
+"""A program of a test."""
+Command = Callable[[Container, Sequence[str]], Steps]
 """A program for a command of exec: from the container and the words of the command to its steps."""
 
 Usage = Callable[[Container, float], Mapping[str, str]]
@@ -56,7 +60,8 @@ class Behaviour:
     selector
         A label selector of the pods that are meant.
     program
-        What runs: a generator function of a ``Container``, or commands of the built-in shell.
+        What runs: a function of a ``Container`` (a generator function, or one that gives an exit code at once), or
+        commands of the small shell.
     commands
         What exec runs, by the name of the command: generator functions of a ``Container`` and the words.
     files
@@ -72,7 +77,7 @@ class Behaviour:
     image: str = "*"
     namespace: str = "*"
     selector: str = ""
-    program: Program | str | None = None
+    program: ProvidedProgram | str | None = None
     commands: Mapping[str, Command] = field(default_factory=dict)
     files: Mapping[str, str | bytes] = field(default_factory=dict)
     ports: Mapping[int, PortHandler] = field(default_factory=dict)
@@ -85,6 +90,43 @@ class Behaviour:
             return False
         chosen: LabelSelector = parse_selector(self.selector)
         return chosen.matches(labels_of(pod))
+
+
+def provided(program: Callable[..., Steps]) -> Callable[..., Generator[Step, Any, Any]]:
+    """A program of a test, which is called when its container runs it."""
+    return next((own for own in (completes, forever) if program is own), partial(steps_of, program))
+
+
+OnFault = Callable[[Object, str], None]
+"""Takes the fault of a function that a test provides for a pod."""
+
+
+def _unheard(pod: Object, fault: str) -> None:
+    """Nobody records Events of faults."""
+
+
+class ProvidedPort:
+    """A port handler of a test. Where it fails, the connection is closed, and nothing is answered."""
+
+    def __init__(self, pod: Object, number: int, handler: PortHandler, on_fault: OnFault) -> None:
+        self._pod, self._handler, self._on_fault = pod, handler, on_fault
+        self._what = f"the handler of port {number} of pod {namespace_of(pod)}/{name_of(pod)}"
+        self._failed = False
+
+    @property
+    def closed(self) -> bool:
+        """True if it has failed, or says that it has closed the connection."""
+        return self._failed or has_closed(self._handler)
+
+    def __call__(self, data: bytes) -> bytes:
+        """The answer to what a client sends; empty after a fault."""
+        try:
+            answer: bytes = call(self._what, self._handler, data, judge=judged_bytes)
+        except ForeignFault as fault:
+            self._failed = True
+            self._on_fault(self._pod, str(fault))
+            return b""
+        return answer
 
 
 class Behaviours:
@@ -101,6 +143,8 @@ class Behaviours:
         self.host: HostPrograms | None = None
         """Programs of this machine that containers may run. Forks run none."""
         self._ends_at_term = ends_at_term
+        self.on_fault: OnFault = _unheard
+        """Called with the fault of a function that a test provides, and its pod."""
 
     def fork(self) -> Behaviours:
         """An independent copy."""
@@ -140,23 +184,24 @@ class Behaviours:
             found |= each.files
         return found
 
-    def command(self, pod: Object, container: Mapping[str, Any], name: str) -> Command | None:
+    def command(
+        self, pod: Object, container: Mapping[str, Any], name: str
+    ) -> Callable[..., Generator[Step, Any, Any]] | None:
         """The program for a command of exec, if the test sets one."""
-        return next((each.commands[name] for each in self._concerned(pod, container) if name in each.commands), None)
+        told = (each.commands[name] for each in self._concerned(pod, container) if name in each.commands)
+        return next((provided(each) for each in told), None)
 
     def port(self, pod: Object, number: int) -> PortHandler | None:
         """The listener on a port of a pod, if the test sets one."""
         for container in (pod.get("spec") or {}).get("containers") or ():
             for each in self._concerned(pod, container):
                 if number in each.ports:
-                    return each.ports[number]
+                    return ProvidedPort(pod, number, each.ports[number], self.on_fault)
         return None
 
     def programs(self, container: Mapping[str, Any]) -> Mapping[str, ShellCommand]:
-        """The programs that a container has besides those of the built-in shell; images that are a shell have none."""
-        if self.host is None or is_shell_image(str(container.get("image", ""))):
-            return {}
-        return self.host.commands()
+        """The programs of the machine that a container may run; they come before those of the small shell."""
+        return {} if self.host is None else self.host.commands()
 
     def usage(self, pod: Object, container: Mapping[str, Any]) -> Usage | None:
         """The function for the usage of a container, if the test sets one."""
@@ -173,7 +218,11 @@ class Behaviours:
         first = self._ignores_signals(pod, container.spec)
         for each in self.given:
             if each.program is not None and each.concerns(pod, image):
-                return script_program(each.program, protected=first) if isinstance(each.program, str) else each.program
+                return (
+                    script_program(each.program, protected=first)
+                    if isinstance(each.program, str)
+                    else provided(each.program)
+                )
         script = self.setting(pod, container.spec, "script")
         if script:
             return script_program(script, protected=first)

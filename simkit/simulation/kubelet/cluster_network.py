@@ -1,10 +1,4 @@
-"""The network of a cluster as one pod sees it: names of services and pods, and connections to what listens.
-
-All pods reach each other: network policies are not enforced, as by a network plugin that does not know them.
-
-Upstream: the DNS specification of Kubernetes 1.1.0 (names), and pkg/proxy, release 1.30 (services without endpoints
-refuse connections; a connection to a port that a service does not have ends with its time limit).
-"""
+"""The network of the simulated cluster: requests of kubelets, names, and the ports of pods."""
 
 from __future__ import annotations
 
@@ -12,18 +6,73 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 
-from simkit.engine.controllers.controller_manager import Perform
-from simkit.engine.controllers.resources import NODES, PODS, SERVICES, SLICES
-from simkit.engine.seams import PortHandler
-from simkit.meta.domain import label
+from simkit.client.controller import Client, Perform
+from simkit.client.lister import uid_of
+from simkit.client.requests import path_of
+from simkit.client.resources import PODS, SERVICES, SLICES
+from simkit.meta.domain import api_group, label
 from simkit.meta.errors import StatusError
+from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
 from simkit.meta.ip_addresses import is_address
-from simkit.meta.names import Key
+from simkit.meta.message import Request
+from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
-from simkit.simulation.kubelet.ports import named_ports
-from simkit.simulation.kubelet.requests import listed, read
+from simkit.seams import PortHandler
 from simkit.simulation.shell.files import FileError, Files
-from simkit.simulation.shell.network import CLUSTER_DOMAIN, SERVICE_DOMAIN, Refused, Socket, Unreachable
+from simkit.simulation.shell.machine import CLUSTER_DOMAIN, SERVICE_DOMAIN, Refused, Unreachable
+
+# Requests of kubelets for the programs of their containers
+
+_KUBELETS: Final = Identity("system:simulated-kubelets", (MASTERS, AUTHENTICATED))
+_ACCOUNTS: Final = GroupResource("", "serviceaccounts")
+_HOUR: Final = 3600
+
+
+def read(perform: Perform, key: Key) -> Object | None:
+    """The object of a key; None if it is not there."""
+    response = perform(Request.of("GET", path_of(key.resource, key.namespace, key.name)), _KUBELETS)
+    return response.object if response.succeeded else None
+
+
+def listed(perform: Perform, resource: GroupResource, namespace: str) -> Sequence[Object]:
+    """The objects of a namespace; none if they cannot be listed."""
+    response = perform(Request.of("GET", path_of(resource, namespace)), _KUBELETS)
+    return response.object.get("items") or () if response.succeeded else ()
+
+
+def remove_pod(client: Client, pod: Object) -> None:
+    """Have a pod removed whose containers have stopped."""
+    options = {
+        "kind": "DeleteOptions",
+        "apiVersion": "v1",
+        "gracePeriodSeconds": 0,
+        "preconditions": {"uid": uid_of(pod)},
+    }
+    client.perform(Request.of("DELETE", path_of(PODS, namespace_of(pod), name_of(pod)), options))
+
+
+def service_account_token(perform: Perform, pod: Object, source: Mapping[str, Any]) -> bytes:
+    """A token of a pod's service account, bound to the pod; empty where none is issued."""
+    audience = source.get("audience")
+    wanted = {
+        "apiVersion": f"{api_group('authentication')}/v1",
+        "kind": "TokenRequest",
+        "spec": {
+            "audiences": [audience] if audience else [],
+            "expirationSeconds": source.get("expirationSeconds") or _HOUR,
+            "boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": name_of(pod), "uid": uid_of(pod)},
+        },
+    }
+    account = at(pod, "spec", "serviceAccountName") or "default"
+    path = path_of(_ACCOUNTS, namespace_of(pod), account, "token")
+    response = perform(Request.of("POST", path, wanted), _KUBELETS)
+    return str(at(response.object, "status", "token")).encode() if response.succeeded else b""
+
+
+# The network of a cluster as one pod sees it: names of services and pods, and connections to what listens.
+# All pods reach each other: network policies are not enforced, as by a network plugin that does not know them.
+# Upstream: the DNS specification of Kubernetes 1.1.0 (names), and pkg/proxy, release 1.30 (services without endpoints
+# refuse connections; a connection to a port that a service does not have ends with its time limit).
 
 _SERVICE_NAME: Final = label("service-name")
 _FEW_DOTS: Final = 5
@@ -50,7 +99,6 @@ class ClusterNetwork:
         self, perform: Perform, pod: Object, files: Files, listener: Callable[[Object, int], PortHandler]
     ) -> None:
         self._perform, self._pod, self._files, self._listener = perform, pod, files, listener
-        self.sockets: dict[int, Socket] = {}
 
     def addresses(self, name: str) -> tuple[str, Sequence[str]]:
         """The full form of a name, and its addresses; none for a name that nobody knows."""
@@ -78,17 +126,6 @@ class ClusterNetwork:
         """The addresses of the pod."""
         name = Key(PODS, namespace_of(self._pod), name_of(self._pod))
         return _pod_addresses(read(self._perform, name) or self._pod)
-
-    def listening(self) -> Sequence[int]:
-        """The ports that commands of the container listen on, and those that the pod names where its program does."""
-        return [*self.sockets, *named_ports(self._pod)]
-
-    def answers(self, address: str) -> bool:
-        """True if a pod or a node has an address."""
-        nodes = (at(each, "status", "addresses") or () for each in listed(self._perform, NODES, ""))
-        return any(address in _pod_addresses(each) for each in listed(self._perform, PODS, "")) or any(
-            told.get("address") == address for each in nodes for told in each
-        )
 
     def connect(self, address: str, port: int) -> PortHandler:
         """The listener at an address. Raises Refused, or Unreachable."""

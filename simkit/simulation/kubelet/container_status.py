@@ -15,8 +15,7 @@ from typing import Any, Final
 from simkit.meta.clock import moment, timestamp
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
-from simkit.simulation.kubelet.image_pulls import LOOKS_EVERY, TOLD_OFTEN, ImagePulls, Lacking, Told
-from simkit.simulation.kubelet.node_images import NodeImages
+from simkit.simulation.kubelet.image_pulls import LOOKS_EVERY, TOLD_OFTEN, ImagePulls, Lacking, NodeImages, Told
 from simkit.simulation.kubelet.probes import LIVENESS, READINESS, STARTUP, Outcome, Probes
 from simkit.simulation.kubelet.process import Process
 
@@ -195,7 +194,7 @@ class ContainerRun:
                 ready = self._ready(started) and self._probed(READINESS, status, started, process)
         if process.ended is not None:
             self.killed = self.killed or process.last is not None
-            return self._ended(status, *process.ended)
+            return self._ended(status, *process.ended, process.fault)
         self.progress.look_again(process.next_time if process.next_time and process.next_time < 1e11 else None)
         return {**status, "ready": ready, "started": has_started}
 
@@ -248,14 +247,17 @@ class ContainerRun:
         self.progress.look_again(when)
         return False
 
-    def _ended(self, status: dict[str, Any], when: float, code: int) -> dict[str, Any]:
+    def _ended(self, status: dict[str, Any], when: float, code: int, fault: str = "") -> dict[str, Any]:
         terminated = {
             "containerID": status.get("containerID", ""),
             "exitCode": code,
             "finishedAt": timestamp(when),
             "reason": "Completed" if code == 0 else "Error",
             "startedAt": status["state"]["running"]["startedAt"],
+            **({"message": fault} if fault else {}),
         }
+        if fault:
+            self.environment.tell(self.pod, self.container, ("Failed", f"Error: {fault}", True))
         return {**status, "ready": False, "started": False, "state": {"terminated": terminated}}
 
     def _restarts(self, status: Status) -> bool:

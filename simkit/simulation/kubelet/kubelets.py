@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.engine.controllers.client_requests import path_of
-from simkit.engine.controllers.controller_manager import Client, Perform
-from simkit.engine.controllers.event_recorder import EventRecorder
-from simkit.engine.controllers.lister import Lister, uid_of
-from simkit.engine.controllers.resources import NODES, PODS
-from simkit.engine.controllers.work_queue import WorkQueue
-from simkit.engine.seams import Change
+from simkit.client.controller import Client, Perform
+from simkit.client.event_recorder import EventRecorder
+from simkit.client.lister import Lister, uid_of
+from simkit.client.requests import path_of
+from simkit.client.resources import NODES, PODS
+from simkit.client.work_queue import WorkQueue
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import Clock, moment
@@ -24,36 +23,40 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
+from simkit.seams import Change
+from simkit.seams.snapshot import Snapshot
 from simkit.simulation.due_times import DueTimes
-from simkit.simulation.kubelet.addresses import PodAddresses
 from simkit.simulation.kubelet.behaviour import Behaviours
-from simkit.simulation.kubelet.configuration_errors import missing_pull_secrets, missing_volume
-from simkit.simulation.kubelet.container_runtime import ContainerRuntime
+from simkit.simulation.kubelet.cluster_network import remove_pod
+from simkit.simulation.kubelet.container_commands import Stopping
+from simkit.simulation.kubelet.container_runtime import ContainerRuntime, missing_pull_secrets, missing_volume
 from simkit.simulation.kubelet.container_status import PodEnvironment, Progress
-from simkit.simulation.kubelet.heartbeats import Heartbeats
-from simkit.simulation.kubelet.image_pulls import Told
-from simkit.simulation.kubelet.lifecycle_hooks import Stopping
+from simkit.simulation.kubelet.image_pulls import NodeImages, Told
 from simkit.simulation.kubelet.node_config import (
     NodeConfig,
     node_address,
     node_object,
     pod_range,
+    publish_devices,
 )
-from simkit.simulation.kubelet.node_devices import publish_devices
-from simkit.simulation.kubelet.node_images import NodeImages
-from simkit.simulation.kubelet.pod_admission import EVICTED, pressure_objection, rejected_status
-from simkit.simulation.kubelet.pod_claims import unprepared
+from simkit.simulation.kubelet.pod_admission import (
+    EVICTED,
+    Resizes,
+    pressure_objection,
+    rejected_status,
+    unprepared,
+    with_hindrance,
+)
 from simkit.simulation.kubelet.pod_status import PodNetwork, stopped_status, updated_status
-from simkit.simulation.kubelet.requests import remove_pod
-from simkit.simulation.kubelet.resizes import Resizes, with_hindrance
 from simkit.simulation.kubelet.simulated_node import (
+    Heartbeats,
     NodeClient,
+    PodAddresses,
     SimulatedNode,
     create_lease,
     nodes_of,
     renew_lease,
 )
-from simkit.snapshot.protocol import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.kubelet")
 _RETRY: Final = 1.0
@@ -96,7 +99,7 @@ class Kubelets:
             tells_cause=version >= (1, 32),
             tells_size=version >= (1, 30),
         )
-        self.runtime.processes.woken = self.look_at
+        behaviours.on_fault = self._tell_fault
         self._due = DueTimes()
         self._failed = WorkQueue[Key]("simulated-kubelets", clock)
         """Pods that could not be looked at, with the times of the next tries."""
@@ -125,27 +128,14 @@ class Kubelets:
             learn()
         return self._nodes
 
-    def register(
-        self,
-        config: NodeConfig,
-        number: int,
-        ordinal: int,
-        *,
-        pods_in_stages: bool = False,
-        status_in_stages: bool = False,
-    ) -> Object:
-        """Create a node as its kubelet does. Raises SimkitError where it cannot.
-
-        ``pods_in_stages`` and ``status_in_stages`` say that stages drive its pods, or its own status.
-        """
+    def register(self, config: NodeConfig, number: int, ordinal: int) -> Object:
+        """Create a node as its kubelet does. Raises SimkitError where it cannot."""
         now = self._clock.now()
         wanted = node_object(config, number, ordinal, self._release, now)
         addresses = PodAddresses(wanted["spec"]["podCIDR"])
         node = SimulatedNode(name_of(wanted), wanted["status"]["addresses"][0]["address"], addresses)
         node.images = NodeImages(wanted["status"]["images"], complete=bool(config.images))
-        node.pods_in_stages, node.status_in_stages, node.eviction = pods_in_stages, status_in_stages, config.eviction()
-        if status_in_stages:
-            del wanted["status"]["conditions"]
+        node.eviction = config.eviction()
         client = NodeClient(self._perform, node)
         response = client.perform(Request.of("POST", path_of(NODES), wanted))
         if not response.succeeded:
@@ -205,11 +195,6 @@ class Kubelets:
         """The address of a node; empty for one that is not simulated."""
         known = self.nodes.get(node)
         return known.address if known is not None else ""
-
-    def pod_address(self, node: str, uid: str) -> str:
-        """The address of a pod, a free one of its node where it has none; empty where the node is not simulated."""
-        known = self.nodes.get(node)
-        return known.addresses.of(uid) if known is not None else ""
 
     # The controller
 
@@ -296,7 +281,7 @@ class Kubelets:
     def _sync_pod(self, lister: Lister, key: Key) -> None:
         pod = lister.get(key)
         node = self.nodes.get(at(pod, "spec", "nodeName") or "")
-        if pod is None or node is None or not node.alive or node.pods_in_stages:
+        if pod is None or node is None or not node.alive:
             return
         client = NodeClient(self._perform, node)
         if metadata(pod).get("deletionTimestamp"):
@@ -359,6 +344,13 @@ class Kubelets:
         if self._records_events:
             field = f"spec.containers{{{container}}}" if container else ""
             self._recorder.event(client, pod, reason, message, warning=warning, field_path=field)
+
+    def _tell_fault(self, pod: Object, fault: str) -> None:
+        """Record an Event about a function of a test that failed for a pod. Called from any thread."""
+        _LOG.error("%s", fault)
+        node = self.nodes.get(at(pod, "spec", "nodeName") or "")
+        if node is not None:
+            self._event(NodeClient(self._perform, node), pod, ("Failed", f"Error: {fault}", True))
 
     def _write(self, client: Client, pod: Object, status: Mapping[str, Any], key: Key) -> None:
         """Put a status; where somebody was faster, the change of theirs leads here again."""

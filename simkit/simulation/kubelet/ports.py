@@ -1,10 +1,9 @@
 """The default listeners on ports of a pod.
 
-A command of a script that listens (``nc -l``) answers. Web servers that everybody knows serve the files of their
-container. Else a request of HTTP/1 is answered with 200 and a text that names the pod, the port and the request line;
-any other bytes come back as they are.
+Web servers that everybody knows serve the files of their container. Else a request of HTTP/1 is answered with 200 and
+a text that names the pod, the port and the request line; any other bytes come back as they are.
 
-A pod that names ports, in its specification or in the command of a program that the built-in shell does not have,
+A pod that names ports, in its specification or in the command of a program that the small shell does not have,
 listens on those alone. One that names none listens on all.
 """
 
@@ -15,16 +14,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from simkit.engine.controllers.lister import uid_of
-from simkit.engine.seams import PortHandler
+from simkit.client.lister import uid_of
 from simkit.meta.errors import StatusError
 from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.seams import PortHandler
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.images import WEB_SERVERS, image_name
 from simkit.simulation.kubelet.processes import Processes
 from simkit.simulation.kubelet.shell import UnknownCommand, check_known
 from simkit.simulation.shell.files import FileError, Files
-from simkit.simulation.shell.network import Refused
 
 _REQUEST: Final = re.compile(rb"([A-Z]{3,7}) (\S{1,8192}) HTTP/1\.[01]\r\n")
 _LAST: Final = re.compile(rb"\A[^\r\n]* HTTP/1\.0\r?$|^connection:[ \t]*close[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
@@ -82,12 +80,6 @@ def listener(pod: Object, port: int, behaviours: Behaviours, processes: Processe
     told = behaviours.port(pod, port)
     if told is not None:
         return told
-    try:
-        connection = processes.connection(pod, port)
-    except Refused:
-        raise refused(pod, port) from None
-    if connection is not None:
-        return connection
     named = named_ports(pod)
     if named and port not in named:
         raise refused(pod, port)

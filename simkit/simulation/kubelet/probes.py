@@ -1,7 +1,4 @@
-"""The times at which probes of containers are tried, and what follows from their results.
-
-Upstream: pkg/kubelet/prober/{prober,worker}.go, release 1.30. The first try is not put off by chance.
-"""
+"""Probes of containers: when they are tried, each try, and what follows from their results."""
 
 from __future__ import annotations
 
@@ -10,8 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from simkit.engine.controllers.lister import uid_of
+from simkit.client.lister import uid_of
 from simkit.meta.objects import Object
+
+# The times at which probes of containers are tried, and what follows from their results.
+# Upstream: pkg/kubelet/prober/{prober,worker}.go, release 1.30. The first try is not put off by chance.
 
 STARTUP, LIVENESS, READINESS = "startupProbe", "livenessProbe", "readinessProbe"
 _PERIOD: Final = 10

@@ -5,17 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
+from simkit.meta.foreign import described, judged_exit_code, judged_seconds, passes, running, shown
 from simkit.meta.objects import Object
 from simkit.simulation.shell.files import Files
-from simkit.simulation.shell.interruption import CODE, Interrupted
-from simkit.simulation.shell.machine import Command
-from simkit.simulation.shell.network import Network, NoNetwork, Socket
-from simkit.simulation.shell.signals import ARRIVAL, Signalled
+from simkit.simulation.shell.machine import Command, Network, NoNetwork
+from simkit.simulation.shell.signals import CODE, Interrupted, Signalled
 
 STDOUT, STDERR = "stdout", "stderr"
 _MOST_STEPS: Final = 10_000
@@ -99,6 +97,8 @@ Step = str | float | Output | Input | Now
 """A line that is printed, seconds that pass, or a wish for input."""
 Program = Callable[[Container], Generator[Step, Any, Any]]
 """Runs in a container. It yields lines and seconds, and returns its exit code; None is 0."""
+Steps = Generator[Step, Any, Any] | int | None
+"""The result of a program of a test: a generator, or at once its exit code."""
 
 
 class Printed(NamedTuple):
@@ -127,8 +127,17 @@ class Process:
     (105.0, 3)
     """
 
-    def __init__(self, steps: Generator[Step, Any, Any], started: float, *, takes_input: bool = False) -> None:
-        self._steps, self._now = steps, started
+    def __init__(
+        self,
+        steps: Generator[Step, Any, Any],
+        started: float,
+        *,
+        takes_input: bool = False,
+        what: str = "the program",
+    ) -> None:
+        self._steps, self._now, self._what = steps, started, what
+        self.fault = ""
+        """The reason why it failed, if it raised an error or gave what a program must not give; then its code is 1."""
         self._takes_input, self._given = takes_input, bytearray()
         self._lock = threading.RLock()
         """Held by whoever lets the program run: the kubelet, or a connection."""
@@ -150,9 +159,6 @@ class Process:
         self.last: float | None = None
         """The time at which it is killed, once it was told to end."""
         self._listeners: list[Callable[[], None]] = []
-        self.sockets: Mapping[int, Socket] = {}
-        """The ports on which its commands listen."""
-        self._visited = False
         self._beside: list[Process] = []
 
     @property
@@ -258,10 +264,6 @@ class Process:
                     self.ended = (now, KILLED)
                 self.advance(now, within=SLICE)
 
-    def visit(self) -> None:
-        """Have it look at its sockets when it goes on; it does not run meanwhile. May be called from any thread."""
-        self._visited = True
-
     def _throw(self, problem: Interrupted | Signalled, now: float) -> None:
         """Have it go on now with something that has happened."""
         self._now, self._wish, self._deadline, self._answer = min(self._now, now), None, None, None
@@ -289,23 +291,20 @@ class Process:
     def _advance(self, now: float, until: float | None) -> None:
         steps, before = 0, self.dropped + len(self.printed)
         printed = self._kept
-        if self._visited and self.ended is None:
-            self._visited = False
-            self._now, self._wish, self._deadline, self._answer = min(self._now, now), None, None, None
-            self._go_on(lambda: self._steps.throw(Signalled(ARRIVAL)))
         if self._wish is not None:
             over = self._blocked and self._deadline is not None and self._deadline <= now
             self._now = max(self._now, self._deadline if over and self._deadline is not None else now)
             if over:
                 self._answer, self._wish, self._deadline = b"", None, None
-        while self.ended is None and self._now <= now and not self._blocked:
-            self._step()
-            steps += 1
-            if steps >= _MOST_STEPS:
-                self._now, steps = self._now + 1.0, 0
-                break
-            if until is not None and (time.perf_counter() > until or self._kept - printed > _AT_ONCE):
-                break
+        with running(self._what):
+            while self.ended is None and self._now <= now and not self._blocked:
+                self._step()
+                steps += 1
+                if steps >= _MOST_STEPS:
+                    self._now, steps = self._now + 1.0, 0
+                    break
+                if until is not None and (time.perf_counter() > until or self._kept - printed > _AT_ONCE):
+                    break
         if self.dropped + len(self.printed) != before or self.ended is not None:
             self._tell()
 
@@ -336,7 +335,7 @@ class Process:
         try:
             step = following()
         except StopIteration as end:
-            self.ended = (self._now, _exit_code(end.value))
+            self._end(end.value)
             return
         except Interrupted:
             self.ended = (self._now, CODE)
@@ -345,18 +344,54 @@ class Process:
             self.gave_in = True
             self.ended = (self._now, problem.code)
             return
+        except BaseException as error:
+            if passes(error):
+                raise
+            self._fail(described(error))
+            return
         self._answer = None
+        try:
+            self._take(step)
+        except (ValueError, TypeError, AttributeError) as error:
+            self._fail(f"yielded {shown(step)}: {error}")
+
+    def _take(self, step: Step) -> None:
+        """Do what a step says. Raises ValueError, TypeError or AttributeError for what is no step."""
         if isinstance(step, Input):
             self._wish = step
-            self._deadline = None if step.within is None else self._now + step.within
+            self._deadline = None if step.within is None else self._now + judged_seconds(step.within)
         elif isinstance(step, Now):
             self._answer = self._now
         elif isinstance(step, Output):
+            if step.stream not in (STDOUT, STDERR):
+                raise ValueError(f"a stream is {STDOUT} or {STDERR}")
             self._print(step.data if isinstance(step.data, bytes) else step.data.encode(), step.stream)
         elif isinstance(step, str):
             self._print(f"{step}\n".encode(), STDOUT)
         else:
-            self._now += max(0.0, float(step))
+            self._now += judged_seconds(step)
+
+    def _end(self, given: object) -> None:
+        """End with what the program returns, which has to be an exit code."""
+        try:
+            self.ended = (self._now, judged_exit_code(given))
+        except ValueError as error:
+            self._fail(f"returned {shown(given)}: {error}")
+
+    def _fail(self, why: str) -> None:
+        """End because of a fault of the program, which is told on its standard error."""
+        self.fault = f"{self._what} {why}"
+        self._print(f"simkit: {self.fault}\n".encode(), STDERR)
+        self._wish, self.ended = None, (self._now, ERROR)
+        self._close()
+
+    def _close(self) -> None:
+        """Close the program, whatever it does about it."""
+        try:
+            self._steps.close()
+        except BaseException as error:  # it is at work, or does not heed its end
+            if passes(error):
+                raise
 
     def _print(self, data: bytes, stream: str) -> None:
         self.printed.append(Printed(self._now, stream, data))
@@ -373,14 +408,15 @@ class Process:
             if self.ended is None:
                 self.ended = (now, code)
                 self._given.clear()
-                with suppress(ValueError, RuntimeError):  # it is at work, or does not heed its end
-                    self._steps.close()
+                self._close()
                 self._advance_beside(now, None)
                 self._tell()
 
 
-def _exit_code(value: object) -> int:
-    return value if isinstance(value, int) else 0
+def steps_of(program: Callable[..., Steps], *arguments: Any) -> Generator[Step, Any, Any]:
+    """The steps of a program that a test provides: those of its generator, or its exit code at once."""
+    given = program(*arguments)
+    return (yield from given) if isinstance(given, Generator) else given
 
 
 def forever(container: Container) -> Generator[Step, Any, Any]:

@@ -1,26 +1,59 @@
-"""The processes of all containers, made when they are first looked at."""
+"""The processes of all containers, and the programs that are files in them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final
 
-from simkit.engine.controllers.lister import uid_of
-from simkit.engine.controllers.resources import PODS
-from simkit.engine.seams import PortHandler
+from simkit.client.lister import uid_of
 from simkit.meta.clock import moment
-from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
-from simkit.simulation.kubelet.images import is_shell_image
-from simkit.simulation.kubelet.kernel_files import mount_kernel_files
+from simkit.simulation.kubelet.images import image_name, is_shell_image
 from simkit.simulation.kubelet.process import KILLED, Container, Process, completes, forever
-from simkit.simulation.kubelet.programs import programs_of
 from simkit.simulation.kubelet.volumes import Volumes
+from simkit.simulation.shell.commands import PROGRAMS
 from simkit.simulation.shell.files import Files
-from simkit.simulation.shell.network import Connection, Network, NoNetwork, Refused
+from simkit.simulation.shell.machine import Network, NoNetwork
+
+# Programs as files of containers, where scripts and clients look for a shell or a tool before they use it
+
+_WITHOUT_BASH: Final = frozenset({"busybox", "alpine"})
+_CONTENT: Final = b"\x7fELF"
+
+
+@cache
+def _files(*, bash: bool) -> Mapping[str, bytes]:
+    names = PROGRAMS - ({"bash"} if not bash else set())
+    return MappingProxyType(dict.fromkeys((*(f"/bin/{name}" for name in names), "/usr/bin/env"), _CONTENT))
+
+
+def programs_of(image: str, others: Collection[str] = ()) -> Mapping[str, bytes]:
+    """The programs that an image has, as files.
+
+    They are where the image of busybox has them; ``others`` are in ``/usr/local/bin``.
+
+    Examples
+    --------
+    >>> found = programs_of("alpine:3.20")
+    >>> "/bin/sh" in found, "/bin/bash" in found, "/bin/cd" in found
+    (True, False, False)
+    """
+    found = _files(bash=image_name(image) not in _WITHOUT_BASH)
+    return {**found, **dict.fromkeys((f"/usr/local/bin/{name}" for name in others), _CONTENT)} if others else found
+
+
+# The processes of all containers, made when they are first looked at
 
 _NO_FILES, _NO_NETWORK = Files(), NoNetwork()
+
+
+def program_of(pod: Object, container: str, command: str = "") -> str:
+    """A program as messages name it, or a command of exec, a probe or a hook."""
+    what = f"command {command} in" if command else "the program of"
+    return f"{what} container {container} of pod {namespace_of(pod)}/{name_of(pod)}"
 
 
 class Processes:
@@ -30,8 +63,6 @@ class Processes:
         self._behaviours, self.volumes, self._network = behaviours, volumes, network
         self._by_pod: dict[str, dict[tuple[str, int], Process]] = {}
         self._files: dict[tuple[str, str], Files] = {}
-        self.woken: Callable[[Key], None] = lambda _: None
-        """Called with a pod whose program has something to do, from any thread."""
 
     def of(
         self,
@@ -57,8 +88,8 @@ class Processes:
             if program not in (forever, completes):  # these look neither at their files nor at their environment
                 given = self.container(pod, container, started, environment(), restarts)
             steps = program(given)
-            found = own[name, restarts] = Process(steps, started, takes_input=bool(container.get("stdin")))
-            found.sockets = given.network.sockets
+            takes_input, what = bool(container.get("stdin")), program_of(pod, name)
+            found = own[name, restarts] = Process(steps, started, takes_input=takes_input, what=what)
             for key in [key for key in own if key[0] == name and key[1] < restarts - 1]:
                 del own[key]
         return found
@@ -80,25 +111,6 @@ class Processes:
         """The process of a container, None where none was started here."""
         return self._by_pod.get(uid, {}).get((container, restarts))
 
-    def connection(self, pod: Object, port: int) -> PortHandler | None:
-        """A connection to a command that listens on a port, None where none does. Raises Refused where it is busy."""
-        for process in self._by_pod.get(uid_of(pod), {}).values():
-            socket = process.sockets.get(port) if process.ended is None else None
-            if socket is not None:
-                if socket.over:
-                    raise Refused(port)
-                return self._visiting(pod, process, socket.accept())
-        return None
-
-    def _visiting(self, pod: Object, process: Process, connection: Connection) -> PortHandler:
-        def answer(data: bytes) -> bytes:
-            found = connection(data)
-            process.visit()
-            self.woken(Key(PODS, namespace_of(pod), name_of(pod)))
-            return found
-
-        return answer
-
     def files(self, pod: Object, container: Mapping[str, Any]) -> Files:
         """The files of a container: first those that the test gives it, and its volumes."""
         key = (uid_of(pod), str(container.get("name", "")))
@@ -112,7 +124,6 @@ class Processes:
                 read_only=bool(context.get("readOnlyRootFilesystem")),
                 born=moment(begun) if begun else 0.0,
             )
-            mount_kernel_files(found, pod, container)
             self.volumes.mount(found, pod, container)
             for path, text in self._behaviours.files(pod, container).items():
                 found.place(path, text.encode() if isinstance(text, str) else text)

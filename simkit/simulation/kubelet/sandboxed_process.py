@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from simkit.meta.errors import SimkitError
-from simkit.simulation.shell.machine import STDERR, STDOUT
+from simkit.simulation.shell.kernel import STDERR, STDOUT
 from simkit.simulation.shell.signals import NUMBERS
 
 _PART: Final = 1 << 16

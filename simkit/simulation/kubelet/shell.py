@@ -1,33 +1,60 @@
-"""Commands of the built-in shell as programs of containers."""
+"""Commands of the small shell as programs of containers, and the users that these run as."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from simkit.simulation.kubelet.images import has_bash_as_sh, has_coreutils
+from simkit.meta.objects import Object, at
 from simkit.simulation.kubelet.process import Container, Input, Now, Output, Program, Step
-from simkit.simulation.kubelet.users import user_of
-from simkit.simulation.shell.commands import COMMANDS
+from simkit.simulation.shell.commands import COMMANDS, PROGRAMS
 from simkit.simulation.shell.files import FileError
-from simkit.simulation.shell.interpreter import run_words, shell_of
-from simkit.simulation.shell.interruption import Interrupted
-from simkit.simulation.shell.machine import Effect, Machine, Pause, Read, Run, Shared, Spawn, Write
+from simkit.simulation.shell.interpreter import run_command, run_shell
+from simkit.simulation.shell.kernel import STDERR, Effect, Kernel, Read, Sleep, Task, Until, Write
+from simkit.simulation.shell.machine import Machine
 from simkit.simulation.shell.paths import resolved
-from simkit.simulation.shell.shells import run_script, session
-from simkit.simulation.shell.signals import ARRIVAL, Signalled
+from simkit.simulation.shell.script import ScriptError, Unsupported, command_names
+from simkit.simulation.shell.shells import run_script
+from simkit.simulation.shell.signals import Interrupted, Signalled
 from simkit.simulation.shell.syntax import parse
-from simkit.simulation.shell.tasks import Task, together
-from simkit.simulation.shell.tree import ScriptError, command_names
-from simkit.simulation.shell.user_files import UserFiles
+from simkit.simulation.shell.user_files import User, UserFiles
+
+# The users that containers run as.
+# Upstream: pkg/kubelet/kuberuntime/security_context.go, release 1.30.
+
+
+def user_of(pod: Object, container: Mapping[str, Any]) -> User:
+    """The user of a container: as its pod and itself say, else root, since users of images are not known."""
+    uid, gid = _told(pod, container, "runAsUser"), _told(pod, container, "runAsGroup")
+    context = at(pod, "spec", "securityContext") or {}
+    group = context.get("fsGroup")
+    groups = (*(context.get("supplementalGroups") or ()), *(() if group is None else (group,)))
+    return User(int(uid or 0), int(gid or 0), tuple(dict.fromkeys(int(each) for each in groups)))
+
+
+def _told(pod: Object, container: Mapping[str, Any], field: str) -> Any:
+    own = (container.get("securityContext") or {}).get(field)
+    return own if own is not None else (at(pod, "spec", "securityContext") or {}).get(field)
+
+
+def owner_of_tokens(pod: Object) -> int | None:
+    """The user whom tokens of a pod belong to: the one that all its containers run as; None where they differ."""
+    containers = [*(at(pod, "spec", "initContainers") or ()), *(at(pod, "spec", "containers") or ())]
+    users = {_told(pod, each, "runAsUser") for each in containers}
+    only = users.pop() if len(users) == 1 else None
+    return None if only is None else int(only)
+
+
+# Commands of the small shell as programs of containers
 
 _SHELLS: Final = ("sh", "bash", "ash", "dash")
+_USUAL_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class UnknownCommand(Exception):
-    """A command that the built-in shell does not have."""
+    """A command that the small shell does not have."""
 
 
 def script_program(
@@ -40,155 +67,122 @@ def script_program(
 ) -> Program:
     """The program that runs a script, or a command with its arguments. Raises UnknownCommand.
 
-    A script that is told as a text may use all that bash knows. In a command, the name of the shell decides.
-    ``alone`` says that only the command itself has to be known: a script then fails at what it does not know.
-    ``fails`` says that a script fails at such a command, as in images that have nothing else.
-    ``protected`` says that signals without a trap are ignored.
-    ``programs`` are names of further programs that its container has.
+    Parameters
+    ----------
+    alone
+        Whether only the command itself has to be known: a script then fails at what the shell does not have.
+    protected
+        Whether signals without a trap are ignored.
+    fails
+        Whether a script fails at such a command, as in images that are a shell alone.
+    programs
+        Names of further programs that the container has.
     """
     if not isinstance(command, str):
         check_known(command[:1] if alone else command, fails=fails, programs=programs)
 
     def program(container: Container) -> Generator[Step, Any, Any]:
-        shared = Shared()
-        files = UserFiles(container.files, user_of(container.pod, container.spec), lambda: shared.now)
-        machine = Machine(files, dict(container.environment), _hostname(container), network=container.network)
-        machine.shared = shared
-        machine.folder = _working_folder(container)
-        machine.pid = machine.shared.last_pid = container.pid
-        machine.shared.programs = container.programs
-        machine.shared.signal_first, machine.shared.protected = container.signal, protected
-        machine.shared.privileged = bool((container.spec.get("securityContext") or {}).get("privileged"))
-        machine.shared.first_words = _command_line(container)
-        machine.shared.has_coreutils = has_coreutils(str(container.spec.get("image", "")))
-        machine.shared.sh_is_bash = has_bash_as_sh(str(container.spec.get("image", "")))
-        machine.bash = isinstance(command, str)
-        machine.shared.own_words = ("sh", "-c", command) if isinstance(command, str) else command
-        run = run_script(machine, command) if isinstance(command, str) else run_command(machine, command)
-        machine.shared.now = machine.begun = container.started
-        return _with_rest(machine, session(machine, run, heard=container.pid != 1), container)
+        kernel = Kernel(container.started, container.pid, protected=protected)
+        machine = _machine(container, kernel)
+        if isinstance(command, str):
+            run = run_script(machine, command)
+        else:
+            machine.ends_with_program = True
+            run = run_shell(machine, run_command(machine, list(command), functions=False))
+        main = kernel.spawn(run, machine.signals, machine)
+        return _process(kernel, main, container)
 
     return program
 
 
-def _command_line(container: Container) -> Sequence[str]:
-    """The words of the container's first process: those of its spec, else its image as the program's name."""
-    spec = container.spec
-    told = [*(spec.get("command") or ()), *(spec.get("args") or ())]
-    return told or [str(spec.get("image", "")).rpartition("/")[2].partition(":")[0] or "sh"]
-
-
-def _working_folder(container: Container) -> str:
-    """The folder in which a program of a container starts; container runtimes make it where it is not there."""
+def _machine(container: Container, kernel: Kernel) -> Machine:
+    """The shell of a container before its first command."""
+    files = UserFiles(container.files, user_of(container.pod, container.spec), lambda: kernel.now)
     folder = resolved(str(container.spec.get("workingDir") or "/"))
-    with suppress(FileError):  # one that cannot be made is missed by commands that use it
+    with suppress(FileError):  # container runtimes make it; one that cannot be made is missed by commands that use it
         container.files.make_folder(folder)
-    return folder
-
-
-def _hostname(container: Container) -> str:
-    return str((container.pod.get("metadata") or {}).get("name", "localhost"))
+    variables = {"PATH": _USUAL_PATH, **container.environment, "PWD": folder}
+    return Machine(
+        kernel, files, container.network, str((container.pod.get("metadata") or {}).get("name", "localhost")),
+        COMMANDS, container.programs, container.signal, variables, set(variables), folder=folder, pid=container.pid,
+    )  # fmt: skip
 
 
 def check_known(command: Sequence[str], *, fails: bool = False, programs: Collection[str] = ()) -> None:
-    """Raise UnknownCommand for a command that is not built in.
+    """Raise UnknownCommand for a command that the small shell does not have.
 
-    So is a script that cannot be read, or runs a command that is not built in, unless it ``fails`` there.
+    So is a script that has something else that it does not know, unless it ``fails`` there.
     """
     name = command[0].rpartition("/")[2] if command else ""
-    if name not in COMMANDS and name not in programs:
+    if name not in PROGRAMS and name not in programs:
         raise UnknownCommand(name)
-    if name in _SHELLS and any(flag.startswith("-") and "c" in flag for flag in command[1:-1]):
-        script = next((word for word in command[1:] if not word.startswith("-")), "")
-        try:
-            unknown = command_names(parse(script, bash=True)) - COMMANDS.keys() - set(programs)
-        except ScriptError as error:
-            if fails:
-                return
-            raise UnknownCommand(str(error)) from error
-        if not fails and any(each.rpartition("/")[2] not in {*COMMANDS, *programs} for each in unknown):
-            raise UnknownCommand(sorted(unknown)[0])
+    if fails or name in programs or name not in _SHELLS or "-c" not in command[1:-1]:
+        return
+    try:
+        unknown = command_names(parse(command[command.index("-c") + 1]))
+    except (ScriptError, Unsupported) as error:
+        raise UnknownCommand(str(error)) from error
+    missing = sorted(each for each in unknown if each.rpartition("/")[2] not in {*COMMANDS, *programs})
+    if missing:
+        raise UnknownCommand(missing[0])
 
 
-def run_command(machine: Machine, command: Sequence[str]) -> Run:
-    """Run a command that is built in, with its words as they are."""
-    machine.ends_with_program = True
-    return shell_of(machine, run_words(machine, list(command), functions=False))
+def _process(kernel: Kernel, main: Task, container: Container) -> Generator[Step, Any, Any]:
+    """Run the tasks of a process. Commands in the background are left to the container when the first one ends."""
+    is_exec = container.pid != 1
+    try:
+        yield from _steps(kernel, main, kernel.run(main, heard=lambda: is_exec and _is_heard(kernel)))
+    except Unsupported as problem:
+        yield Output(f"{problem}\n", STDERR)
+        return problem.code
+    if kernel.tasks:
+        container.leave(_rest(kernel, main))
+    return main.code
 
 
-def _with_rest(machine: Machine, run: Run, container: Container) -> Generator[Step, Any, Any]:
-    """A program whose commands in the background are left to its container when it ends."""
-    left: list[Task] = []
-    code = yield from _steps(machine, run, left)
-    if left:
-        container.leave(_rest(machine, left))
-    return code
+def _is_heard(kernel: Kernel) -> bool:
+    """True if a command in the background still writes to the outputs of the process."""
+    return any(task.writes_to_container() for task in kernel.tasks)
 
 
-def _rest(machine: Machine, left: list[Task]) -> Generator[Step, Any, Any]:
-    """Commands that run on; the group is made anew as soon as one has ended, with those that it has started."""
-    while left:
-        tasks, following = list(left), list[Task]()
-        yield from _steps(machine, together(machine.shared, tasks, until=tasks[0]), following)
-        left = following
+def _rest(kernel: Kernel, main: Task) -> Generator[Step, Any, Any]:
+    with suppress(Unsupported):
+        yield from _steps(kernel, main, kernel.run(None))
 
 
-def _steps(machine: Machine, run: Generator[Effect, bytes, Any], left: list[Task]) -> Generator[Step, Any, Any]:
-    """Effects of a script as steps of a process. An interruption goes to what runs at the moment.
-
-    What it leaves in the background is added to ``left``.
-    """
+def _steps(kernel: Kernel, main: Task, run: Generator[Effect, Any, None]) -> Generator[Step, Any, None]:
+    """The effects of tasks as steps of a process. An interruption goes to what runs in the foreground."""
     following: Callable[[], Effect] = partial(next, run)
-    try:
-        while True:
-            effect = following()
-            if isinstance(effect, Spawn):
-                left.append(effect.task)
-            try:
-                following = partial(run.send, (yield from _step(machine, effect)))
-            except Interrupted as problem:
-                following = partial(run.throw, problem)
-    except StopIteration as end:
-        return end.value
-
-
-def _step(machine: Machine, effect: Effect) -> Generator[Step, Any, bytes]:
-    """One effect; gives back what is sent for it. Raises Signalled where a signal ends the program."""
-    if isinstance(effect, Write):
-        yield from _heeding(machine, Output(effect.data, effect.stream))
-    elif isinstance(effect, Read):
-        return (yield from _input(machine, effect))
-    elif not isinstance(effect, Spawn):
-        seconds = effect.seconds if isinstance(effect, Pause) else effect
-        end = machine.shared.now + seconds
-        while True:
-            told, _ = yield from _heeding(machine, max(0.0, end - machine.shared.now))
-            if not told:
-                machine.shared.now = end
-                return b""
-            if isinstance(effect, Pause):
-                return b""
-    return b""
-
-
-def _input(machine: Machine, wish: Read) -> Generator[Step, Any, bytes]:
-    end = None if wish.within is None else machine.shared.now + wish.within
     while True:
-        within = None if end is None else max(0.0, end - machine.shared.now)
-        told, found = yield from _heeding(machine, Input(wish.everything, within))
-        if not told:
-            machine.shared.now = yield Now()
-            return found or b""
+        try:
+            effect = following()
+        except StopIteration:
+            return
+        try:
+            following = partial(run.send, (yield from _step(kernel, main, effect)))
+        except Interrupted as problem:
+            following = partial(run.throw, problem)
 
 
-def _heeding(machine: Machine, step: Step) -> Generator[Step, Any, tuple[bool, Any]]:
-    """One step: whether a signal came in the middle of it, and what was sent for it."""
+def _step(kernel: Kernel, main: Task, effect: Effect) -> Generator[Step, Any, bytes | None]:
+    """One effect; gives the bytes that were read, and None after a signal. Raises Signalled where one ends all."""
+    wait = effect.seconds if isinstance(effect, Sleep | Until) else 0.0
+    step: Step = wait
+    if isinstance(effect, Write):
+        step = Output(effect.data, effect.stream)
+    elif isinstance(effect, Read):
+        step = Input(effect.everything, effect.within)
     try:
-        return False, (yield step)
+        answer = yield step
     except Signalled as signal:
-        if signal.name in machine.signals.traps:
-            machine.signals.send(signal.name)
-        elif signal.name != ARRIVAL and not machine.shared.protected:
+        if signal.name in main.signals.traps:
+            main.signals.send(signal.name)
+        elif not kernel.protected:
             raise
-        machine.shared.now = yield Now()
-        return True, None
+        kernel.now = yield Now()
+        return None
+    if isinstance(effect, Read):
+        kernel.now = yield Now()
+        return answer if isinstance(answer, bytes) else b""
+    kernel.now += wait
+    return b""

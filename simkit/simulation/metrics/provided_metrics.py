@@ -16,15 +16,16 @@ from urllib.parse import unquote
 from simkit.meta import go_json
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import CUSTOM_METRICS_GROUP, EXTERNAL_METRICS_GROUP, REGISTRATION_GROUP, SYSTEM_NAMESPACE
-from simkit.meta.errors import StatusError, method_not_allowed
+from simkit.meta.errors import StatusError, internal, method_not_allowed
+from simkit.meta.foreign import ForeignFault, call, judged_amount
 from simkit.meta.labels import parse as parse_labels
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, labels_of, name_of
 from simkit.meta.quantity import Quantity, parse
 from simkit.schema.catalogue import Catalogue
+from simkit.seams.snapshot import Snapshot
 from simkit.simulation.metrics.metrics_server import unknown_path
-from simkit.snapshot.protocol import Snapshot
 
 SERVICE: Final = (SYSTEM_NAMESPACE, "provided-metrics")
 """The service whose place the server of this process takes."""
@@ -60,8 +61,13 @@ class ProvidedMetric:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def amount(self, obj: Object | None, now: float) -> str:
-        """The value now, as a quantity."""
-        given = self.value(obj, now) if callable(self.value) else self.value
+        """The value now, as a quantity. Raises 500 where a function for it fails."""
+        given = self.value
+        if callable(given):
+            try:
+                given = call(f"metric {self.name}", given, obj, now, judge=judged_amount)
+            except ForeignFault as fault:
+                raise internal(str(fault)) from fault
         return str(Quantity(round(given * 10**9))) if isinstance(given, int | float) else str(parse(given))
 
 

@@ -10,31 +10,48 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from simkit.engine.controllers.client_requests import path_of
-from simkit.engine.controllers.controller_manager import Client, Perform
-from simkit.engine.controllers.event_recorder import EventRecorder, node_reference
-from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.resources import NODES, PODS
-from simkit.engine.seams import Change
+from simkit.client.controller import Client, Perform
+from simkit.client.event_recorder import EventRecorder, node_reference
+from simkit.client.lister import Lister, is_terminating
+from simkit.client.requests import path_of
+from simkit.client.resources import NODES, PODS
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import Clock, SimulatedClock, timestamp
 from simkit.meta.message import Request
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, name_of
+from simkit.seams import Change
+from simkit.seams.snapshot import Snapshot
 from simkit.simulation.kubelet.behaviour import Behaviour
 from simkit.simulation.kubelet.eviction_settings import EvictionSettings
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.pod_admission import EVICTED, is_critical
 from simkit.simulation.kubelet.pod_status import given_up
 from simkit.simulation.kubelet.simulated_node import NodeClient, SimulatedNode, nodes_of, report_conditions
-from simkit.simulation.metrics.usage import UsageModel
-from simkit.simulation.pressure.consumption import SETTINGS, PodConsumption, consumption, tells_usage, used_besides
-from simkit.simulation.pressure.eviction_order import beyond_limits, eviction_message, in_order
-from simkit.simulation.pressure.image_removal import Removal, bytes_to_free, failure, without_unused
-from simkit.simulation.pressure.thresholds import CONDITIONS, FILES, Met, Threshold, capacities, met, thresholds
-from simkit.simulation.scheduler.resource_amounts import STORAGE, ResourceAmounts
-from simkit.snapshot.protocol import Snapshot
+from simkit.simulation.metrics.metrics_server import UsageModel
+from simkit.simulation.pressure.eviction_order import (
+    CONDITIONS,
+    FILES,
+    SETTINGS,
+    Met,
+    PodConsumption,
+    Removal,
+    Threshold,
+    beyond_limits,
+    bytes_to_free,
+    capacities,
+    consumption,
+    eviction_message,
+    failure,
+    in_order,
+    met,
+    tells_usage,
+    thresholds,
+    used_besides,
+    without_unused,
+)
+from simkit.simulation.scheduler.node_info import STORAGE, ResourceAmounts
 
 _AFTER_EVICTION: Final = 1.0
 """Seconds after which a kubelet looks again when it has evicted a pod."""
@@ -173,7 +190,7 @@ class EvictionManager:
             node, stored = self._kubelets.nodes.get(name), lister.get(Key(NODES, "", name))
             if node is None or stored is None:
                 self._watched.pop(name, None)
-            elif node.alive and not node.status_in_stages:
+            elif node.alive:
                 when = self._look(lister, usage(), node, stored, now)
                 if when is not None:
                     self._due[name] = when

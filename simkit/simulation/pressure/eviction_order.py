@@ -1,19 +1,205 @@
-"""The pods of a node in the order in which its kubelet evicts them, and the reasons that it tells.
-
-Upstream: pkg/kubelet/eviction/helpers.go and eviction_manager.go, release 1.30.
-"""
+"""What nodes are short of: thresholds, usage, and the order in which pods and images have to go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
-from simkit.meta.objects import at, name_of, namespace_of
-from simkit.meta.quantity import canonical
+from simkit.logic.workloads.images import tagged
+from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
+from simkit.meta.quantity import Quantity, QuantityError, canonical, parse
+from simkit.simulation.kubelet.behaviour import PREFIX, Behaviours
+from simkit.simulation.kubelet.eviction_settings import INODES, PROCESS_NUMBERS, SIGNALS, EvictionSettings, percentage
 from simkit.simulation.kubelet.pod_admission import is_critical
-from simkit.simulation.pressure.consumption import PodConsumption
-from simkit.simulation.pressure.thresholds import FILES, PIDS, Met, shown
-from simkit.simulation.scheduler.resource_amounts import STORAGE, amount
+from simkit.simulation.metrics.metrics_server import UsageModel, node_overhead
+from simkit.simulation.scheduler.node_info import MEMORY, STORAGE, ResourceAmounts, amount, pod_requests
+
+# Thresholds of what has to be free on a node, and what was observed there.
+# Upstream: pkg/kubelet/eviction/helpers.go, release 1.30.
+
+PIDS: Final = "pids"
+FILES: Final = "inodes"
+CONDITIONS: Final[Mapping[str, str]] = {
+    MEMORY: "MemoryPressure",
+    STORAGE: "DiskPressure",
+    FILES: "DiskPressure",
+    PIDS: "PIDPressure",
+}
+"""The condition of a node that has too little of a resource."""
+
+
+class Threshold(NamedTuple):
+    """The amount of a resource that has to be free.
+
+    Attributes
+    ----------
+    text
+        A quantity, or a percentage of the capacity.
+    grace
+        The seconds for which less has to be free before pods are evicted; 0 for a hard threshold.
+    reclaim
+        The amount that has to be free besides once pods were evicted for it, or an empty text.
+    """
+
+    resource: str
+    text: str
+    grace: float = 0.0
+    reclaim: str = ""
+
+    def amount(self, capacity: int, *, reclaiming: bool = False) -> int:
+        """The amount in whole units.
+
+        Examples
+        --------
+        >>> Threshold("memory", "100Mi").amount(0), Threshold("pids", "5%").amount(1000)
+        (104857600, 50)
+        """
+        return _amount(self.text, capacity) + (_amount(self.reclaim, capacity) if reclaiming and self.reclaim else 0)
+
+
+def _amount(text: str, capacity: int) -> int:
+    share = percentage(text)
+    return parse(text).whole if share is None else int(capacity * share)
+
+
+class Met(NamedTuple):
+    """A threshold that is met: its amount, and what is available."""
+
+    threshold: Threshold
+    amount: int
+    available: int
+
+    @property
+    def resource(self) -> str:
+        """The resource that is short."""
+        return self.threshold.resource
+
+    @property
+    def text(self) -> str:
+        """The sentence of messages."""
+        least, left = shown(self.resource, self.amount), shown(self.resource, self.available)
+        return f"Threshold quantity: {least}, available: {left}. "
+
+
+def shown(resource: str, amount: int) -> str:
+    """An amount as messages show it: bytes with binary suffixes.
+
+    Examples
+    --------
+    >>> shown("memory", 3 * 1024 * 1024), shown("pids", 2000)
+    ('3Mi', '2k')
+    """
+    return str(Quantity(amount * 10**9, "DecimalSI" if resource in (PIDS, FILES) else "BinarySI"))
+
+
+def thresholds(given: EvictionSettings) -> list[Threshold]:
+    """The thresholds that a kubelet is given, with those of memory first, as they are told of."""
+    hard = [Threshold(SIGNALS[signal], text, 0.0, given.reclaim.get(signal, "")) for signal, text in given.hard.items()]
+    soft = [
+        Threshold(SIGNALS[signal], text, given.grace.get(signal, 0.0), given.reclaim.get(signal, ""))
+        for signal, text in given.soft.items()
+    ]
+    return sorted([*hard, *soft], key=lambda each: each.resource != MEMORY)
+
+
+def capacities(told: Mapping[str, str]) -> ResourceAmounts:
+    """The amounts that a node has of the resources that are watched; nothing is known of the disk of some."""
+    found = {name: parse(str(told[name])).whole for name in (MEMORY, STORAGE) if told.get(name)}
+    return {**found, PIDS: PROCESS_NUMBERS, **({FILES: INODES} if STORAGE in found else {})}
+
+
+def met(
+    given: Iterable[Threshold], capacity: ResourceAmounts, used: ResourceAmounts, *, reclaiming: bool = False
+) -> list[Met]:
+    """The thresholds that are met; with ``reclaiming`` as long as there is not free what is to be reclaimed."""
+    found = []
+    for each in given:
+        if each.resource in capacity:
+            most = capacity[each.resource]
+            available = max(0, most - used.get(each.resource, 0))
+            if available < each.amount(most, reclaiming=reclaiming):
+                found.append(Met(each, each.amount(most), available))
+    return found
+
+
+# The usage of a node by its pods and by programs beside them: memory, disk and process numbers
+
+SETTINGS: Final[Mapping[str, str]] = {MEMORY: "memory", STORAGE: "storage", PIDS: "pids", FILES: "inodes"}
+"""The settings, or annotations, that say how much is used of a resource."""
+_KEYS: Final = tuple(f"{PREFIX}{name}" for name in SETTINGS.values())
+_FIELDS: Final = ("containers", "initContainers")
+
+
+def tells_usage(obj: Object) -> bool:
+    """True if annotations of a pod or node say what it uses."""
+    return any(key.startswith(_KEYS) for key in annotations_of(obj))
+
+
+def used_besides(node: Object, capacity: ResourceAmounts) -> ResourceAmounts:
+    """The usage of a node besides its pods: its annotations say amounts, or percentages of what it has."""
+    found: ResourceAmounts = {MEMORY: node_overhead(node).memory // 10**9}
+    for resource in (STORAGE, PIDS, FILES):
+        told = annotations_of(node).get(f"{PREFIX}{SETTINGS[resource]}", "")
+        share = percentage(told)
+        if share is not None:
+            found[resource] = int(capacity.get(resource, 0) * share)
+        elif told:
+            try:
+                found[resource] = parse(told).whole
+            except QuantityError:
+                continue
+    if images := image_bytes(node):
+        found[STORAGE] = found.get(STORAGE, 0) + images
+    return found
+
+
+def image_bytes(node: Object) -> int:
+    """The bytes of the images of a node."""
+    return sum(int(each.get("sizeBytes") or 0) for each in at(node, "status", "images") or ())
+
+
+class PodConsumption(NamedTuple):
+    """The usage of the running containers of a pod, by name, and the requests of the pod."""
+
+    pod: Object
+    containers: Mapping[str, ResourceAmounts]
+    requests: ResourceAmounts
+
+    def used(self, resource: str) -> int:
+        """The amount that all containers use."""
+        return sum(each.get(resource, 0) for each in self.containers.values())
+
+    def above_requests(self, resource: str) -> int:
+        """The amount that is used beyond what was asked for."""
+        return self.used(resource) - self.requests.get(resource, 0)
+
+    def total(self) -> ResourceAmounts:
+        """The amounts that all containers use."""
+        return {resource: self.used(resource) for resource in SETTINGS}
+
+
+def consumption(pod: Object, usage: UsageModel, behaviours: Behaviours) -> PodConsumption:
+    """The usage of a pod now."""
+    specs = {each["name"]: each for field in _FIELDS for each in at(pod, "spec", field) or ()}
+    containers = {
+        name: {MEMORY: used.memory // 10**9, **_local(pod, specs[name], behaviours)}
+        for name, used in usage.containers(pod)
+    }
+    return PodConsumption(pod, containers, pod_requests(pod))
+
+
+def _local(pod: Object, container: Mapping[str, Any], behaviours: Behaviours) -> ResourceAmounts:
+    storage = amount(STORAGE, behaviours.setting(pod, container, SETTINGS[STORAGE]) or "0")
+    files = amount(FILES, behaviours.setting(pod, container, SETTINGS[FILES]) or "0")
+    return {
+        STORAGE: storage,
+        FILES: files,
+        PIDS: amount(PIDS, behaviours.setting(pod, container, SETTINGS[PIDS]) or "1"),
+    }
+
+
+# The pods of a node in the order in which its kubelet evicts them, and the reasons that it tells.
+# Upstream: pkg/kubelet/eviction/helpers.go and eviction_manager.go, release 1.30.
 
 
 def in_order(pods: Sequence[PodConsumption], resource: str) -> list[PodConsumption]:
@@ -71,3 +257,84 @@ def _beyond(pod: PodConsumption, limits: Mapping[str, str]) -> str:
         if pod.containers.get(name, {}).get(STORAGE, 0) > amount(STORAGE, text):
             return f'Container {name} exceeded its local ephemeral storage limit "{canonical(text)}". '
     return ""
+
+
+# Images that kubelets remove to make room on a disk, before they evict pods.
+# Upstream: pkg/kubelet/images/image_gc_manager.go, release 1.30.
+
+_IMAGE_FIELDS = ("initContainers", "containers", "ephemeralContainers")
+
+
+class Removal(NamedTuple):
+    """The images that stay on a node, and the bytes of those that go."""
+
+    kept: list[Mapping[str, Any]]
+    freed: int
+
+
+def without_unused(node: Object, pods: Iterable[Object], wanted: int | None = None) -> Removal:
+    """The images of a node without those that none of its pods uses.
+
+    Parameters
+    ----------
+    wanted
+        The bytes after which no further image is removed; None removes all that are not used.
+
+    Examples
+    --------
+    >>> images = [{"names": ["a:1"], "sizeBytes": 5}, {"names": ["b:1"], "sizeBytes": 7}]
+    >>> without_unused({"status": {"images": images}}, [{"spec": {"containers": [{"image": "a:1"}]}}])
+    Removal(kept=[{'names': ['a:1'], 'sizeBytes': 5}], freed=7)
+    """
+    used = {
+        _full(each.get("image", "")) for pod in pods for field in _IMAGE_FIELDS for each in at(pod, "spec", field) or ()
+    }
+    kept: list[Mapping[str, Any]] = []
+    freed = 0
+    for image in at(node, "status", "images") or ():
+        enough = wanted is not None and freed >= wanted
+        if enough or any(_full(name) in used for name in image.get("names") or ()):
+            kept.append(image)
+        else:
+            freed += int(image.get("sizeBytes") or 0)
+    return Removal(kept, freed)
+
+
+def _full(image: str) -> str:
+    """The name of an image with its tag, and without the registry that is meant where none is written."""
+    return tagged(image.removeprefix("docker.io/").removeprefix("library/"))
+
+
+def bytes_to_free(capacity: int, used: int, thresholds: tuple[int, int]) -> int:
+    """The bytes that the removal of images is to free; 0 as long as the disk is not full enough.
+
+    Examples
+    --------
+    >>> bytes_to_free(1000, 900, (85, 80)), bytes_to_free(1000, 800, (85, 80))
+    (100, 0)
+    """
+    high, low = thresholds
+    available = max(0, capacity - used)
+    if not capacity or 100 - available * 100 // capacity < high:
+        return 0
+    return max(0, capacity * (100 - low) // 100 - available)
+
+
+def failure(capacity: int, used: int, freed: int) -> str:
+    """The message of a removal of images that freed too little."""
+    share = 100 - max(0, capacity - used) * 100 // capacity
+    return (
+        f"Insufficient free disk space on the node's image filesystem ({share}% of {_size(capacity)} used). "
+        f"Failed to free sufficient space by deleting unused images (freed {freed} bytes). "
+        "Investigate disk usage, as it could be used by active images, logs, volumes, or other data."
+    )
+
+
+def _size(amount: int) -> str:
+    """Bytes as the message has them: ``100.0 GiB``."""
+    value, unit = float(amount), "B"
+    for following in ("KiB", "MiB", "GiB", "TiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, following
+    return f"{value:.1f} {unit}" if unit != "B" else f"{amount} B"

@@ -13,12 +13,10 @@ from operator import add
 from random import Random
 from typing import Final
 
-from simkit.meta.behaviour import applies
-from simkit.simulation.scheduler import node_filters as node
-from simkit.simulation.scheduler.extenders import Extenders
+from simkit.simulation.scheduler import node_filters
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
-from simkit.simulation.scheduler.profile import DEFAULT_PROFILE, FilterPlugin, Profile
 from simkit.simulation.scheduler.rejection import Filter, Rejection, Unschedulable, rejected
+from simkit.simulation.scheduler.scheduler_config import DEFAULT_PROFILE, FilterPlugin, Profile
 from simkit.simulation.scheduler.view import View
 
 SCORES: Final = DEFAULT_PROFILE.scores
@@ -99,7 +97,6 @@ class Algorithm:
 
     def __init__(self, random: Random) -> None:
         self._random, self._start = random, 0
-        self.extenders = Extenders()
 
     def find(
         self,
@@ -120,19 +117,16 @@ class Algorithm:
             return findings
         promised = view.cache.node(preferred) if preferred else None
         if promised is not None and self._rejection(pod, view, checks, promised, nominated, profile) is None:
-            findings.feasible, _ = self.extenders.filter(pod, [promised])
-            if findings.feasible:
-                return findings
-        named = node.named_nodes(pod)
+            findings.feasible = [promised]
+            return findings
+        named = node_filters.named_nodes(pod)
         nodes = everything if named is None else [info for info in everything if info.name in named]
         self._search(pod, view, checks, nodes, nominated, findings, profile)
         if everything:
             looked_at = len(findings.feasible) + len(findings.rejections)
             self._start = (self._start + looked_at) % len(everything)
-        if named is not None and applies("scheduler-tells-of-unnamed-nodes"):
+        if named is not None and view.behaviour.applies("scheduler-tells-of-unnamed-nodes"):
             findings.rejections |= {info.name: _UNNAMED for info in everything if info.name not in named}
-        findings.feasible, refused = self.extenders.filter(pod, findings.feasible)
-        findings.rejections |= refused
         return findings
 
     def _search(
@@ -181,9 +175,6 @@ class Algorithm:
         if len(feasible) == 1:
             return feasible[0]
         totals = total_scores(pod, view, feasible, profile)
-        more = self.extenders.scores(pod, feasible)
-        if more:
-            totals = [total + more.get(info.name, 0) for info, total in zip(feasible, totals, strict=True)]
         highest = max(totals)
         return self._random.choice([info for info, score in zip(feasible, totals, strict=True) if score == highest])
 

@@ -5,24 +5,249 @@ Upstream: pkg/scheduler/framework/types.go and pkg/scheduler/internal/cache, rel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import orjson
 
+from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import moment
+from simkit.meta.labels import NOTHING, LabelSelector, Requirement, of_object
 from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
-from simkit.simulation.scheduler.affinity_term import AffinityTerms, terms_of
-from simkit.simulation.scheduler.resource_amounts import (
-    CPU,
-    MEMORY,
-    ResourceAmounts,
-    pod_requests,
-    requests_without_sidecars,
-    resource_amounts,
-    running_statuses,
-)
+from simkit.meta.quantity import QuantityError, parse
+
+# Amounts of resources as the scheduler counts them: milli-CPUs, and whole units of everything else.
+# Upstream: pkg/api/v1/resource/helpers.go and pkg/scheduler/util/pod_resources.go, release 1.30.
+
+ResourceAmounts = dict[str, int]
+CPU, MEMORY, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
+_LEAST_CPU: Final = 100
+"""Milli-CPUs that scores take a container for which asks for none."""
+_LEAST_MEMORY: Final = 200 * 1024 * 1024
+_INFEASIBLE: Final = "Infeasible"
+_HUGE_PAGES: Final = "hugepages-"
+
+
+@lru_cache(maxsize=4096)
+def amount(resource: str, text: str) -> int:
+    """A quantity as the scheduler counts it; 0 for a text that is none.
+
+    Examples
+    --------
+    >>> amount("cpu", "1.5"), amount("memory", "1Ki")
+    (1500, 1024)
+    """
+    try:
+        found = parse(text)
+    except QuantityError:
+        return 0
+    return found.milli if resource == CPU else found.whole
+
+
+def resource_amounts(listed: Mapping[str, Any] | None) -> ResourceAmounts:
+    """The amounts of a resource list."""
+    return {name: amount(name, str(text)) for name, text in (listed or {}).items()}
+
+
+def pod_requests(pod: Object, *, least: bool = False) -> ResourceAmounts:
+    """The requests of a whole pod: containers and sidecars together, or more if an init container needs it.
+
+    Requests of the pod itself come first. While the resources of a container change, the greater ones count.
+
+    Parameters
+    ----------
+    least
+        Count containers that ask for no CPU or memory as asking for a little, as scores do.
+    """
+    spec, running = pod.get("spec") or {}, running_statuses(pod)
+    total: ResourceAmounts = {}
+    for container in spec.get("containers") or ():
+        _add(total, _container(container, least, running))
+    sidecars: ResourceAmounts = {}
+    peak: ResourceAmounts = {}
+    for container in spec.get("initContainers") or ():
+        sidecar = container.get("restartPolicy") == "Always"
+        asked = _container(container, least, running if sidecar else {})
+        if sidecar:
+            _add(total, asked)
+            _add(sidecars, asked)
+            asked = dict(sidecars)
+        else:
+            _add(asked, sidecars)
+        _raise(peak, asked)
+    _raise(total, peak)
+    own = resource_amounts(at(spec, "resources", "requests"))
+    total |= {name: value for name, value in own.items() if name in (CPU, MEMORY) or name.startswith(_HUGE_PAGES)}
+    _add(total, resource_amounts(spec.get("overhead")))
+    return total
+
+
+def requests_without_sidecars(pod: Object) -> ResourceAmounts:
+    """The requests of CPU and memory for the scores of other pods, as releases before 1.32 counted them.
+
+    Sidecars count only while the containers after them start. ``pkg/scheduler/framework/types.go``
+    (``calculateResource``), release 1.30.
+    """
+    spec = pod.get("spec") or {}
+    total: ResourceAmounts = {}
+    for container in spec.get("containers") or ():
+        _add(total, _with_least(_container(container, False, {})))
+    sidecars: ResourceAmounts = {}
+    for container in spec.get("initContainers") or ():
+        asked = _container(container, False, {})
+        if container.get("restartPolicy") == "Always":
+            _add(sidecars, asked)
+            asked = dict(sidecars)
+        else:
+            _add(asked, sidecars)
+        _raise(total, _with_least(asked))
+    _add(total, resource_amounts(spec.get("overhead")))
+    return {name: value for name, value in total.items() if name in (CPU, MEMORY)}
+
+
+def running_statuses(pod: Object) -> dict[str, Mapping[str, Any]]:
+    """The statuses of containers that tell with which resources they run, by name."""
+    statuses = [at(pod, "status", field) or () for field in ("containerStatuses", "initContainerStatuses")]
+    found = {each.get("name", ""): each for listed in statuses for each in listed if each.get("resources")}
+    if found and never_resized(pod):
+        return {name: {**each, "resize": _INFEASIBLE} for name, each in found.items()}
+    return found
+
+
+def never_resized(pod: Object) -> bool:
+    """True if the node of a pod is too small for the resize that it asks for, which then does not count."""
+    pending = find(at(pod, "status", "conditions"), "PodResizePending") or {}
+    return _INFEASIBLE in (pending.get("reason"), at(pod, "status", "resize"))
+
+
+def _container(container: Mapping[str, Any], least: bool, running: Mapping[str, Mapping[str, Any]]) -> ResourceAmounts:
+    asked = resource_amounts(at(container, "resources", "requests"))
+    status = running.get(container.get("name", ""))
+    if status is not None:
+        if status.get("resize") == _INFEASIBLE:
+            asked = {}
+        _raise(asked, resource_amounts(at(status, "resources", "requests")))
+        _raise(asked, resource_amounts(status.get("allocatedResources")))
+    return _with_least(asked) if least else asked
+
+
+def _with_least(asked: ResourceAmounts) -> ResourceAmounts:
+    asked.setdefault(CPU, _LEAST_CPU)
+    asked.setdefault(MEMORY, _LEAST_MEMORY)
+    return asked
+
+
+def _add(total: ResourceAmounts, more: Mapping[str, int]) -> None:
+    for name, value in more.items():
+        total[name] = total.get(name, 0) + value
+
+
+def _raise(total: ResourceAmounts, floor: Mapping[str, int]) -> None:
+    for name, value in floor.items():
+        if value > total.get(name, 0):
+            total[name] = value
+
+
+# Terms of affinity between pods, with their selectors parsed.
+# Upstream: pkg/scheduler/framework/types.go (``AffinityTerm``), release 1.30.
+
+_HARD: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_SOFT: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+Namespaces = Callable[[], Mapping[str, Mapping[str, str]]]
+"""The labels of each namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class AffinityTerm:
+    """One term: which pods it means, and the topology in which they are looked for."""
+
+    topology_key: str
+    namespaces: frozenset[str]
+    selector: LabelSelector
+    namespace_selector: LabelSelector
+    weight: int = 1
+
+    def matches(self, labels: Mapping[str, str], namespace: str, namespace_labels: Mapping[str, str] | None) -> bool:
+        """True if it means a pod with these labels, in a namespace with those."""
+        if namespace not in self.namespaces and not (
+            namespace_labels is not None and self.namespace_selector.matches(namespace_labels)
+        ):
+            return False
+        return self.selector.matches(labels)
+
+    def resolved(self, namespaces: Mapping[str, Mapping[str, str]]) -> AffinityTerm:
+        """The term with the namespaces that its selector means at the moment."""
+        if self.namespace_selector is NOTHING:
+            return self
+        meant = {name for name, labels in namespaces.items() if self.namespace_selector.matches(labels)}
+        return replace(self, namespaces=self.namespaces | meant, namespace_selector=NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class AffinityTerms:
+    """All terms of one pod."""
+
+    affinity: tuple[AffinityTerm, ...] = ()
+    anti_affinity: tuple[AffinityTerm, ...] = ()
+    preferred: tuple[AffinityTerm, ...] = ()
+    avoided: tuple[AffinityTerm, ...] = ()
+
+    def resolved(self, namespaces: Mapping[str, Mapping[str, str]]) -> AffinityTerms:
+        """The same with the namespaces that are meant at the moment."""
+        return AffinityTerms(
+            *(
+                tuple(term.resolved(namespaces) for term in terms)
+                for terms in (self.affinity, self.anti_affinity, self.preferred, self.avoided)
+            )
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.affinity or self.anti_affinity or self.preferred or self.avoided)
+
+
+NO_TERMS: Final = AffinityTerms()
+
+
+def terms_of(pod: Object) -> AffinityTerms:
+    """The terms of a pod's affinity to other pods."""
+    affinity = at(pod, "spec", "affinity")
+    if not affinity:
+        return NO_TERMS
+
+    def hard(kind: str) -> tuple[AffinityTerm, ...]:
+        return tuple(_term(pod, each) for each in at(affinity, kind, _HARD) or ())
+
+    def soft(kind: str) -> tuple[AffinityTerm, ...]:
+        given = at(affinity, kind, _SOFT) or ()
+        return tuple(_term(pod, each["podAffinityTerm"], each.get("weight", 1)) for each in given)
+
+    return AffinityTerms(hard("podAffinity"), hard("podAntiAffinity"), soft("podAffinity"), soft("podAntiAffinity"))
+
+
+def _term(pod: Object, term: Mapping[str, Any], weight: int = 1) -> AffinityTerm:
+    names, chosen = term.get("namespaces") or (), term.get("namespaceSelector")
+    own = not names and chosen is None
+    selector = of_object(term.get("labelSelector"))
+    return AffinityTerm(
+        term.get("topologyKey", ""),
+        frozenset([namespace_of(pod)] if own else names),
+        LabelSelector((*selector.requirements, *_by_keys(pod, term))),
+        NOTHING if chosen is None else of_object(chosen),
+        weight,
+    )
+
+
+def _by_keys(pod: Object, term: Mapping[str, Any]) -> list[Requirement]:
+    """The requirements of matchLabelKeys and mismatchLabelKeys, where kube-apiserver has not merged them."""
+    labels, present = labels_of(pod), {each.get("key") for each in at(term, "labelSelector", "matchExpressions") or ()}
+    added: list[Requirement] = []
+    for field, operator in (("matchLabelKeys", "in"), ("mismatchLabelKeys", "notin")):
+        keys = [key for key in term.get(field) or () if key in labels and key not in present]
+        added += [Requirement(key, operator, (labels[key],)) for key in keys]
+    return added
+
 
 HostPort = tuple[str, str, int]
 """Address, protocol and number."""

@@ -7,16 +7,29 @@ pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go, release
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from simkit.logic.workloads.budgets import guarding
 from simkit.meta.objects import Object, at, name_of
 from simkit.simulation.scheduler.algorithm import Nominated, first_rejection, prepared
-from simkit.simulation.scheduler.candidate import Candidate
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
-from simkit.simulation.scheduler.profile import DEFAULT_PROFILE, Profile
 from simkit.simulation.scheduler.rejection import Rejection, Unschedulable, fit_message, rejected
+from simkit.simulation.scheduler.scheduler_config import DEFAULT_PROFILE, Profile
 from simkit.simulation.scheduler.view import View
+
+# A node for a pod that preempts others, with those that would have to leave it
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node, and the pods that would leave it."""
+
+    info: NodeInfo
+    victims: tuple[PodInfo, ...]
+    violations: int
+    """The number of victims that a disruption budget would keep."""
+
 
 _NOT_HELPFUL: Final = rejected("Preemption is not helpful for scheduling", resolvable=False)
 _NO_VICTIMS: Final = rejected("No preemption victims found for incoming pod", resolvable=False)

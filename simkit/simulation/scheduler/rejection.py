@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.simulation.scheduler.node_info import NodeInfo
 
 
@@ -61,18 +61,19 @@ def fit_message(nodes: int, rejections: Iterable[Rejection], *, before: str = ""
     return f"{text} {after}" if after else text
 
 
-def not_preempted(why: str, *, before: str = "", claims: str = "") -> str:
+def not_preempted(behaviour: ServedBehaviour, why: str, *, before: str = "", claims: str = "") -> str:
     """The end of the sentence: why no pods have to go for the pod; empty where some have to.
 
     ``claims`` says what came of taking devices back, ``before`` what kept nodes from being looked at.
 
     Examples
     --------
-    >>> not_preempted("not eligible due to preemptionPolicy=Never.")
+    >>> from simkit.schema.behaviour import default_behaviour
+    >>> not_preempted(default_behaviour("1.30"), "not eligible due to preemptionPolicy=Never.")
     'preemption: not eligible due to preemptionPolicy=Never.'
     """
     told = f"preemption: {why}" if why else ""
-    if not applies("scheduler-tells-of-claims"):
+    if not behaviour.applies("scheduler-tells-of-claims"):
         return told
     if before and not claims:
         return "not found"  # the plugin for claims of devices misses what it would have noted about the pod

@@ -9,42 +9,36 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, Final
 
-from simkit.engine.controllers.client_requests import delete, expect, path_of, path_to
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.event_series import EventSeriesRecorder, SeriesEvent
-from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.resources import DEVICE_CLASSES, NODES, PODS, RESOURCE_CLAIMS
-from simkit.engine.controllers.work_queue import RequeueError
-from simkit.engine.seams import Change
+from simkit.client.controller import Client
+from simkit.client.event_series import EventSeriesRecorder, SeriesEvent
+from simkit.client.lister import Lister
+from simkit.client.requests import delete, expect, path_of, path_to
+from simkit.client.resources import DEVICE_CLASSES, NODES, PODS, RESOURCE_CLAIMS
+from simkit.client.work_queue import RequeueError
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import find
-from simkit.meta.behaviour import BASE_MINOR, ServedBehaviour, serving
+from simkit.meta.behaviour import ServedBehaviour, serving
 from simkit.meta.clock import Clock, NameSource, timestamp
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
+from simkit.seams import Change
+from simkit.seams.snapshot import Snapshot
 from simkit.simulation.scheduler.algorithm import Algorithm, Findings
-from simkit.simulation.scheduler.candidate import Candidate
 from simkit.simulation.scheduler.devices.awaiting_pods import AwaitingPod, AwaitingPods, claims_in_use
-from simkit.simulation.scheduler.devices.binding_conditions import has_binding_conditions
 from simkit.simulation.scheduler.devices.claim_writes import release_claims, reserve_claims, take_back
-from simkit.simulation.scheduler.devices.dynamic_resources import dynamic_resources
-from simkit.simulation.scheduler.devices.pod_claims import Missing, claims_of_pod
-from simkit.simulation.scheduler.extenders import Extenders, Post, no_calls
+from simkit.simulation.scheduler.devices.dynamic_resources import Missing, claims_of_pod, dynamic_resources
+from simkit.simulation.scheduler.devices.pools import has_binding_conditions
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
-from simkit.simulation.scheduler.preemption import candidates, chosen, disrupted, ineligible
-from simkit.simulation.scheduler.profile import Profile, profile_of
-from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting
+from simkit.simulation.scheduler.preemption import Candidate, candidates, chosen, disrupted, ineligible
+from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting, frees_or_attracts, matters
 from simkit.simulation.scheduler.rejection import NO_CLAIMS, SchedulingError, fit_message, not_preempted
-from simkit.simulation.scheduler.relevant_changes import frees_or_attracts, matters
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
-from simkit.simulation.scheduler.scheduler_config import NAME, SchedulerConfig
+from simkit.simulation.scheduler.scheduler_config import NAME, Profile, SchedulerConfig, profile_of
 from simkit.simulation.scheduler.view import WATCHED, View
 from simkit.simulation.scheduler.volume_claims import prepare_claims
-from simkit.snapshot.protocol import Snapshot
 
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _NO_NODES: Final = "no nodes available to schedule pods"
-_NO_CANDIDATE: Final = "no candidate node for preemption"
 _HOST: Final = "simkit"
 _SCHEDULED: Final = SeriesEvent("Scheduled", "Binding")
 _FAILED: Final = SeriesEvent("FailedScheduling", "Scheduling", warning=True)
@@ -61,14 +55,12 @@ class Scheduler:
     name = NAME
     account = "system:kube-scheduler"
 
-    def __init__(
-        self, clock: Clock, seed: int | None = None, behaviour: ServedBehaviour | None = None, post: Post = no_calls
-    ) -> None:
+    def __init__(self, clock: Clock, behaviour: ServedBehaviour, seed: int | None = None) -> None:
         self._clock = clock
-        self._behaviour = behaviour or ServedBehaviour(BASE_MINOR)
-        self.cache, self.queue = SchedulerCache(), SchedulingQueue()
+        self._behaviour = behaviour
+        self.cache, self.queue = SchedulerCache(behaviour), SchedulingQueue()
         self._random = Random(seed)
-        self._algorithm, self._post = Algorithm(self._random), post
+        self._algorithm = Algorithm(self._random)
         self._profiles: dict[str, Profile] = {}
         self._events: dict[str, EventSeriesRecorder] = {}
         self.config = SchedulerConfig()
@@ -86,7 +78,6 @@ class Scheduler:
 
     def _follow(self, config: SchedulerConfig) -> None:
         self.config = config
-        self._algorithm.extenders = Extenders(config.extenders, self._post)
         self._profiles = {each.name: profile_of(each, config.percentage) for each in config.profiles}
         self._events = {name: EventSeriesRecorder(self._clock, name, _HOST) for name in self._profiles}
         self.queue.first_pause, self.queue.longest_pause = config.first_pause, config.longest_pause
@@ -136,7 +127,7 @@ class Scheduler:
             self._schedule(client, view, waiting)
 
     def _start(self, snapshot: Snapshot) -> None:
-        self.cache, self._known, self._reconfigured = SchedulerCache(), True, False
+        self.cache, self._known, self._reconfigured = SchedulerCache(self._behaviour), True, False
         for node in snapshot.scan(NODES):
             self.cache.set_node(node)
         present = set()
@@ -248,7 +239,7 @@ class Scheduler:
         except SchedulingError:
             release_claims(client, view, pod)
             raise
-        if has_binding_conditions(claims_in_use(pod, view)):
+        if has_binding_conditions(view.behaviour, claims_in_use(pod, view)):
             self._await(client, view, waiting, pod, info)
         else:
             self._bind(client, view, waiting, pod, info.name)
@@ -303,25 +294,17 @@ class Scheduler:
             "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": metadata(pod.pod).get("uid")},
             "target": {"kind": "Node", "name": node},
         }
-        if not self._by_extender(client, view, pod, node):
-            response = client.perform(Request.of_object("POST", path_to(PODS, pod.pod, "binding"), binding))
-            if not response.succeeded:
-                release_claims(client, view, pod)
-                self.queue.failed(waiting, self._clock.now())
-                if response.status not in (404, 409):
-                    self.queue.something_changed()
-                return
+        response = client.perform(Request.of_object("POST", path_to(PODS, pod.pod, "binding"), binding))
+        if not response.succeeded:
+            release_claims(client, view, pod)
+            self.queue.failed(waiting, self._clock.now())
+            if response.status not in (404, 409):
+                self.queue.something_changed()
+            return
         self._forget(*pod.key)
         self._place(pod.pod, node)
         note = f"Successfully assigned {pod.namespace}/{pod.name} to {node}"
         self._events_of(pod.pod).event(client, pod.pod, _SCHEDULED, note)
-
-    def _by_extender(self, client: Client, view: View, pod: PodInfo, node: str) -> bool:
-        try:
-            return self._algorithm.extenders.bind(pod, node)
-        except SchedulingError:
-            release_claims(client, view, pod)
-            raise
 
     def _no_room(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, findings: Findings) -> None:
         rejections = findings.rejections
@@ -332,17 +315,11 @@ class Scheduler:
         if profile.preempts and not why:
             start = self._random.randrange(max(1, len(rejections)))
             found, why = candidates(pod, view, rejections, self._promised(), start, profile)
-            try:
-                kept = self._algorithm.extenders.preempt(pod, found)
-                why = _NO_CANDIDATE if found and not kept else why
-                found = kept
-            except SchedulingError as error:
-                found, why = [], str(error)
             if any(each.victims for each in found):
                 best = chosen(found)
                 node, why = best.info.name, ""
                 self._preempt(client, best, pod)
-        after = not_preempted(why, before=findings.before, claims=claims)
+        after = not_preempted(view.behaviour, why, before=findings.before, claims=claims)
         message = fit_message(len(view.cache.nodes()), rejections.values(), before=findings.before, after=after)
         self._fail(client, waiting, message, node)
 

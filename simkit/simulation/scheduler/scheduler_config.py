@@ -1,25 +1,40 @@
-"""A KubeSchedulerConfiguration: the profiles of a scheduler, and what it says about all of them.
-
-Upstream: pkg/scheduler/apis/config, release 1.30.
-"""
+"""A KubeSchedulerConfiguration, and the profiles by which the scheduler decides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple
 
+from simkit.meta.behaviour import ServedBehaviour, serving
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, aggregate_errors, duplicate, invalid_value
-from simkit.simulation.scheduler.config_fields import ARGUMENTS, CONFIGURATION, Misfit, misfits
-from simkit.simulation.scheduler.extender_config import (
-    Extender,
-    extenders_of,
-    ignored_resources,
-    validate_extenders,
+from simkit.simulation.scheduler import node_filters, topology_spread, volume_filters
+from simkit.simulation.scheduler.devices.alternatives_score import alternatives_score
+from simkit.simulation.scheduler.devices.dynamic_resources import dynamic_resources
+from simkit.simulation.scheduler.node_filters import balance_score, fit_score
+from simkit.simulation.scheduler.node_info import CPU, MEMORY, NodeInfo, PodInfo
+from simkit.simulation.scheduler.plugin_arguments import (
+    ARGUMENTS,
+    CONFIGURATION,
+    STRATEGIES,
+    Arguments,
+    Misfit,
+    PluginError,
+    Weighted,
+    misfits,
+    plugins_of,
+    validate_arguments,
+    with_defaults,
 )
-from simkit.simulation.scheduler.plugin_arguments import Arguments, validate_arguments, with_defaults
-from simkit.simulation.scheduler.plugin_sets import PluginError, Weighted, plugins_of
+from simkit.simulation.scheduler.rejection import Filter
+from simkit.simulation.scheduler.view import View
+from simkit.simulation.scheduler.volume_filters import volume_limits, volume_zone
+
+# A KubeSchedulerConfiguration: the profiles of a scheduler, and what it says about all of them.
+# Upstream: pkg/scheduler/apis/config, release 1.30.
 
 NAME: Final = "default-scheduler"
 KIND: Final = "KubeSchedulerConfiguration"
@@ -58,49 +73,49 @@ class ProfileConfig(NamedTuple):
 
 
 class SchedulerConfig(NamedTuple):
-    """The configuration of a scheduler: profiles, extenders, and the seconds for which pods wait after a failure."""
+    """The configuration of a scheduler: profiles, and the seconds for which pods wait after a failure."""
 
     profiles: tuple[ProfileConfig, ...] = (ProfileConfig(NAME, plugins_of(None, NAME), {}),)
     percentage: int = 0
     first_pause: float = 1.0
     longest_pause: float = 10.0
-    extenders: tuple[Extender, ...] = ()
 
 
-def scheduler_config(document: Any, *, minor: int = 30) -> SchedulerConfig:
-    """The configuration in a document, as a release reads it.
+def scheduler_config(document: Any, behaviour: ServedBehaviour) -> SchedulerConfig:
+    """The configuration in a document, as the scheduler of a release reads it.
 
     Raises
     ------
     SimkitError
         For an invalid document in kube-scheduler's words.
     """
-    _check_kind(document, minor)
+    with serving(behaviour):
+        return _config(document, behaviour)
+
+
+def _config(document: Any, behaviour: ServedBehaviour) -> SchedulerConfig:
+    _check_kind(document, behaviour.minor)
+    if document.get("extenders"):
+        raise SimkitError("extenders: the simulated scheduler asks none; remove them, or run kube-scheduler itself")
     _refuse(list(misfits(document, CONFIGURATION)), "")
     profiles = document.get("profiles") or [{}]
     names = [str(each.get("schedulerName") or (NAME if len(profiles) == 1 else "")) for each in profiles]
     arguments = [dict(_arguments(each, index)) for index, each in enumerate(profiles)]
     errors = [*_validate(document, profiles, names, arguments)]
     if errors:
-        raise SimkitError(aggregate_errors(map(str, errors)))
-    extenders = document.get("extenders") or []
-    ignored = ignored_resources(extenders)
+        raise SimkitError(aggregate_errors(error.told(behaviour) for error in errors))
     made = []
     for name, profile, args in zip(names, profiles, arguments, strict=True):
         try:
             plugins = plugins_of(profile.get("plugins"), name)
         except PluginError as error:
             raise SimkitError(f"creating profile for scheduler name {name}: {error}") from error
-        if ignored:
-            args["NodeResourcesFit"] = with_defaults(
-                "NodeResourcesFit", {**args.get("NodeResourcesFit", {}), "ignoredResources": ignored}
-            )
         made.append(ProfileConfig(name, plugins, args, profile.get("percentageOfNodesToScore")))
     if len({tuple(each.plugins["queueSort"]) for each in made}) > 1:
         raise SimkitError("profiles: plugins.queueSort must be the same for all profiles")
     first, longest = (float(_number(document, field, default)) for field, default in _PAUSES.items())
     percentage = document.get("percentageOfNodesToScore") or 0
-    return SchedulerConfig(tuple(made), percentage, first, longest, extenders_of(extenders))
+    return SchedulerConfig(tuple(made), percentage, first, longest)
 
 
 _PAUSES: Final = {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 10}
@@ -156,7 +171,6 @@ def _validate(
         if name in names[:index]:
             yield duplicate(f"{path}.schedulerName", f"profiles[{names.index(name)}].schedulerName")
     yield from _percentage("percentageOfNodesToScore", document)
-    yield from validate_extenders(document.get("extenders") or ())
     first, longest = (_number(document, field, default) for field, default in _PAUSES.items())
     if first <= 0:
         yield invalid_value("podInitialBackoffSeconds", first, "must be greater than 0")
@@ -179,3 +193,146 @@ def _plugin_config(path: str, profile: Mapping[str, Any], known: dict[str, Argum
             yield duplicate(where, plugin)
         seen.add(plugin)
         yield from validate_arguments(f"{where}.args", plugin, known[plugin])
+
+
+# Profiles of the scheduler: the filters and scores by which it decides on the pods that ask for one.
+# Upstream: pkg/scheduler/profile and pkg/scheduler/framework/runtime/framework.go, release 1.30.
+
+FilterPlugin = Callable[[PodInfo, View], Filter | None]
+ScorePlugin = Callable[[PodInfo, View, Sequence[NodeInfo]], list[int] | None]
+
+_NODE_FILTERS: Final[Mapping[str, FilterPlugin]] = {
+    "NodeUnschedulable": node_filters.node_unschedulable,
+    "NodeName": node_filters.node_name,
+    "TaintToleration": node_filters.taint_toleration,
+    "NodeAffinity": node_filters.node_affinity,
+    "NodePorts": node_filters.node_ports,
+    "NodeResourcesFit": node_filters.resources_fit,
+}
+_CLUSTER_FILTERS: Final[Mapping[str, FilterPlugin]] = {
+    "VolumeRestrictions": volume_filters.volume_restrictions,
+    "NodeVolumeLimits": volume_limits,
+    "VolumeBinding": volume_filters.volume_binding,
+    "VolumeZone": volume_zone,
+    "PodTopologySpread": topology_spread.topology_spread,
+    "InterPodAffinity": topology_spread.inter_pod_affinity,
+    "DynamicResources": dynamic_resources,
+}
+_SCORES: Final[Mapping[str, ScorePlugin]] = {
+    "TaintToleration": node_filters.preferred_taints,
+    "NodeAffinity": node_filters.preferred_affinity,
+    "PodTopologySpread": topology_spread.spread_score,
+    "InterPodAffinity": topology_spread.affinity_score,
+    "DynamicResources": alternatives_score,
+    "ImageLocality": node_filters.image_locality,
+}
+_TWO: Final = ("NodeResourcesFit", "NodeResourcesBalancedAllocation")
+_EQUAL: Final = [(CPU, 1), (MEMORY, 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One profile.
+
+    Attributes
+    ----------
+    node_filters
+        The filters that look at a node and the pods on it alone: their verdict is the same until that node changes.
+    cluster_filters
+        The filters after those. The first filter that rejects a node is the one that is told of.
+    scores
+        The scores with their weights. A plugin that gives none has nothing to say about the pod.
+    percentage
+        The percentage of nodes after which a search ends; 0: by the number of nodes.
+    mark
+        What distinguishes its verdicts from those of other profiles.
+    """
+
+    name: str
+    node_filters: tuple[FilterPlugin, ...]
+    cluster_filters: tuple[FilterPlugin, ...]
+    scores: tuple[tuple[int, ScorePlugin], ...]
+    percentage: int = 0
+    preempts: bool = True
+    gated: bool = True
+    mark: bytes = b""
+
+    @property
+    def filters(self) -> tuple[FilterPlugin, ...]:
+        """All filters in their order."""
+        return (*self.node_filters, *self.cluster_filters)
+
+
+def profile_of(config: ProfileConfig, percentage: int = 0) -> Profile:
+    """The profile of a configuration; ``percentage`` counts unless the profile says its own."""
+    named = [name for name in config.names("filter") if name in _NODE_FILTERS or name in _CLUSTER_FILTERS]
+    first = next((index for index, name in enumerate(named) if name in _CLUSTER_FILTERS), len(named))
+    filters = [_filter(name, config) for name in named]
+    return Profile(
+        config.name,
+        tuple(filters[:first]),
+        tuple(filters[first:]),
+        tuple(_scores(config)),
+        percentage if config.percentage is None else config.percentage,
+        "DefaultPreemption" in config.names("postFilter"),
+        "SchedulingGates" in config.names("preEnqueue"),
+        b"" if config.name == NAME else f"{config.name}\n".encode(),
+    )
+
+
+def _filter(name: str, config: ProfileConfig) -> FilterPlugin:
+    given = config.arguments.get(name)
+    if given and name == "NodeResourcesFit":
+        ignored = frozenset(each for each in given.get("ignoredResources") or () if "/" in each)
+        groups = frozenset(given.get("ignoredResourceGroups") or ())
+        return partial(node_filters.fit_without, ignored=ignored, groups=groups)
+    if given and name == "NodeAffinity" and given.get("addedAffinity"):
+        return node_filters.added_affinity(given["addedAffinity"])
+    if given and name == "PodTopologySpread" and given["defaultingType"] == "List":
+        return partial(topology_spread.topology_spread, default=given["defaultConstraints"])
+    return _NODE_FILTERS.get(name) or _CLUSTER_FILTERS[name]
+
+
+def _scores(config: ProfileConfig) -> list[tuple[int, ScorePlugin]]:
+    weights = dict(config.plugins["score"])
+    fit, balance = (weights.get(name) for name in _TWO)
+    together = fit is not None and fit == balance and _usual(config)
+    found: list[tuple[int, ScorePlugin]] = []
+    for name, weight in config.plugins["score"]:
+        if together and name in _TWO:
+            if name == _TWO[0]:
+                found.append((weight, node_filters.allocation))
+        elif (score := _score(name, config)) is not None:
+            found.append((weight, score))
+    return found
+
+
+def _usual(config: ProfileConfig) -> bool:
+    """True if resources are scored as they are by default, which is quicker."""
+    fit, balance = (config.of(name) for name in _TWO)
+    strategy = fit["scoringStrategy"]
+    listed = [[(each["name"], each["weight"]) for each in some["resources"]] for some in (strategy, balance)]
+    return strategy["type"] == STRATEGIES[0] and listed == [_EQUAL, _EQUAL]
+
+
+def _score(name: str, config: ProfileConfig) -> ScorePlugin | None:
+    if name == _TWO[0]:
+        return fit_score(config.of(name)["scoringStrategy"])
+    if name == _TWO[1]:
+        return balance_score(config.of(name)["resources"])
+    given = config.arguments.get(name)
+    if given and name == "NodeAffinity":
+        return partial(node_filters.preferred_affinity, added=given.get("addedAffinity") or {})
+    if given and name == "PodTopologySpread" and given["defaultingType"] == "List":
+        return partial(topology_spread.spread_score, default=given["defaultConstraints"])
+    if given and name == "InterPodAffinity":
+        return partial(
+            topology_spread.affinity_score,
+            hard_weight=given["hardPodAffinityWeight"],
+            ignores_theirs=given["ignorePreferredTermsOfExistingPods"],
+        )
+    return _SCORES.get(name)
+
+
+DEFAULT_PROFILE: Final = profile_of(SchedulerConfig().profiles[0])
+"""The profile of kube-scheduler without a configuration."""

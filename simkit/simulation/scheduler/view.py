@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.resources import DEVICE_CLASSES, DEVICE_TAINT_RULES, RESOURCE_CLAIMS, RESOURCE_SLICES
+from simkit.client.lister import Lister
+from simkit.client.resources import DEVICE_CLASSES, DEVICE_TAINT_RULES, RESOURCE_CLAIMS, RESOURCE_SLICES
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, controller_of, labels_of, name_of, namespace_of
-from simkit.simulation.scheduler.devices.allocated import AllocatedDevices
+from simkit.simulation.scheduler.devices.requests import AllocatedDevices
 from simkit.simulation.scheduler.node_info import PodInfo
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 
@@ -42,6 +43,11 @@ class View:
         self._assumed: dict[Key, Object] = {}
         self._allocated: AllocatedDevices | None = None
         self._selectors: dict[tuple[str, str, tuple[tuple[str, str], ...]], LabelSelector] = {}
+
+    @property
+    def behaviour(self) -> ServedBehaviour:
+        """The rules of the cluster's release."""
+        return self.lister.snapshot.behaviour
 
     @property
     def namespaces(self) -> Mapping[str, Mapping[str, str]]:
@@ -93,7 +99,7 @@ class View:
         """Forget a resource claim that the scheduler has just deleted, with its devices."""
         self._assumed.pop(Key(RESOURCE_CLAIMS, namespace_of(claim), name_of(claim)), None)
         if self._allocated is not None:
-            self._allocated.remove(claim)
+            self._allocated.remove(self.behaviour, claim)
 
     def assume_claim(self, claim: Object) -> None:
         """Take a resource claim for what the scheduler has just made of it."""
@@ -101,9 +107,9 @@ class View:
         self._assumed[Key(RESOURCE_CLAIMS, namespace_of(claim), name_of(claim))] = claim
         if self._allocated is None:
             return
-        self._allocated.add(claim)
+        self._allocated.add(self.behaviour, claim)
         if before is not None:
-            self._allocated.remove(before)
+            self._allocated.remove(self.behaviour, before)
 
     def device_class(self, name: str) -> Object | None:
         """A class of devices."""
@@ -117,7 +123,7 @@ class View:
         """
         if self._allocated is None:
             current = _by_key(self.lister.scan(RESOURCE_CLAIMS)) | self._assumed
-            self._allocated = AllocatedDevices(current.values())
+            self._allocated = AllocatedDevices(self.behaviour, current.values())
         return self._allocated
 
     def budgets(self, namespace: str) -> Iterable[Object]:

@@ -5,9 +5,9 @@ Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go (``BindPodVolu
 
 from __future__ import annotations
 
-from simkit.engine.controllers.client_requests import expect, merge
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.lister import uid_of
+from simkit.client.controller import Client
+from simkit.client.lister import uid_of
+from simkit.client.requests import expect, merge
 from simkit.meta.objects import Object, annotations_of, metadata, name_of, namespace_of
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
 from simkit.simulation.scheduler.view import CLAIMS, VOLUMES, View

@@ -1,22 +1,22 @@
-"""Nodes that reach the volumes of a pod's claims, and on which volumes can be had for claims that wait for a pod.
-
-Upstream: pkg/scheduler/framework/plugins/{volumebinding,volumerestrictions}, release 1.30.
-"""
+"""Filters of nodes by the volumes of a pod: their claims, their number and their zones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from simkit.logic.workloads.nodes import term_fits
-from simkit.logic.workloads.volumes import best, class_of
-from simkit.meta.behaviour import applies
-from simkit.meta.domain import label
+from simkit.logic.workloads.volumes import CSI_DRIVERS, best, class_of
+from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import quoted
-from simkit.meta.objects import Object, annotations_of, at, metadata, name_of
+from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
 from simkit.simulation.scheduler.rejection import Filter, Rejection, Unschedulable, rejected
 from simkit.simulation.scheduler.view import View
+
+# Nodes that reach the volumes of a pod's claims, and on which volumes can be had for claims that wait for a pod.
+# Upstream: pkg/scheduler/framework/plugins/{volumebinding,volumerestrictions}, release 1.30.
 
 SELECTED_NODE: Final = label("selected-node", "volume")
 _BOUND: Final = label("bind-completed", "pv")
@@ -58,7 +58,7 @@ def volume_binding(pod: PodInfo, view: View) -> Filter | None:
     if not all(waits_for_pod(view, each) for each in waiting):
         raise Unschedulable("pod has unbound immediate PersistentVolumeClaims")
     volumes = [view.volume(at(each, "spec", "volumeName")) for each in bound]
-    unreached = _UNREACHED[applies("scheduler-tells-of-volumes-affinity")]
+    unreached = _UNREACHED[view.behaviour.applies("scheduler-tells-of-volumes-affinity")]
 
     def check(info: NodeInfo) -> Rejection | None:
         reasons = []
@@ -141,7 +141,7 @@ def volume_restrictions(pod: PodInfo, view: View) -> Filter | None:
     once, disks = _claims_for_one(pod, view), _disks(pod)
     if not once and not disks:
         return None
-    in_use = rejected(_ONCE[applies("scheduler-tells-of-claims-in-use")])
+    in_use = rejected(_ONCE[view.behaviour.applies("scheduler-tells-of-claims-in-use")])
     taken = rejected("node(s) had no available disk")
 
     def check(info: NodeInfo) -> Rejection | None:
@@ -180,3 +180,178 @@ def _disks(pod: PodInfo) -> list[tuple[tuple[str, ...], bool]]:
 
 def _conflicts(wanted: Sequence[tuple[tuple[str, ...], bool]], present: Sequence[tuple[tuple[str, ...], bool]]) -> bool:
     return any(disk == other and not (reads and also) for disk, reads in wanted for other, also in present)
+
+
+# The filter of nodes by the number of volumes that the driver of each can attach there.
+# Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go, release 1.30. Volumes of the old in-tree plugins
+# count for the drivers that they were migrated to. Their own limits, which old releases had, are not checked.
+
+_MIGRATED: Final[Mapping[str, tuple[str, str]]] = {
+    "awsElasticBlockStore": (label("aws-ebs"), "volumeID"),
+    "gcePersistentDisk": (label("gce-pd"), "pdName"),
+    "azureDisk": (label("azure-disk"), "diskURI"),
+    "cinder": (label("cinder"), "volumeID"),
+}
+"""Sources of volumes that drivers have taken over: the old provisioner, and the field with the identity."""
+_DRIVERS: Final = {provisioner: CSI_DRIVERS[field] for field, (provisioner, _) in _MIGRATED.items()}
+Attached = set[tuple[str, str]]
+"""Volumes: driver and identity."""
+
+
+def volume_limits(pod: PodInfo, view: View) -> Filter | None:
+    """Nodes whose drivers can attach the pod's volumes too."""
+    volumes = _volumes(pod, view)
+    if not volumes:
+        return None
+    rejection = rejected("node(s) exceed max volume count")
+
+    def check(info: NodeInfo) -> Rejection | None:
+        limits = _limits(view.csi_node(info.name))
+        if not any(driver in limits for driver, _ in volumes):
+            return None
+        attached: Attached = set()
+        for each in info.pods.values():
+            attached |= _volumes(each, view)
+        new = Counter(driver for driver, _ in volumes - attached)
+        present = Counter(driver for driver, _ in attached | _attachments(view, info.name))
+        exceeded = any(present[driver] + count > limits.get(driver, 2**31) for driver, count in new.items())
+        return rejection if exceeded else None
+
+    return check
+
+
+def _limits(node: Object | None) -> dict[str, int]:
+    drivers = at(node, "spec", "drivers") or ()
+    counts = {each.get("name", ""): at(each, "allocatable", "count") for each in drivers}
+    return {name: count for name, count in counts.items() if count is not None}
+
+
+def _volumes(pod: PodInfo, view: View) -> Attached:
+    found: Attached = set()
+    for volume in at(pod.pod, "spec", "volumes") or ():
+        source = _migrated(volume)
+        if source is not None:
+            found.add(source)
+    for name, _ in claims_of(pod.pod):
+        claim = view.claim(pod.namespace, name)
+        source = _of_claim(view, claim) if claim is not None else None
+        if source is not None:
+            found.add(source)
+    return found
+
+
+def _migrated(source: Object) -> tuple[str, str] | None:
+    for field, (_, identity) in _MIGRATED.items():
+        if source.get(field):
+            return CSI_DRIVERS[field], source[field].get(identity, "")
+    return None
+
+
+def _of_claim(view: View, claim: Object) -> tuple[str, str] | None:
+    """The volume of a claim. One that is not there yet counts for the driver that will provide it."""
+    name = at(claim, "spec", "volumeName")
+    volume = view.volume(name) if name else None
+    if volume is None:
+        provisioner = str((view.storage_class(class_of(claim)) or {}).get("provisioner") or "")
+        identity = f"{namespace_of(claim)}/{name_of(claim)}"
+        return (_DRIVERS.get(provisioner, provisioner), identity) if provisioner else None
+    spec = volume.get("spec") or {}
+    source = spec.get("csi")
+    return (source.get("driver", ""), source.get("volumeHandle", "")) if source else _migrated(spec)
+
+
+def _attachments(view: View, node: str) -> Attached:
+    """The volumes that are attached to a node; no pod there may use them any longer."""
+    found: Attached = set()
+    for each in view.attachments():
+        spec = each.get("spec") or {}
+        name = at(spec, "source", "persistentVolumeName")
+        volume = view.volume(name) if name and spec.get("nodeName") == node else None
+        handle = at(volume, "spec", "csi", "volumeHandle")
+        if handle:
+            found.add((spec.get("attacher", ""), handle))
+    return found
+
+
+# The filter of nodes by the zones and regions in the labels of volumes.
+# Upstream: pkg/scheduler/framework/plugins/volumezone, release 1.30.
+
+_ZONE, _REGION = label("zone", "topology"), label("region", "topology")
+_PRESENT: Final = {
+    label("zone", "failure-domain.beta"): _ZONE,
+    label("region", "failure-domain.beta"): _REGION,
+    _ZONE: _ZONE,
+    _REGION: _REGION,
+}
+"""The labels that count, and the present name of each."""
+_SEPARATOR: Final = "__"
+
+
+class _Place(NamedTuple):
+    """A label of a volume, and the values that nodes may have."""
+
+    key: str
+    values: frozenset[str]
+
+    def has(self, info: NodeInfo) -> bool:
+        value = info.labels.get(self.key, info.labels.get(_PRESENT[self.key]))
+        return value in self.values
+
+
+def volume_zone(pod: PodInfo, view: View) -> Filter | None:
+    """Nodes in the zones that the labels of bound volumes name. Raises Unschedulable."""
+    places = [place for claim in _claims(pod, view) for place in _places(pod, view, claim)]
+    if not places:
+        return None
+    rejection = rejected("node(s) had no available volume zone", resolvable=False)
+
+    def check(info: NodeInfo) -> Rejection | None:
+        if not any(key in info.labels for key in _PRESENT):
+            return None
+        return None if all(each.has(info) for each in places) else rejection
+
+    return check
+
+
+def _claims(pod: PodInfo, view: View) -> Iterator[Object]:
+    for volume in at(pod.pod, "spec", "volumes") or ():
+        name = at(volume, "persistentVolumeClaim", "claimName")
+        if name:
+            claim = view.claim(pod.namespace, name)
+            if claim is None:
+                raise Unschedulable(f"persistentvolumeclaim {quoted(name)} not found")
+            yield claim
+
+
+def _places(pod: PodInfo, view: View, claim: Object) -> list[_Place]:
+    name = at(claim, "spec", "volumeName")
+    if not name:
+        return _unbound(view, class_of(claim))
+    volume = view.volume(name)
+    if volume is None:
+        raise Unschedulable(f"persistentvolume {quoted(name)} not found")
+    labels = labels_of(volume)
+    return [_Place(key, _values(labels[key])) for key in _PRESENT if labels.get(key)]
+
+
+def _unbound(view: View, storage_class: str) -> list[_Place]:
+    """No places, for a claim that waits for its pod."""
+    if not storage_class:
+        raise Unschedulable("PersistentVolumeClaim had no pv name and storageClass name")
+    found = view.storage_class(storage_class)
+    if found is None:
+        raise Unschedulable(f"storageclass.{api_group('storage')} {quoted(storage_class)} not found")
+    if found.get("volumeBindingMode") != "WaitForFirstConsumer":
+        raise Unschedulable("PersistentVolume had no name")
+    return []
+
+
+def _values(text: str) -> frozenset[str]:
+    """The zones that a label lists.
+
+    Examples
+    --------
+    >>> sorted(_values("z1__z2"))
+    ['z1', 'z2']
+    """
+    return frozenset(each.strip() for each in text.split(_SEPARATOR))

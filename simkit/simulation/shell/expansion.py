@@ -1,283 +1,291 @@
-"""Words become texts: variables, substitutions, arithmetic, splitting into fields, and paths for patterns.
+"""Words become texts: variables, substitutions, arithmetic, splitting and file names.
 
 References
 ----------
-POSIX.1-2017, Shell Command Language, 2.6; brace expansion as in bash.
+POSIX.1-2017, Shell Command Language, 2.6.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from typing import Final
 
-from simkit.simulation.shell.arithmetic import ArithmeticFault
-from simkit.simulation.shell.braces import spread
-from simkit.simulation.shell.fields import BLANKS, Fields
-from simkit.simulation.shell.machine import STDERR, Effect, Exit, Machine, Write, tick
-from simkit.simulation.shell.parameters import (
-    Values,
-    are_there,
-    case_changed,
-    indirectly,
-    names_beginning,
-    part_of_list,
-    part_of_text,
-    spelled,
-    values_of,
-)
-from simkit.simulation.shell.patterns import cut, escaped, is_magic, matching, replaced
-from simkit.simulation.shell.process_substitution import Output, lend
-from simkit.simulation.shell.tree import Arithmetic, Parameter, Piece, Process, Substitution, Text, Word
-from simkit.simulation.shell.variables import Numbers, Reference, set_text
+from simkit.simulation.shell.arithmetic import BadExpression, value_of
+from simkit.simulation.shell.files import FileError
+from simkit.simulation.shell.kernel import Effect
+from simkit.simulation.shell.machine import Failed, Fatal, Machine
+from simkit.simulation.shell.patterns import escaped, is_magic, paths, unescaped, without
+from simkit.simulation.shell.script import Arithmetic, Node, Parameter, Piece, Substitution, Text, Unsupported, Word
+from simkit.simulation.shell.words import assignment_of
 
-Steps = Generator[Effect, bytes, None]
-_EACH = frozenset({"#", "##", "%", "%%", "/", "//", "/#", "/%", "^", "^^", ",", ",,"})
-"""Operators that change each element of an array."""
-
-
-class NothingMatches(Exception):
-    """A pattern of paths that means none, where that is a fault."""
+_LONGEST: Final = 4 << 20
+"""Letters of the words of a command."""
+_USUAL_SEPARATORS: Final = " \t\n"
+OutputOf = Callable[[Machine, Node], Generator[Effect, bytes, str]]
+"""Runs commands and gives back what they write."""
 
 
 class Expander:
-    """Expands words.
+    """Expands the words of one command.
 
     Parameters
     ----------
-    output
-        Runs the commands whose output is meant.
+    output_of
+        Runs the commands of a substitution.
     """
 
-    def __init__(self, machine: Machine, output: Output) -> None:
-        self._machine, self._output = machine, output
+    def __init__(self, machine: Machine, output_of: OutputOf) -> None:
+        self._machine, self._output_of, self._letters = machine, output_of, 0
 
-    def fields(self, word: Word) -> Generator[Effect, bytes, list[str]]:
-        """The words that a word becomes. Raises TooLong, or NothingMatches."""
-        if not self._machine.bash:
-            return (yield from self._fields(word))
-        found: list[str] = []
-        for each in spread(word):
-            found += yield from self._fields(each)
-        return found
+    def fields(self, words: Sequence[Word], *, declares: bool = False) -> Generator[Effect, bytes, list[str]]:
+        """The fields that words become: split, and with file names for patterns. Raises Fatal, or Failed.
 
-    def _fields(self, word: Word) -> Generator[Effect, bytes, list[str]]:
-        machine, fields = self._machine, Fields(self._machine.environment.get("IFS", BLANKS))
-        yield from self._add(word, fields, splits=True)
-        fields.end()
+        ``declares`` says that words may be assignments, as those of ``export``: some shells do not split these.
+        """
         found: list[str] = []
-        groups = "extglob" in machine.options
-        for parts in fields.done:
-            pattern = _as_pattern(parts)
-            paths: list[str] = []
-            if is_magic(pattern, groups=groups) and "f" not in machine.options:
-                yield from tick(machine)
-                paths = matching(machine.files, machine.folder, pattern, machine.options)
-                if not paths and "failglob" in machine.options:
-                    raise NothingMatches(pattern)
-                if not paths and "nullglob" in machine.options:
-                    continue
-            found += paths or ["".join(text for text, _ in parts)]
+        for word in words:
+            if len(word) == 1 and isinstance(word[0], Text) and word[0].quoted:
+                found.append(word[0].text)
+                continue
+            fields = _Fields(self._machine.variables.get("IFS", _USUAL_SEPARATORS))
+            for piece in word:
+                yield from self._add(piece, fields)
+            declared = assignment_of(word) if declares and found else None
+            if declared is not None and (len(fields.all()) != 1 or is_magic(fields.all()[0])):
+                raise Unsupported(f"{found[0]} {declared[0]}= with a value that some shells split")
+            for field in fields.all():
+                found += self._file_names(field, has_backslash=fields.has_backslash)
         return found
 
     def text(self, word: Word) -> Generator[Effect, bytes, str]:
-        """A word as one text, such as the value of a variable. Raises TooLong."""
-        return "".join(text for text, _ in (yield from self._parts(word)))
+        """The one text that a word becomes, without splitting and file names."""
+        return unescaped((yield from self.pattern(word, literal=True)))
 
-    def pattern(self, word: Word) -> Generator[Effect, bytes, str]:
-        """A word as a pattern. Raises TooLong."""
-        return _as_pattern((yield from self._parts(word)))
+    def pattern(self, word: Word, *, literal: bool = False) -> Generator[Effect, bytes, str]:
+        """The pattern that a word becomes; with ``literal``, ``*`` and the like of variables mean themselves."""
+        made = list[str]()
+        for piece in word:
+            if isinstance(piece, Text):
+                made.append(escaped(piece.text) if piece.quoted or literal else _kept_escapes(piece.text))
+                continue
+            value = yield from self._value(piece)
+            text = value if isinstance(value, str) else self._joined(value, piece)
+            made.append(escaped(text) if literal or piece.quoted else text)
+        return "".join(made)
 
-    def parts(self, word: Word) -> Generator[Effect, bytes, list[tuple[str, bool]]]:
-        """A word as texts, each with whether it was quoted. Raises TooLong."""
-        return (yield from self._parts(word))
+    def _joined(self, values: Sequence[str], piece: Piece) -> str:
+        separator = self._machine.variables.get("IFS", " ")[:1] if _is_star(piece) else " "
+        return separator.join(values)
 
-    def number(self, expression: Word) -> Generator[Effect, bytes, int]:
-        """The value of an expression. Raises ArithmeticFault, or TooLong."""
-        return Numbers(self._machine).nested((yield from self.text(expression)))
+    def _file_names(self, pattern: str, *, has_backslash: bool) -> Sequence[str]:
+        self._letters += len(pattern)
+        is_pattern = "f" not in self._machine.options and is_magic(pattern)
+        if is_pattern and has_backslash:
+            raise Unsupported("a backslash of a variable in a pattern of file names")
+        if self._letters > _LONGEST:
+            raise Failed("Argument list too long", 126)
+        if not is_pattern:
+            return (unescaped(pattern),)
+        try:
+            return paths(self._machine.files, self._machine.folder, pattern) or (unescaped(pattern),)
+        except FileError as problem:
+            raise Failed(str(problem), 126) from problem
 
-    def _parts(self, word: Word) -> Generator[Effect, bytes, list[tuple[str, bool]]]:
-        fields = Fields("")
-        yield from self._add(word, fields, splits=False)
-        fields.end()
-        parts: list[tuple[str, bool]] = []
-        for number, field in enumerate(fields.done):
-            parts += [(" ", True), *field] if number else field
-        return parts
+    def _add(self, piece: Piece, fields: _Fields) -> Generator[Effect, bytes, None]:
+        if isinstance(piece, Text):
+            fields.add(escaped(piece.text) if piece.quoted else piece.text)
+        elif isinstance(piece, Parameter) and piece.operator and piece.operator[-1] in "-+=" and not piece.quoted:
+            yield from self._add_alternative(piece, fields)
+        else:
+            value = yield from self._value(piece)
+            if isinstance(value, str):
+                self._add_value(value, fields, quoted=piece.quoted)
+            elif _is_star(piece) and piece.quoted:
+                fields.add(escaped(self._joined(value, piece)))
+            else:
+                for number, each in enumerate(value):
+                    if number:
+                        fields.end()
+                    self._add_value(each, fields, quoted=piece.quoted)
 
-    def _add(self, word: Word, fields: Fields, *, splits: bool) -> Steps:
-        for number, piece in enumerate(word):
-            match piece:
-                case Text(text, quoted):
-                    fields.add(self._with_home(text) if not quoted and number == 0 else text, quoted=quoted)
-                case Parameter():
-                    yield from self._parameter(piece, fields, splits=splits)
-                case Substitution(body, quoted):
-                    output = yield from self._output(self._machine, body)
-                    text = output.replace(b"\0", b"").decode("utf-8", "replace").rstrip("\n")
-                    _value(text, fields, quoted=quoted, splits=splits)
-                case Arithmetic(expression, quoted):
-                    _value(str((yield from self._number(expression))), fields, quoted=quoted, splits=splits)
-                case Process():
-                    fields.add((yield from lend(self._machine, piece, self._output)), quoted=True)
+    def _add_value(self, value: str, fields: _Fields, *, quoted: bool) -> None:
+        if quoted:
+            fields.add(escaped(value))
+        else:
+            fields.split(value)
 
-    def _with_home(self, text: str) -> str:
-        if text[:1] != "~" or text[1:2] not in ("", "/"):
-            return text
-        return self._machine.environment.get("HOME", "/root") + text[1:]
-
-    def _parameter(self, piece: Parameter, fields: Fields, *, splits: bool) -> Steps:
-        operator = piece.operator
-        if operator[:5] == "names":
-            self._put(
-                names_beginning(self._machine, piece.name, operator[5]), fields, quoted=piece.quoted, splits=splits
-            )
-            return
-        piece, values = yield from self._values(piece)
-        if operator == "length":
-            count = len(values.texts) if values.all else len(values.texts[0]) if values.texts else 0
-            if not values.all and not values.texts:
-                yield from self._require(piece)
-            _value(str(count), fields, quoted=piece.quoted, splits=splits)
-            return
-        match operator[-1:] if operator[:1] in "-+=?:" and operator != ":" else "":
-            case "-" | "+" as sign:
-                if self._are_there(values, operator) is (sign == "+"):
-                    yield from self._inner(piece, fields, splits=splits)
-                    return
-                values = values if sign == "-" else Values([])
-                if not values.texts:
-                    return
-            case "=" if not self._are_there(values, operator):
+    def _add_alternative(self, piece: Parameter, fields: _Fields) -> Generator[Effect, bytes, None]:
+        """``${NAME:-WORD}`` and the like outside of quotes: what is quoted in the word stays whole."""
+        value, is_set = self._looked_up(piece.name), self._is_set(piece)
+        if is_set == (piece.operator[-1] == "+"):
+            if piece.operator[-1] == "=":
                 text = yield from self.text(piece.word)
-                self._assign(piece, text)
-                values = Values([text])
-            case "?" if not self._are_there(values, operator):
-                yield from self._missing(piece.name, (yield from self.text(piece.word)))
-        if not values.texts and not values.all:
-            yield from self._require(piece)
-        self._put((yield from self._changed(piece, values)), fields, quoted=piece.quoted, splits=splits)
+                self._assign(piece.name, text)
+                fields.split(text)
+                return
+            for inner in piece.word:
+                if isinstance(inner, Text) and not inner.quoted:
+                    fields.split(inner.text)
+                else:
+                    yield from self._add(inner, fields)
+        elif piece.operator[-1] != "+":
+            for number, each in enumerate([value] if isinstance(value, str) else value or ()):
+                if number:
+                    fields.end()
+                fields.split(each)
 
-    def _values(self, piece: Parameter) -> Generator[Effect, bytes, tuple[Parameter, Values]]:
-        """The values that are meant, and the parameter that has them, where it is named by another one."""
-        subscript = None
-        if piece.subscript is not None:
-            subscript = yield from self.text(piece.subscript)
+    def _value(self, piece: Piece) -> Generator[Effect, bytes, str | Sequence[str]]:
+        if isinstance(piece, Text):
+            return piece.text
+        if isinstance(piece, Substitution):
+            return (yield from self._output_of(self._machine, piece.body))
+        if isinstance(piece, Arithmetic):
+            return (yield from self._number(piece.expression))
+        return (yield from self._parameter(piece))
+
+    def _number(self, word: Word) -> Generator[Effect, bytes, str]:
+        expression = yield from self.text(word)
         try:
-            if piece.indirect:
-                return indirectly(self._machine, piece, subscript)
-            return piece, values_of(self._machine, piece.name, subscript)
-        except ArithmeticFault as fault:
-            yield from self._fail(str(fault))
-            raise
+            return str(value_of(expression, self._read_number, self._assign))
+        except BadExpression as problem:
+            raise Fatal(f"arithmetic expression: {problem}") from problem
 
-    def _are_there(self, values: Values, operator: str) -> bool:
-        return are_there(values, operator, bash=self._machine.bash)
+    def _read_number(self, name: str) -> str:
+        found = self._looked_up(name)
+        if found is None and "u" in self._machine.options:
+            raise Fatal(f"{name}: parameter not set")
+        return found if isinstance(found, str) else ""
 
-    def _assign(self, piece: Parameter, text: str) -> None:
-        subscript = piece.subscript
-        told = subscript[0].text if subscript and isinstance(subscript[0], Text) else None
-        set_text(self._machine, Reference(piece.name, told), text)
+    def _assign(self, name: str, value: str) -> None:
+        if not name[:1].isalpha() and name[:1] != "_":
+            raise Fatal(f"{name}: bad variable name")
+        self._machine.assign(name, value)
 
-    def _put(self, values: Values, fields: Fields, *, quoted: bool, splits: bool) -> None:
-        """Add values: as one text with separators between them, or each as a field of its own."""
-        if values.all == "*" and (quoted or not splits):
-            separator = self._machine.environment.get("IFS", " ")[:1]
-            _value(separator.join(values.texts), fields, quoted=quoted, splits=splits)
-            return
-        if not values.all and not values.texts:
-            _value("", fields, quoted=quoted, splits=splits)
-        for number, text in enumerate(values.texts):
-            if number:
-                fields.end()
-            _value(text, fields, quoted=quoted, splits=splits)
+    def _is_set(self, piece: Parameter) -> bool:
+        value = self._looked_up(piece.name)
+        if piece.name in ("@", "*") and piece.operator.startswith(":"):
+            raise Unsupported(f"${{{piece.name}{piece.operator}...}}")
+        if piece.operator.startswith(":"):
+            return bool(value)
+        return bool(value) if piece.name in ("@", "*") else value is not None
 
-    def _inner(self, piece: Parameter, fields: Fields, *, splits: bool) -> Steps:
-        """The word behind an operator; quotes around all of it count for each of its pieces."""
-        if piece.quoted:
-            fields.add("", quoted=True)
-        for each in piece.word:
-            if isinstance(each, Text) and not each.quoted and not piece.quoted:
-                _value(each.text, fields, quoted=False, splits=splits)
+    def _parameter(self, piece: Parameter) -> Generator[Effect, bytes, str | Sequence[str]]:
+        operator, value = piece.operator, self._looked_up(piece.name)
+        kind = operator[-1:]
+        if kind and kind in "-+=?":
+            is_set = self._is_set(piece)
+            if is_set == (kind == "+"):
+                text = yield from self.text(piece.word)
+                if kind == "?":
+                    raise Fatal(f"{piece.name}: {text or 'parameter not set'}")
+                if kind == "=":
+                    self._assign(piece.name, text)
+                return text
+            return "" if kind == "+" or value is None else value
+        if value is None and "u" in self._machine.options and piece.name not in ("@", "*"):
+            raise Fatal(f"{piece.name}: parameter not set")
+        if operator == "length":
+            if piece.name in ("@", "*"):
+                return str(len(self._machine.arguments))
+            if not str(value or "").isascii():
+                raise Unsupported(f"${{#{piece.name}}} of letters outside of ASCII")
+            return str(len(value or ""))
+        if operator:
+            if not isinstance(value, str | None):
+                raise Unsupported(f"${{{piece.name}{operator}...}}")
+            pattern = yield from self.pattern(piece.word)
+            return without(value or "", pattern, operator)
+        return "" if value is None else value
+
+    def _looked_up(self, name: str) -> str | Sequence[str] | None:
+        machine = self._machine
+        if name in ("@", "*"):
+            return tuple(machine.arguments)
+        if name.isdigit():
+            number = int(name)
+            known = number <= len(machine.arguments)
+            return machine.name if number == 0 else machine.arguments[number - 1] if known else None
+        if name == "?":
+            return str(machine.code)
+        if name == "#":
+            return str(len(machine.arguments))
+        if name == "$":
+            return str(machine.pid)
+        if name == "!":
+            return str(machine.last_job) if machine.last_job else None
+        if name == "-":
+            return "".join(sorted(each for each in machine.options if len(each) == 1))
+        if (name in _OF_OTHERS or name.startswith("BASH")) and name not in machine.variables:
+            raise Unsupported(f"${name}")
+        return machine.variables.get(name)
+
+
+_OF_OTHERS: Final = frozenset(
+    {"RANDOM", "SECONDS", "LINENO", "FUNCNAME", "PIPESTATUS", "UID", "EUID", "EPOCHSECONDS", "EPOCHREALTIME", "SRANDOM",
+     "HOSTNAME", "HOSTTYPE", "OSTYPE", "MACHTYPE", "SHELLOPTS", "DIRSTACK", "GROUPS", "SHLVL", "PPID", "REPLY",
+     "COLUMNS", "LINES", "OPTIND", "PS4", "_"}
+)  # fmt: skip
+"""Variables that only some shells set."""
+
+
+def _is_star(piece: Piece) -> bool:
+    return isinstance(piece, Parameter) and piece.name == "*"
+
+
+def _kept_escapes(text: str) -> str:
+    return text.replace("\\", "\\\\")
+
+
+class _Fields:
+    """The fields of a word that is expanded, as patterns."""
+
+    def __init__(self, separators: str) -> None:
+        self._blanks = {letter for letter in separators if letter in _USUAL_SEPARATORS}
+        self._others = set(separators) - self._blanks
+        self._done: list[str] = []
+        self._open: list[str] | None = None
+        """The parts of the field that has begun."""
+        self.has_backslash = False
+        """True if a value that was split has a backslash, which shells read differently in patterns."""
+        self._after_blank = False
+        """True if a blank has ended the last field, so that another separator belongs to the same end."""
+
+    def add(self, pattern: str) -> None:
+        """Add to the present field."""
+        self._after_blank = False
+        if self._open is None:
+            self._open = []
+        self._open.append(pattern)
+
+    def end(self) -> None:
+        """End the present field, where one has begun."""
+        if self._open is not None:
+            self._done.append("".join(self._open))
+            self._open = None
+
+    def split(self, text: str) -> None:
+        """Add a text that separators split."""
+        run = list[str]()
+        self.has_backslash = self.has_backslash or "\\" in text
+        for letter in text:
+            if letter not in self._blanks and letter not in self._others:
+                run.append("\\\\" if letter == "\\" else letter)
+                continue
+            if run:
+                self.add("".join(run))
+                run = []
+            if letter in self._blanks:
+                self._after_blank = self._after_blank or self._open is not None
+                self.end()
+            elif self._after_blank:
+                self._after_blank = False
             else:
-                yield from self._add((_quoted(each) if piece.quoted else each,), fields, splits=splits)
+                self.add("")
+                self.end()
+        if run:
+            self.add("".join(run))
 
-    def _require(self, piece: Parameter) -> Steps:
-        """End the script at a parameter that is not set, where it asks for that."""
-        if "u" in self._machine.options and piece.name not in ("@", "*"):
-            yield from self._missing(piece.name, "unbound variable" if self._machine.bash else "parameter not set")
-
-    def _missing(self, name: str, told: str) -> Steps:
-        yield Write(f"{self._machine.script}: {name}: {told or 'parameter not set'}\n".encode(), STDERR)
-        ends_early = self._machine.level or self._machine.reads_file or "e" in self._machine.options
-        raise Exit((1 if ends_early else 127) if self._machine.bash else 2)
-
-    def _fail(self, told: str) -> Steps:
-        """End the script, as the shells of containers do at an expression without a value."""
-        yield Write(f"{self._machine.shell}: {told}\n".encode(), STDERR)
-        raise Exit(1 if self._machine.bash else 2)
-
-    def _changed(self, piece: Parameter, values: Values) -> Generator[Effect, bytes, Values]:
-        """Values as the operator has them."""
-        operator, machine = piece.operator, self._machine
-        if operator == ":":
-            return (yield from self._part(piece, values))
-        if operator[:1] == "@":
-            return spelled(machine, piece, values)
-        if operator not in _EACH:
-            return values
-        wanted, into = _halves(piece.word) if operator[0] == "/" else (piece.word, ())
-        pattern = yield from self.pattern(wanted)
-        text = yield from self.text(into)
-        groups = "extglob" in machine.options
-        made = []
-        for each in values.texts:
-            yield from tick(machine)
-            if operator[0] == "/":
-                made.append(replaced(each, operator, pattern, text, groups=groups))
-            elif operator[0] in "^,":
-                made.append(case_changed(each, operator, pattern, groups=groups))
-            else:
-                made.append(cut(each, operator, pattern, groups=groups))
-        return Values(made, values.all)
-
-    def _part(self, piece: Parameter, values: Values) -> Generator[Effect, bytes, Values]:
-        start, _, length = (yield from self.text(piece.word)).partition(":")
-        first = yield from self._evaluated(start)
-        count = (yield from self._evaluated(length)) if length else None
-        if values.all:
-            return Values(part_of_list(self._machine, piece.name, values.texts, first, count), values.all)
-        return Values([part_of_text(each, first, count) for each in values.texts])
-
-    def _number(self, expression: Word) -> Generator[Effect, bytes, int]:
-        return (yield from self._evaluated((yield from self.text(expression))))
-
-    def _evaluated(self, text: str) -> Generator[Effect, bytes, int]:
-        """The value of an expression. An error in it ends the script, as in the shells of containers."""
-        try:
-            return Numbers(self._machine).nested(text)
-        except ArithmeticFault as fault:
-            yield from self._fail(str(fault))
-            raise
-
-
-def _value(text: str, fields: Fields, *, quoted: bool, splits: bool) -> None:
-    if quoted or not splits:
-        fields.add(text, quoted=quoted)
-    else:
-        fields.add_split(text)
-
-
-def _as_pattern(parts: Sequence[tuple[str, bool]]) -> str:
-    return "".join(escaped(text) if quoted else text for text, quoted in parts)
-
-
-def _quoted(piece: Piece) -> Piece:
-    return piece._replace(quoted=True)
-
-
-def _halves(word: Word) -> tuple[Word, Word]:
-    """The pattern and the text of ``${NAME/PATTERN/TEXT}``."""
-    for number, piece in enumerate(word):
-        if isinstance(piece, Text) and not piece.quoted and "/" in piece.text:
-            before, _, after = piece.text.partition("/")
-            return (*word[:number], Text(before, False)), (Text(after, False), *word[number + 1 :])
-    return word, ()
+    def all(self) -> list[str]:
+        """All fields."""
+        self.end()
+        return self._done

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from simkit.simulation.shell.marks import FILE_MODE, FOLDER_MODE, Mark
-from simkit.simulation.shell.paths import ROOT, resolved
+from simkit.simulation.shell.paths import FILE_MODE, FOLDER_MODE, ROOT, Mark, resolved
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Bytes that the files of one container may have together."""
@@ -80,7 +79,7 @@ class Files:
         read_only: bool = False,
         born: float = 0.0,
     ) -> None:
-        self._complete, self._read_only, self._born = complete, read_only, born
+        self.complete, self._read_only, self._born = complete, read_only, born
         self._marks: dict[str, Mark] = {}
         self._programs = programs or {}
         self._files: Mapping[str, bytes | bytearray] = self._programs
@@ -96,7 +95,7 @@ class Files:
 
     def fork(self) -> Files:
         """An independent copy; what is mounted stays shared."""
-        copy = Files(programs=self._programs, complete=self._complete, read_only=self._read_only, born=self._born)
+        copy = Files(programs=self._programs, complete=self.complete, read_only=self._read_only, born=self._born)
         self._files = {at: bytes(content) for at, content in self._files.items()} if self._own else self._files
         copy._files, copy._folders, copy._marks = self._files, set(self._folders), dict(self._marks)
         copy._held, self._own = self._held, None
@@ -246,7 +245,7 @@ class Files:
         folder = known.rpartition("/")[0] or "/"
         if self.is_folder(folder):
             return
-        if self._complete or self.is_file(folder):
+        if self.complete or self.is_file(folder):
             raise FileError("Not a directory" if self.is_file(folder) else "No such file or directory")
         self.make_folder(folder)
 

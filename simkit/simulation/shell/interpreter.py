@@ -1,49 +1,37 @@
-"""Runs shell scripts step by step: it prints, lets time pass and asks for input, and its driver does the rest.
+"""Runs the tree of a script.
 
 References
 ----------
-POSIX.1-2017, Shell Command Language, 2.8 to 2.12.
+POSIX.1-2017, Shell Command Language, 2.7 to 2.9 and 2.14.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import replace
 from typing import Final
 
-from simkit.simulation.shell.arithmetic import ArithmeticFault
-from simkit.simulation.shell.control_flow import LoopControl, Return, run_case, run_if, run_loop, run_tested
-from simkit.simulation.shell.double_brackets import holds
-from simkit.simulation.shell.effects import TooMuch, error
-from simkit.simulation.shell.executables import NOT_FOUND, NotRun, interpreter_of, script_at
 from simkit.simulation.shell.expansion import Expander
-from simkit.simulation.shell.faults import FATAL, complaint, parse_for
 from simkit.simulation.shell.files import FileError
-from simkit.simulation.shell.machine import (
-    STDERR,
+from simkit.simulation.shell.kernel import (
+    BytesStream,
     Effect,
-    Exit,
-    Job,
-    Machine,
-    OutOfMemory,
-    Read,
-    ReadOnly,
+    Pipe,
+    PipeReader,
+    PipeWriter,
     Run,
-    Spawn,
-    Write,
-    tick,
+    Steps,
+    Stream,
+    TooManyTasks,
+    Until,
 )
-from simkit.simulation.shell.process_substitution import fed_by, give_back
-from simkit.simulation.shell.redirections import BadRedirection, Opened, Route, opened, redirected, with_outputs
-from simkit.simulation.shell.signals import DEBUG, ERR, EXIT, RETURN
-from simkit.simulation.shell.simple_commands import Runs, live_source, run_simple, targets
-from simkit.simulation.shell.tasks import Pipe, Task, together
-from simkit.simulation.shell.tree import (
+from simkit.simulation.shell.machine import Exit, Failed, Fatal, Machine
+from simkit.simulation.shell.patterns import matches
+from simkit.simulation.shell.redirections import NotRedirected, redirected
+from simkit.simulation.shell.script import (
     AndOr,
     Background,
     Case,
-    Computed,
-    Condition,
+    Commands,
     For,
     Function,
     If,
@@ -51,136 +39,157 @@ from simkit.simulation.shell.tree import (
     Pipeline,
     Redirected,
     Redirection,
-    Redirections,
+    ScriptError,
     Simple,
     Subshell,
+    Unsupported,
     While,
-    Word,
     plain,
 )
-from simkit.simulation.shell.tree import Sequence as Commands
+from simkit.simulation.shell.signals import EXIT
+from simkit.simulation.shell.syntax import parse
 
-_MOST_OUTPUT: Final = 4 * 1024 * 1024
-_PIPE: Final = 64 * 1024
-_DEEPEST: Final = 400
-"""Commands in each other, which each effect passes through; the interpreter's own limit may come first."""
-ONLY_OF_BASH: Final = frozenset(
-    {"declare", "typeset", "mapfile", "readarray", "shopt", "pushd", "popd", "dirs", "caller", "enable", "builtin"}
+_DEEPEST: Final = 200
+"""Commands in each other."""
+_MOST_OUTPUT: Final = 4 << 20
+SPECIAL: Final = frozenset(
+    {
+        ":",
+        ".",
+        "break",
+        "continue",
+        "eval",
+        "exec",
+        "exit",
+        "export",
+        "readonly",
+        "return",
+        "set",
+        "shift",
+        "trap",
+        "unset",
+    }
 )
-"""Commands that other shells do not have."""
+"""Built-in commands in front of which an assignment lasts in some shells, and not in others."""
+_DECLARE: Final = ("export", "local", "readonly")
+NOT_FOUND: Final = 127
+
+
+class Return(Exception):
+    """``return`` ends a function, or a file that ``.`` runs."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class LoopControl(Exception):
+    """``break`` or ``continue``, and the loops that are left to leave."""
+
+    def __init__(self, word: str, loops: int) -> None:
+        super().__init__(word)
+        self.word, self.loops = word, loops
+
 
 # Shells
 
 
-def shell(machine: Machine, node: Node) -> Run:
-    """Run a shell of its own up to its end, with the command of its trap for EXIT."""
-    return shell_of(machine, run_node(machine, node))
-
-
-def shell_of(machine: Machine, run: Run) -> Run:
-    """Run what a shell of its own does, up to its end."""
-    return with_outputs(machine, _to_its_end(machine, run))
-
-
-def _to_its_end(machine: Machine, run: Run) -> Run:
+def run_shell(machine: Machine, run: Run) -> Run:
+    """Run what a shell does up to its end. Whatever ends it becomes its exit code."""
     code = yield from _guarded(machine, run)
-    code = yield from _guarded(machine, _after(machine, code, ()))
-    last = machine.signals.traps.pop(EXIT, "")
-    code = (yield from _guarded(machine, _after(machine, code, (last,)))) if last else code
-    if machine.borrowed:
-        yield from give_back(machine, 0, shell)
+    code = yield from _guarded(machine, _finished(machine, code))
+    machine.release()
     return code
 
 
-def _after(machine: Machine, code: int, commands: Sequence[str]) -> Run:
-    """Run what signals have asked for, and commands at the end of a shell, which keeps its exit code."""
+def _finished(machine: Machine, code: int) -> Run:
     machine.code = code
     yield from run_traps(machine)
-    for each in commands:
-        yield from run_node(machine, parse_for(machine, each))
+    last = machine.signals.traps.pop(EXIT, "")
+    if last:
+        yield from run_node(machine, parse(last))
     return code
 
 
 def _guarded(machine: Machine, run: Run) -> Run:
-    """Run a shell; whatever ends it becomes its exit code."""
     try:
         return (yield from run)
     except (Exit, Return) as end:
         return end.code
     except LoopControl:
         return machine.code
-    except FATAL as problem:
-        told, code = complaint(machine, problem), 1 if machine.bash and isinstance(problem, ReadOnly) else 2
-    yield told
-    return code
+    except (Fatal, ScriptError, TooManyTasks, RecursionError) as problem:
+        told = problem
+    yield from machine.complain(f"{machine.name}: {worded(told)}")
+    return told.code if isinstance(told, Fatal) else 2
 
 
-def run_traps(machine: Machine) -> Generator[Effect, bytes, None]:
+def worded(problem: Exception) -> str:
+    """The message for what ends a shell."""
+    if isinstance(problem, RecursionError):
+        return "nested too deep"
+    return "Resource temporarily unavailable" if isinstance(problem, TooManyTasks) else str(problem)
+
+
+def run_traps(machine: Machine) -> Steps:
     """Run the commands of signals that have come."""
     while machine.signals.pending:
         text, code = machine.signals.traps.get(machine.signals.pending.pop(0), ""), machine.code
-        yield from run_node(machine, parse_for(machine, text))
+        yield from run_node(machine, parse(text))
         machine.code = code
 
 
-def _run_trap(machine: Machine, name: str) -> Generator[Effect, bytes, None]:
-    """Run the command for an event of the script, in which the event does not count."""
-    text, code = machine.signals.traps.pop(name), machine.code
-    try:
-        yield from run_node(machine, parse_for(machine, text))
-    finally:
-        machine.signals.traps.setdefault(name, text)
-    machine.code = code
+def nothing(code: int) -> Run:
+    """A run that does nothing, with an exit code."""
+    yield from ()
+    return code
 
 
 # Commands
 
 
 def run_node(machine: Machine, node: Node) -> Run:
-    """Run one part of a script. Raises Exit, Return, LoopControl, and RecursionError for too many in each other."""
+    """Run one part of a script. Raises Exit, Return, LoopControl, Fatal, or RecursionError for too deep a nesting."""
     if machine.depth >= _DEEPEST:
         raise RecursionError
     machine.depth += 1
     try:
         match node:
             case Simple():
-                if DEBUG in machine.signals.traps and _heeds_events(machine, "T"):
-                    yield from _run_trap(machine, DEBUG)
-                machine.code = yield from run_simple(machine, node, _RUNS)
-                machine.statuses = (machine.code,)
-                if machine.code:
-                    yield from _heed(machine)
-            case Computed():
-                machine.code = yield from _computed(machine, node)
-                machine.statuses = (machine.code,)
-                yield from _heed(machine)
-            case Condition(condition):
-                machine.code = yield from holds(machine, condition, output_of)
-                machine.statuses = (machine.code,)
-                yield from _heed(machine)
+                try:
+                    machine.code = yield from _simple(machine, node)
+                except NotRedirected:
+                    machine.code = 1
+                _heed(machine)
             case Commands(parts):
                 for part in parts:
                     yield from run_node(machine, part)
-            case AndOr(parts):
-                yield from _and_or(machine, parts)
+            case AndOr(joined):
+                yield from _and_or(machine, joined)
             case Pipeline():
                 machine.code = yield from _pipeline(machine, node)
                 if not node.negated:
-                    yield from _heed(machine)
+                    _heed(machine)
             case Subshell(body):
-                machine.code = yield from shell(machine.child(), body)
-                machine.statuses = (machine.code,)
-                yield from _heed(machine)
+                child = machine.child()
+                machine.code = yield from _child(machine, child, run_shell(child, run_node(child, body)))
+                _heed(machine)
             case Redirected(body, redirections):
-                machine.code = yield from _redirected(machine, body, redirections)
+                try:
+                    machine.code = yield from _led(machine, redirections, run_node(machine, body))
+                except NotRedirected:
+                    machine.code = 1
+                    _heed(machine)
             case Background(body):
                 machine.code = yield from _background(machine, body)
             case If():
-                yield from run_if(machine, node, run_node)
-            case For() | While():
-                yield from run_loop(machine, node, run_node, output_of)
+                yield from _if(machine, node)
+            case For():
+                yield from _for(machine, node)
+            case While():
+                yield from _while(machine, node)
             case Case():
-                yield from run_case(machine, node, run_node, output_of)
+                yield from _case(machine, node)
             case Function(name, body):
                 machine.functions[name] = body
                 machine.code = 0
@@ -189,156 +198,243 @@ def run_node(machine: Machine, node: Node) -> Run:
     return machine.code
 
 
-def _heed(machine: Machine) -> Generator[Effect, bytes, None]:
-    """Run the trap for errors after a command that failed, and end a shell with ``set -e``."""
-    if not machine.code or machine.tested:
-        return
-    if ERR in machine.signals.traps and _heeds_events(machine, "E"):
-        yield from _run_trap(machine, ERR)
-    if "e" in machine.options:
+def _heed(machine: Machine) -> None:
+    if machine.code and not machine.tested and "e" in machine.options:
         raise Exit(machine.code)
 
 
-def _heeds_events(machine: Machine, option: str) -> bool:
-    """True outside of functions, and in them with an option of ``set``."""
-    return not machine.calls or option in machine.options
-
-
-def _computed(machine: Machine, node: Computed) -> Run:
-    yield from tick(machine)
+def _tested(machine: Machine, node: Node) -> Run:
+    machine.tested += 1
     try:
-        return int((yield from Expander(machine, output_of).number(node.expression)) == 0) if node.expression else 0
-    except ArithmeticFault as fault:
-        told = fault
-    yield error(machine.shell, f"((: {told}")
-    return 1
+        return (yield from run_node(machine, node))
+    finally:
+        machine.tested -= 1
 
 
-def _and_or(machine: Machine, parts: Sequence[tuple[str, Node]]) -> Run:
+def _and_or(machine: Machine, parts: Sequence[tuple[str, Node]]) -> Steps:
     for number, (joint, part) in enumerate(parts):
         if not joint or (joint == "&&") == (machine.code == 0):
             last = number == len(parts) - 1
-            yield from run_node(machine, part) if last else run_tested(machine, part, run_node)
-    return machine.code
+            yield from run_node(machine, part) if last else _tested(machine, part)
 
 
-def _redirected(machine: Machine, body: Node, redirections: Redirections) -> Run:
-    since = len(machine.borrowed)
-    source, left = live_source(redirections)
-    made = yield from targets(machine, left, _RUNS)
-    kept, machine.unread = machine.unread, ""
+def _if(machine: Machine, node: If) -> Steps:
+    for condition, body in node.branches:
+        if (yield from _tested(machine, condition)) == 0:
+            yield from run_node(machine, body)
+            return
+    machine.code = 0
+    if node.otherwise is not None:
+        yield from run_node(machine, node.otherwise)
+
+
+def _for(machine: Machine, node: For) -> Steps:
+    if node.words is None:
+        values = list(machine.arguments)
+    else:
+        try:
+            values = yield from Expander(machine, output_of).fields(node.words)
+        except Failed as problem:
+            raise Fatal(str(problem)) from problem
+    if not values:
+        machine.code = 0
+    for value in values:
+        yield from machine.kernel.tick()
+        machine.assign(node.name, value)
+        if not (yield from _turn(machine, node.body)):
+            return
+
+
+def _while(machine: Machine, node: While) -> Steps:
+    code = 0
+    while True:
+        yield from machine.kernel.tick()
+        machine.loops += 1
+        try:
+            found = yield from _tested(machine, node.condition)
+        except LoopControl as control:
+            if control.loops > 1:
+                raise LoopControl(control.word, control.loops - 1) from None
+            found = int((control.word == "break") != node.until)
+        finally:
+            machine.loops -= 1
+        if (found == 0) == node.until:
+            break
+        goes_on = yield from _turn(machine, node.body)
+        code = machine.code
+        if not goes_on:
+            break
+    machine.code = code
+
+
+def _turn(machine: Machine, body: Node) -> Generator[Effect, bytes, bool]:
+    """Run the body of a loop once; False if it ends the loop."""
+    machine.loops += 1
     try:
-        run = redirected(run_node(machine, body), opened(machine, made)) if made else run_node(machine, body)
-        code = yield from run if source is None else fed_by(machine, source, run, shell)
-    except (BadRedirection, FileError) as problem:
-        yield error(machine.shell, str(problem))
-        return 1 if machine.bash else 2
+        yield from run_node(machine, body)
+        yield from run_traps(machine)
+    except LoopControl as control:
+        machine.code = 0
+        if control.loops > 1:
+            raise LoopControl(control.word, control.loops - 1) from None
+        return control.word == "continue"
     finally:
-        machine.unread = kept
-    yield from give_back(machine, since, shell)
-    return code
+        machine.loops -= 1
+    return True
 
 
-def _background(machine: Machine, body: Node) -> Run:
-    """Start a command in the background: it reads nothing, and does not end by an interruption."""
-    yield from tick(machine)
-    child, shared = machine.child(), machine.shared
-    rest, made = _led_away(machine, body)
-    run = run_node(child, rest) if made is None else redirected(run_node(child, rest), Opened(Route(), made.inputs))
-    task = Task(shared, shell_of(child, run), child.signals, source=Pipe())
-    task.routes = [] if made is None else [made.route]
-    shared.last_pid += 1
-    job = Job(max((each.number for each in machine.jobs), default=0) + 1, shared.last_pid, child.signals)
-
-    def ended(code: int) -> None:
-        job.code = code
-        del shared.jobs[job.pid]
-
-    task.on_end = ended
-    shared.jobs[job.pid] = job
-    machine.jobs.append(job)
-    machine.started = job.pid
-    yield Spawn(task)
-    return 0
+def _case(machine: Machine, node: Case) -> Steps:
+    expander = Expander(machine, output_of)
+    subject = yield from expander.text(node.subject)
+    for patterns, body in node.branches:
+        for pattern in patterns:
+            if matches((yield from expander.pattern(pattern)), subject):
+                if body == Commands(()):
+                    machine.code = 0
+                yield from run_node(machine, body)
+                return
+    machine.code = 0
 
 
-def _led_away(machine: Machine, body: Node) -> tuple[Node, Opened | None]:
-    """A command without its redirections, and these, where they are written out: they tell whether it holds a pipe."""
-    if not isinstance(body, Simple | Redirected) or not body.redirections:
-        return body, None
-    targets = [plain(each.target) for each in body.redirections]
-    try:
-        given = [(each, text) for each, text in zip(body.redirections, targets, strict=True) if text is not None]
-        made = opened(machine, given) if len(given) == len(targets) else None
-    except BadRedirection:
-        made = None
-    if made is None:
-        return body, None
-    return body.body if isinstance(body, Redirected) else replace(body, redirections=()), made
+# Tasks
+
+
+def _led(machine: Machine, redirections: Sequence[Redirection], run: Run, *, lasts: bool = False) -> Run:
+    return (yield from redirected(machine, Expander(machine, output_of), redirections, run, lasts=lasts))
+
+
+def _child(machine: Machine, child: Machine, run: Run) -> Run:
+    """Run a subshell in the foreground, and wait for its end."""
+    child.ends_with_program = False
+    task = machine.kernel.spawn(run, child.signals, child)
+    yield Until(lambda: task.code is not None)
+    while task.code is None:  # a signal came: its command waits for the end of the subshell
+        yield Until(lambda: task.code is not None)
+    return task.code
 
 
 def _pipeline(machine: Machine, node: Pipeline) -> Run:
-    if node.timed:
-        return (yield from _timed(machine, replace(node, timed=False)))
-    if len(node.commands) == 1 and not node.negated:
-        return (yield from run_node(machine, node.commands[0]))
     if len(node.commands) == 1:
-        return int((yield from run_tested(machine, node.commands[0], run_node)) == 0)
-    tasks: list[Task] = []
-    source: Pipe | None = None
+        return int((yield from _tested(machine, node.commands[0])) == 0)
+    tasks, source = [], None
     for number, command in enumerate(node.commands, 1):
-        last = number == len(node.commands)
-        child = machine if last and "lastpipe" in machine.options else machine.child()
-        sink = None if last else Pipe(writers=1, limit=_PIPE)
-        run = run_node(machine, command) if child is machine else shell(child, command)
-        tasks.append(Task(machine.shared, run, child.signals, source=source, sink=sink))
-        source = sink
-    yield from together(machine.shared, tasks)
+        child = machine.child()
+        child.ends_with_program = False
+        if source is not None:
+            _replace(child, 0, source)
+        if number < len(node.commands):
+            pipe = Pipe()
+            _replace(child, 1, PipeWriter(pipe))
+            source = PipeReader(pipe)
+        tasks.append(machine.kernel.spawn(run_shell(child, run_node(child, command)), child.signals, child))
+    while not all(each.code is not None for each in tasks):
+        yield Until(lambda: all(each.code is not None for each in tasks))
     codes = [each.code or 0 for each in tasks]
-    machine.statuses = codes
     code = next((each for each in reversed(codes) if each), 0) if "pipefail" in machine.options else codes[-1]
     return int(code == 0) if node.negated else code
 
 
-def _timed(machine: Machine, node: Pipeline) -> Run:
-    before = machine.now
-    code = yield from _pipeline(machine, node)
-    minutes, seconds = divmod(machine.now - before, 60)
-    rows = [f"{name}\t{each:.0f}m{rest:.3f}s" for name, each, rest in (("real", minutes, seconds), ("user", 0, 0.0))]
-    yield Write("\n".join(["", *rows, "sys\t0m0.000s", ""]).encode(), STDERR)
-    return code
+def _replace(machine: Machine, number: int, stream: Stream) -> None:
+    before = machine.streams.get(number)
+    if before is not None:
+        before.release()
+    machine.streams[number] = stream
 
 
-def output_of(machine: Machine, node: Node, *, cuts: bool = False) -> Generator[Effect, bytes, bytes]:
-    """The output of commands in a shell of their own; of ``< FILE`` alone in bash the content of the file.
+def _background(machine: Machine, body: Node) -> Run:
+    """Start a command in the background. It reads nothing."""
+    yield from machine.kernel.tick()
+    child = machine.child()
+    child.ends_with_program, child.tested = False, 0
+    _replace(child, 0, BytesStream())
+    pid = machine.kernel.new_pid()
+    run = run_shell(child, run_node(child, body))
+    machine.jobs[pid] = machine.kernel.spawn(run, child.signals, child, pid=pid, foreground=False)
+    machine.last_job = pid
+    return 0
 
-    Commands that write more than some megabytes end, as for a closed pipe. Raises OutOfMemory then, unless it ``cuts``.
-    """
-    if machine.bash and (only := _only_input(node)) is not None:
-        path = yield from Expander(machine, output_of).text(only)
-        try:
-            machine.substituted = 0
-            return machine.files.read(machine.path(path))
-        except FileError as problem:
-            yield error(machine.shell, f"{path}: {problem}")
-            machine.substituted = 1
-            return b""
-    child, sink = machine.child(), Pipe(writers=1, most=_MOST_OUTPUT, ends=True)
+
+def output_of(machine: Machine, node: Node) -> Generator[Effect, bytes, str]:
+    """The output of commands in a subshell, without the ends of lines behind it. Raises Fatal for too much."""
+    child, pipe = machine.child(), Pipe(_MOST_OUTPUT)
     child.tested = 0
-    task = Task(machine.shared, shell(child, node), child.signals, sink=sink)
-    yield from together(machine.shared, [task])
-    machine.substituted = task.code or 0
-    if sink.overflowed and not cuts:
-        raise OutOfMemory
-    return sink.take(Read(everything=True)) or b""
+    reader = PipeReader(pipe)
+    _replace(child, 1, PipeWriter(pipe))
+    machine.substituted = yield from _collected(machine, child, node, pipe)
+    reader.release()
+    if b"\0" in pipe.data:
+        raise Unsupported("a zero byte in the output of a command substitution")
+    return pipe.data.decode("utf-8", "surrogateescape").rstrip("\n")
 
 
-def _only_input(node: Node) -> Word | None:
-    """The file of commands that are ``< FILE`` alone."""
-    match node:
-        case Commands((Simple((), (), (Redirection(0, "<", target),)),)):
-            return target
-    return None
+def _collected(machine: Machine, child: Machine, node: Node, pipe: Pipe) -> Run:
+    task = machine.kernel.spawn(run_shell(child, run_node(child, node)), child.signals, child)
+    while not (task.code is not None and not pipe.writers) and not pipe.full:
+        yield Until(lambda: pipe.full or (task.code is not None and not pipe.writers))
+    if pipe.full:
+        raise Fatal("out of memory")
+    return task.code or 0
+
+
+# Simple commands
+
+
+def _simple(machine: Machine, node: Simple) -> Run:
+    yield from machine.kernel.tick()
+    if machine.signals.pending:
+        yield from run_traps(machine)
+    machine.substituted = None
+    expander = Expander(machine, output_of)
+    try:
+        words = yield from expander.fields(node.words, declares=bool(node.words) and plain(node.words[0]) in _DECLARE)
+        values = []
+        for assignment in node.assignments:
+            values.append((assignment.name, (yield from expander.text(assignment.value))))
+            if not words:
+                machine.assign(*values[-1])
+    except Failed as problem:
+        yield from machine.complain(f"{machine.name}: {problem}")
+        return problem.code
+    if "x" in machine.options:
+        yield from machine.complain("+ " + " ".join([*(f"{name}={value}" for name, value in values), *words]))
+    if not words:
+        if node.redirections and machine.substituted is not None:
+            raise Unsupported("redirections of a command substitution alone")
+        code = machine.substituted or 0
+        return (yield from _led(machine, node.redirections, nothing(code))) if node.redirections else code
+    run = _called(machine, words, values)
+    if words[0] == "exec" and len(words) == 1:
+        return (yield from _led(machine, node.redirections, run, lasts=True))
+    return (yield from _led(machine, node.redirections, run)) if node.redirections else (yield from run)
+
+
+def _called(machine: Machine, words: list[str], values: Sequence[tuple[str, str]]) -> Run:
+    """Run a command with the assignments in front of it, which hold for it alone."""
+    if values and words[0] in SPECIAL and words[0] != "exec" and words[0] not in machine.functions:
+        raise Unsupported(f"{values[0][0]}=... {words[0]}")
+    before = [(name, machine.state(name)) for name, _ in values]
+    for name, value in values:
+        machine.assign(name, value)
+        machine.exported.add(name)
+    machine.temporary += [name for name, _ in values]
+    try:
+        return (yield from run_command(machine, words))
+    finally:
+        del machine.temporary[len(machine.temporary) - len(values) :]
+        for name, state in reversed(before):
+            machine.restore(name, state)
+
+
+def run_command(machine: Machine, words: list[str], *, functions: bool = True) -> Run:
+    """Run a command; an error of it is written, and becomes its exit code."""
+    try:
+        return (yield from run_words(machine, words, functions=functions))
+    except Failed as problem:
+        told = problem
+    except FileError as problem:
+        told = Failed(str(problem))
+    yield from machine.complain(f"{words[0]}: {told}")
+    return told.code
 
 
 def run_function(machine: Machine, body: Node, words: Sequence[str]) -> Run:
@@ -346,49 +442,76 @@ def run_function(machine: Machine, body: Node, words: Sequence[str]) -> Run:
     before, loops = machine.arguments, machine.loops
     machine.arguments, machine.loops = tuple(words[1:]), 0
     machine.frames.append({})
-    machine.calls.append(words[0])
     try:
-        try:
-            code = yield from run_node(machine, body)
-        except Return as end:
-            code = end.code
-        if RETURN in machine.signals.traps and "T" in machine.options:
-            machine.code = code
-            yield from _run_trap(machine, RETURN)
-        return code
+        return (yield from run_node(machine, body))
+    except Return as end:
+        return end.code
     finally:
-        machine.calls.pop()
         machine.arguments, machine.loops = before, loops
-        for name, saved in machine.frames.pop().items():
-            machine.restore(name, saved)
+        for name, state in machine.frames.pop().items():
+            machine.restore(name, state)
+
+
+# Programs
 
 
 def run_words(machine: Machine, words: list[str], *, functions: bool = True) -> Run:
-    """Run a command: a function, a script that is a file, or one that is built in."""
-    from simkit.simulation.shell.commands import COMMANDS  # some of them run others
-
-    body = machine.functions.get(words[0]) if functions else None
+    """Run a function, a program of the machine, a command, or a script file. Raises Unsupported, or Failed."""
+    name = words[0]
+    body = machine.functions.get(name) if functions else None
     if body is not None:
         return (yield from run_function(machine, body, words))
-    name = words[0].rpartition("/")[2]
-    command = COMMANDS.get(name) or machine.shared.programs.get(name)
-    unknown = command is None or (not machine.bash and name in ONLY_OF_BASH)
-    script = script_at(machine, words[0]) if unknown or "/" in words[0] else None
+    base = name.rpartition("/")[2]
+    script = _script_at(machine, name)
     if script is not None:
-        try:
-            run_by = interpreter_of(machine, script)
-        except NotRun as problem:
-            yield error(machine.shell, f"{words[0]}: {problem}")
-            return problem.code
-        return (yield from run_words(machine, [*run_by, script, *words[1:]], functions=False))
-    if command is None or unknown:
-        yield error(machine.shell, f"{words[0]}: {'command ' if machine.bash else ''}not found")
-        return NOT_FOUND
-    try:
-        return (yield from command(machine, words))
-    except TooMuch:
-        yield error(words[0], "out of memory")
-        return 1
+        return (
+            yield from run_words(
+                machine, [*_interpreter_of(machine, script, name), script, *words[1:]], functions=False
+            )
+        )
+    command = machine.programs.get(base) or machine.commands.get(base)
+    if command is None:
+        raise Unsupported(name, NOT_FOUND)
+    return (yield from command(machine, words))
 
 
-_RUNS: Final = Runs(run_node, output_of, shell, run_words, run_traps)
+def _script_at(machine: Machine, name: str) -> str | None:
+    """The file that a command names, by a path or in the folders of ``PATH``; None for a program of the image."""
+    files = machine.files
+    if "/" in name:
+        path = machine.path(name)
+        if files.is_program(path) and files.may(path, "x"):
+            return None
+        if files.exists(path):
+            return path
+        if not files.base.complete:
+            raise Unsupported(name, NOT_FOUND)
+        raise Failed("not found", NOT_FOUND)
+    if name in machine.commands or name in machine.programs:
+        return None
+    places = [machine.path(f"{place or '.'}/{name}") for place in machine.variables.get("PATH", "").split(":")]
+    found = [each for each in places if files.is_file(each) and not files.is_program(each)]
+    script = next((each for each in found if files.may(each, "x")), found[0] if found else None)
+    if script != machine.found.get(name, script):
+        raise Unsupported(f"{name}, which is another file now", NOT_FOUND)
+    if script is not None:
+        machine.found[name] = script
+    return script
+
+
+def _interpreter_of(machine: Machine, path: str, name: str) -> list[str]:
+    """The command that runs a script: the one of its first line, else the shell. Raises Failed, or Unsupported."""
+    if machine.files.is_folder(path) or not machine.files.may(path, "x"):
+        raise Failed("Permission denied", 126)
+    first = machine.files.read(path)[:256].split(b"\n", 1)[0]
+    if not first.startswith(b"#!"):
+        if b"\0" in first:
+            raise Failed("Exec format error", 126)
+        return ["sh"]
+    words = first[2:].decode("utf-8", "replace").split(None, 1)
+    if not words:
+        return ["sh"]
+    base = words[0].rpartition("/")[2]
+    if base not in machine.programs and base not in machine.commands and not machine.files.is_file(words[0]):
+        raise Unsupported(f"{name} ({words[0]})", NOT_FOUND)
+    return words

@@ -1,344 +1,255 @@
-"""The state of a shell, and the effects of the steps of its commands, which its driver carries out."""
+"""The state of a shell and what surrounds it: variables, functions, streams, traps, jobs and the network."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, Protocol
 
-from simkit.simulation.shell.arrays import PER_ENTRY, Array
-from simkit.simulation.shell.network import Network, NoNetwork
+from simkit.simulation.shell.kernel import ContainerStream, Effect, Kernel, Run, Stream, Task
 from simkit.simulation.shell.paths import resolved
+from simkit.simulation.shell.script import Node, Unsupported
 from simkit.simulation.shell.signals import Signals
 from simkit.simulation.shell.user_files import UserFiles
 
-if TYPE_CHECKING:
-    from simkit.simulation.shell.process_substitution import Borrowed
-    from simkit.simulation.shell.redirections import Route
-    from simkit.simulation.shell.tasks import Pipe, Task
-    from simkit.simulation.shell.tree import Node
+# The network as a container sees it: names, and connections to ports
 
-STDOUT, STDERR = "stdout", "stderr"
-FOREVER: Final = 1e12
-"""Seconds that never pass."""
+CLUSTER_DOMAIN: Final = "cluster.local"
+SERVICE_DOMAIN: Final = f"svc.{CLUSTER_DOMAIN}"
+RESOLVER: Final = "10.96.0.10"
+"""The address of the cluster's name server."""
+Connection = Callable[[bytes], bytes]
+"""The other end of a connection: from the bytes of a client to its answer."""
+
+
+class Refused(Exception):
+    """Nothing listens on a port."""
+
+
+class Unreachable(Exception):
+    """Nobody answers at an address: a connection ends with its time limit."""
+
+
+class Network(Protocol):
+    """Names and connections. An implementation does not wait: it answers with the present state."""
+
+    def addresses(self, name: str) -> tuple[str, Sequence[str]]:
+        """The full form of a name, and its addresses; none for a name that nobody knows."""
+        ...
+
+    def searched(self, name: str) -> Sequence[str]:
+        """The full names that are tried for a name, in order."""
+        ...
+
+    def own_addresses(self) -> Sequence[str]:
+        """The addresses of the container itself."""
+        ...
+
+    def connect(self, address: str, port: int) -> Connection:
+        """The other end of a connection. Raises Refused, or Unreachable."""
+        ...
+
+
+class NoNetwork:
+    """The network of a container outside a cluster: it knows no names, and nobody answers."""
+
+    def addresses(self, name: str) -> tuple[str, Sequence[str]]:
+        return name, ()
+
+    def searched(self, name: str) -> Sequence[str]:
+        return (name,)
+
+    def own_addresses(self) -> Sequence[str]:
+        return ()
+
+    def connect(self, address: str, port: int) -> Connection:
+        raise Unreachable(address)
+
+
+# The state of a shell: variables, functions, streams, traps and jobs
+
 _MOST_HELD: Final = 8 << 20
 """Letters that the variables of a script may hold together."""
-_MOST_STEPS: Final = 20_000
-"""Commands and turns of loops after which a second passes, if the script lets none pass."""
-_MOST_NAMES: Final = 8
-"""Names that may mean each other."""
-LOOK_UP: Final = 20
-"""Those after which whoever drives the script may turn to something else."""
-
-
-class Write(NamedTuple):
-    """Bytes for one of the outputs."""
-
-    data: bytes
-    stream: str = STDOUT
-
-
-class Read(NamedTuple):
-    """A wish for input: a line, or all there is. The driver sends bytes; none at the end, or when time is over."""
-
-    everything: bool = False
-    within: float | None = None
-    """The seconds after which the wish is over."""
-
-
-class Pause(NamedTuple):
-    """Seconds that pass unless a signal comes or a job ends before."""
-
-    seconds: float = FOREVER
-
-
-class Spawn(NamedTuple):
-    """A task that runs on beside the shell that started it."""
-
-    task: Task
-
-
-Effect = Write | Read | Pause | Spawn | float
-"""The effect of a step; a number is seconds that pass."""
-Run = Generator[Effect, bytes, int]
-"""Steps of a command up to its exit code."""
-
-
-Command = Callable[["Machine", list[str]], Run]
-"""A command that is not one of the shell's own words, from the words that it is called with."""
+_PER_ENTRY: Final = 64
+_EFFECTIVE: Final = frozenset(
+    {"GLOBIGNORE", "RANDOM", "SECONDS", "LINENO", "POSIXLY_CORRECT", "CDPATH", "PS4", "OPTIND", "UID", "EUID", "PPID",
+     "BASHOPTS", "SHELLOPTS", "BASH_COMPAT"}
+)  # fmt: skip
+"""Variables whose values change what some shells do."""
 
 
 class Exit(Exception):
-    """``exit`` ends the script."""
+    """``exit`` ends the shell."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
         self.code = code
 
 
-class OutOfMemory(Exception):
-    """Variables that hold more than a script may hold."""
+class Fatal(Exception):
+    """An error that ends a shell which is not interactive."""
+
+    def __init__(self, text: str, code: int = 2) -> None:
+        super().__init__(text)
+        self.code = code
 
 
-class ReadOnly(Exception):
-    """An assignment to a variable that cannot be changed."""
+class Failed(Exception):
+    """An error that ends a command with a message and an exit code."""
+
+    def __init__(self, text: str, code: int = 1) -> None:
+        super().__init__(text)
+        self.code = code
 
 
-class Saved(NamedTuple):
-    """A variable as it was."""
-
-    text: str | None
-    array: Array | None
-    kinds: str
-    exported: bool
+Command = Callable[["Machine", list[str]], Run]
+"""A command, from the words that it is called with."""
 
 
-@dataclass(slots=True)
-class Job:
-    """A command in the background, for the shell that started it."""
-
-    number: int
-    pid: int
-    signals: Signals
-    code: int | None = None
-    """Its exit code once it has ended."""
+def _streams() -> dict[int, Stream]:
+    return {0: ContainerStream(), 1: ContainerStream("stdout"), 2: ContainerStream("stderr")}
 
 
-@dataclass(slots=True)
-class Shared:
-    """The common state of a script and of all shells below it."""
-
-    steps: int = 0
-    """The commands and turns that they have made."""
-    now: float = 0.0
-    """The time, kept up to date by the driver."""
-    tasks: int = 0
-    """The tasks that were started and have not ended."""
-    last_pid: int = 1
-    random: int = 0
-    jobs: dict[int, Job] = field(default_factory=dict)
-    """The commands in the background that run, by process number."""
-    signal_first: Callable[[str], bool] | None = None
-    """Sends a signal to the process that the container was started with."""
-    first_words: Sequence[str] = ("sh",)
-    """The command line of that process."""
-    own_words: Sequence[str] = ("sh",)
-    """The command line of the process that this script is."""
-    programs: Mapping[str, Command] = field(default_factory=dict)
-    """Programs besides the built-in commands, by name."""
-    has_coreutils: bool = False
-    """True in images whose tools are those of GNU, not of busybox."""
-    sh_is_bash: bool = False
-    """True in images whose ``sh`` is bash."""
-    privileged: bool = False
-    """True for a container that may do on its node what it likes."""
-    protected: bool = False
-    """True if signals without a trap are ignored, as for the first process of a container."""
+def _no_signal(name: str) -> bool:
+    return False
 
 
 @dataclass(slots=True)
 class Machine:
-    """The shared state and the knowledge of the scripts of one container."""
+    """The state of one shell."""
 
+    kernel: Kernel = field(default_factory=Kernel)
     files: UserFiles = field(default_factory=UserFiles)
-    environment: dict[str, str] = field(default_factory=dict)
-    """All variables. Those that are there at the start are exported."""
-    hostname: str = "localhost"
-    folder: str = "/"
-    code: int = 0
-    """The exit code of the last command."""
-    shared: Shared = field(default_factory=Shared)
-    held: int = 0
-    """About the letters that the variables hold which were set so far."""
     network: Network = field(default_factory=NoNetwork)
-    script: str = "sh"
-    arguments: Sequence[str] = ()
-    """The name of the script, and the words after it."""
-    pid: int = 1
-    local: set[str] = field(default_factory=set)
-    """The names of variables that are not exported."""
+    hostname: str = "localhost"
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    """The commands of the shell, by name."""
+    programs: Mapping[str, Command] = field(default_factory=dict)
+    """Programs of the machine, by name. They come before the commands of the shell."""
+    signal_first: Callable[[str], bool] = _no_signal
+    """Sends a signal to the process that the container was started with."""
+    variables: dict[str, str] = field(default_factory=dict)
+    exported: set[str] = field(default_factory=set)
     readonly: set[str] = field(default_factory=set)
     functions: dict[str, Node] = field(default_factory=dict)
     options: set[str] = field(default_factory=set)
     """The letters of ``set``, and ``pipefail``."""
-    tested: int = 0
-    """The number of conditions around the present command: ``set -e`` does not heed its exit code then."""
+    name: str = "sh"
+    arguments: Sequence[str] = ()
+    """The name of the script, and the words after it."""
+    folder: str = "/"
+    code: int = 0
+    """The exit code of the last command."""
     signals: Signals = field(default_factory=Signals)
-    jobs: list[Job] = field(default_factory=list)
-    started: int = 0
-    """The process number of the last command in the background."""
-    frames: list[dict[str, Saved]] = field(default_factory=list)
-    """The local variables as they were before, by function that runs."""
+    streams: dict[int, Stream] = field(default_factory=_streams)
+    jobs: dict[int, Task] = field(default_factory=dict)
+    """The commands in the background that this shell has started, by process number."""
+    last_job: int = 0
+    pid: int = 1
+    tested: int = 0
+    """The conditions around the present command, whose exit code ``set -e`` does not heed."""
     loops: int = 0
-    """The loops around the present command."""
-    outputs: Route | None = None
-    """The outputs of the shell as ``exec`` has led them."""
-    inputs: dict[int, Pipe] = field(default_factory=dict)
-    """The files that ``exec`` has opened for reading."""
-    ends_with_program: bool = False
-    """True if no shell is left beside the program that is started: it gets the signals."""
+    sourced: int = 0
+    """The files around the present command that ``.`` runs."""
     depth: int = 0
-    """The commands around the present one, those of the shells around this one included."""
+    frames: list[dict[str, tuple[str | None, bool]]] = field(default_factory=list)
+    """The local variables as they were before, by function that runs."""
+    temporary: list[str] = field(default_factory=list)
+    """The variables that were set in front of the functions that run."""
+    found: dict[str, str] = field(default_factory=dict)
+    """The files of commands that were found in the folders of ``PATH``."""
     substituted: int | None = None
-    """The exit code of the last command whose output was meant in the present one."""
-    bash: bool = False
-    """True for a shell that is bash."""
-    arrays: dict[str, Array] = field(default_factory=dict)
-    kinds: dict[str, str] = field(default_factory=dict)
-    """The letters by which ``declare`` makes variables numbers (``i``), capitals (``u``) and the like."""
-    reads_file: bool = False
-    """True if the script is a file."""
-    calls: list[str] = field(default_factory=list)
-    """The names of the functions that run."""
-    level: int = 0
-    """The shells around this one that it is a copy of."""
-    line: int = 0
-    """The line of the present command."""
-    begun: float = 0.0
-    """The time from which ``SECONDS`` counts."""
-    statuses: Sequence[int] = ()
-    """The exit codes of the commands of the last pipeline."""
-    folders: list[str] = field(default_factory=list)
-    """The folders that ``pushd`` has left."""
-    unread: str = ""
-    """Letters of a line that ``read -d`` or ``read -n`` has left."""
-    borrowed: list[Borrowed] = field(default_factory=list)
-    """The files of ``<(...)`` and ``>(...)`` that the present commands have."""
-
-    @property
-    def shell(self) -> str:
-        """The name of the shell, for messages."""
-        return "bash" if self.bash else "sh"
+    """The exit code of the last command substitution in the present command."""
+    held: int = 0
+    ends_with_program: bool = False
+    """True if no shell is left beside the program that runs, which gets the signals."""
 
     @property
     def now(self) -> float:
         """The time, in seconds since the epoch."""
-        return self.shared.now
+        return self.kernel.now
 
     def child(self) -> Machine:
-        """A shell of its own over the same files, with everything that this one knows."""
+        """A subshell: it knows all that this one knows, and changes nothing of it."""
+        for stream in self.streams.values():
+            stream.retain()
         return replace(
-            self,
-            files=self.files.copy(),
-            environment=dict(self.environment),
-            local=set(self.local),
-            readonly=set(self.readonly),
-            functions=dict(self.functions),
-            options=set(self.options),
-            signals=self.signals.inherited(),
-            jobs=[],
-            frames=[],
-            outputs=None,
-            inputs=dict(self.inputs),
-            arrays={name: array.copy() for name, array in self.arrays.items()},
-            kinds=dict(self.kinds),
-            calls=list(self.calls),
-            folders=list(self.folders),
-            borrowed=[],
-            level=self.level + 1,
-        )
+            self, files=self.files.copy(), variables=dict(self.variables), exported=set(self.exported),
+            readonly=set(self.readonly), functions=dict(self.functions), options=set(self.options),
+            signals=self.signals.inherited(), streams=dict(self.streams), jobs={}, frames=[],
+        )  # fmt: skip
 
-    def program(self, script: str, arguments: Sequence[str]) -> Machine:
+    def program(self, name: str, arguments: Sequence[str]) -> Machine:
         """A shell that is started as a program: it knows the exported variables."""
-        exported = {name: value for name, value in self.environment.items() if name not in self.local}
-        made = Machine(
-            self.files.copy(), exported, self.hostname, self.folder, shared=self.shared, network=self.network
-        )
-        made.held, made.script, made.arguments, made.pid = self.held, script, arguments, self.pid
-        made.depth, made.begun = self.depth, self.now
-        made.signals = self.signals if self.ends_with_program else self.signals.inherited()
+        made = self.child()
+        made.variables = {key: value for key, value in self.variables.items() if key in self.exported}
+        made.exported, made.readonly, made.functions, made.options = set(made.variables), set(), {}, set()
+        made.name, made.arguments, made.code, made.tested, made.loops = name, arguments, 0, 0, 0
+        if self.ends_with_program:
+            made.signals = self.signals
         return made
 
-    def meant(self, name: str) -> str:
-        """The name of the variable that a name means, where it was declared to mean another one."""
-        for _ in range(_MOST_NAMES):
-            if "n" not in self.kinds.get(name, ""):
-                return name
-            name = self.environment.get(name, "")
-        return name
+    def release(self) -> None:
+        """Let go of all streams, at the end of the shell."""
+        for stream in self.streams.values():
+            stream.release()
+        self.streams = {}
 
     def assign(self, name: str, value: str) -> None:
-        """Set a variable, or the first element of an array. Raises OutOfMemory, or ReadOnly."""
-        name = self.meant(name) if self.kinds else name
-        if name in self.arrays:
-            self.put(name, self.arrays[name].first, value)
-            return
+        """Set a variable. Raises Fatal for one that is read-only, and where variables hold too much."""
         if name in self.readonly:
-            raise ReadOnly(name)
-        before = self.environment.get(name)
-        self._hold(len(value) - len(before) if before is not None else len(name) + len(value) + PER_ENTRY)
-        if before is None and "a" not in self.options:
-            self.local.add(name)
-        self.environment[name] = value
-
-    def _hold(self, letters: int) -> None:
-        self.held += letters
+            raise Fatal(f"{name}: is read only")
+        if name in _EFFECTIVE:
+            raise Unsupported(f"{name}=")
+        before = self.variables.get(name)
+        self.held += len(value) - len(before) if before is not None else len(name) + len(value) + _PER_ENTRY
         if self.held > _MOST_HELD:
-            raise OutOfMemory
-
-    def put(self, name: str, key: int | str, text: str) -> None:
-        """Set an element of an array, which is made where there is none. Raises OutOfMemory, or ReadOnly."""
-        if name in self.readonly:
-            raise ReadOnly(name)
-        array = self.arrays.get(name)
-        if array is None:
-            array = self.make_array(name, by_text=isinstance(key, str))
-        before = array.held
-        array.put(key, text)
-        self._hold(array.held - before)
-
-    def make_array(self, name: str, *, by_text: bool = False) -> Array:
-        """Have an array with the value of a variable as its first element. Raises OutOfMemory, or ReadOnly."""
-        text, array = self.environment.get(name), Array(by_text=by_text)
-        self.unset(name)
-        self.arrays[name] = array
-        self._hold(len(name) + PER_ENTRY)
-        if text is not None:
-            self.put(name, array.first, text)
-        return array
+            raise Fatal("out of memory")
+        self.variables[name] = value
+        if name == "PATH":
+            self.found = {}
+        if "a" in self.options:
+            self.exported.add(name)
 
     def unset(self, name: str) -> None:
-        """Remove a variable. Raises ReadOnly."""
+        """Remove a variable. Raises Fatal for one that is read-only."""
         if name in self.readonly:
-            raise ReadOnly(name)
-        before, array = self.environment.pop(name, None), self.arrays.pop(name, None)
-        if before is not None:
-            self.held -= len(name) + len(before) + PER_ENTRY
-        if array is not None:
-            self.held -= len(name) + array.held + PER_ENTRY
-        self.local.discard(name)
-        self.kinds.pop(name, None)
+            raise Fatal(f"unset: {name}: is read only")
+        before = self.variables.pop(name, None)
+        self.held -= 0 if before is None else len(name) + len(before) + _PER_ENTRY
+        self.exported.discard(name)
 
-    def saved(self, name: str) -> Saved:
-        """A variable as it is now."""
-        array = self.arrays.get(name)
-        kinds, exported = self.kinds.get(name, ""), name in self.environment and name not in self.local
-        return Saved(self.environment.get(name), array.copy() if array is not None else None, kinds, exported)
-
-    def restore(self, name: str, saved: Saved) -> None:
+    def restore(self, name: str, before: tuple[str | None, bool]) -> None:
         """Have a variable as it was."""
         self.readonly.discard(name)
         self.unset(name)
-        if saved.array is not None:
-            self.arrays[name] = saved.array
-            self.held += len(name) + saved.array.held + PER_ENTRY
-        if saved.text is not None:
-            self.assign(name, saved.text)
-            if saved.exported:
-                self.local.discard(name)
-        if saved.kinds:
-            self.kinds[name] = saved.kinds
+        if before[0] is not None:
+            self.assign(name, before[0])
+        if before[1]:
+            self.exported.add(name)
+
+    def state(self, name: str) -> tuple[str | None, bool]:
+        """The value of a variable, and whether it is exported."""
+        return self.variables.get(name), name in self.exported
 
     def path(self, text: str) -> str:
         """An absolute path."""
         return resolved(text, self.folder)
 
+    def write(self, text: str | bytes, number: int = 1) -> Generator[Effect, bytes, None]:
+        """Write to one of the streams."""
+        data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+        if number not in self.streams:
+            raise Failed("write error: Bad file descriptor")
+        yield from self.streams[number].write(data)
 
-def tick(machine: Machine) -> Generator[Effect, bytes, None]:
-    """Let a second pass where a script does very much without letting any pass, and no time now and then before."""
-    shared = machine.shared
-    shared.steps += 1
-    if shared.steps % _MOST_STEPS == 0:
-        yield 1.0
-    elif shared.steps % LOOK_UP == 0:
-        yield 0.0
+    def complain(self, text: str) -> Generator[Effect, bytes, None]:
+        """Write a line to the standard error; one that is closed takes nothing."""
+        if 2 in self.streams:
+            yield from self.streams[2].write(f"{text}\n".encode("utf-8", "surrogateescape"))
+
+    def read(self, *, everything: bool = False, within: float | None = None) -> Generator[Effect, bytes, bytes]:
+        """A line of the standard input, or some of all there is; no bytes at the end."""
+        if 0 not in self.streams:
+            raise Failed("read error: Bad file descriptor")
+        return (yield from self.streams[0].read(everything=everything, within=within))

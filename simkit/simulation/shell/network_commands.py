@@ -1,4 +1,4 @@
-"""Commands that ask for names and connect to ports: ``nslookup``, ``getent``, ``nc``, ``wget`` and ``curl``.
+"""Commands that ask for names and connect to ports: ``nslookup``, ``nc -z``, ``wget`` and ``curl``.
 
 Messages and exit codes are those of busybox 1.36 and curl 8. TLS is not spoken.
 """
@@ -6,50 +6,55 @@ Messages and exit codes are those of busybox 1.36 and curl 8. TLS is not spoken.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
-from simkit.simulation.shell.accounts import GROUPS, USERS, account_rows
-from simkit.simulation.shell.effects import error, line, options, read_all, whole
 from simkit.simulation.shell.files import FileError
-from simkit.simulation.shell.http_exchange import Address, Answer, address, exchange
-from simkit.simulation.shell.machine import STDERR, Effect, Machine, Pause, Run, Write
-from simkit.simulation.shell.network import RESOLVER, Connection, Refused, Socket, Unreachable
+from simkit.simulation.shell.kernel import Effect, Run, Sleep
+from simkit.simulation.shell.machine import RESOLVER, Command, Connection, Failed, Machine, Refused, Unreachable
+from simkit.simulation.shell.options import options, whole
+from simkit.simulation.shell.script import Unsupported
 
 _PATIENCE: Final = 127
 """Seconds after which Linux gives up a connection."""
+_URL: Final = re.compile(
+    r"(?:(https?)://)?(?:[^/@?#]*@)?(\[[^\]/]*\]|[^:/?#\s]+)(?::(\d{1,5}))?([/?][^#]*)?(?:#.*)?", re.IGNORECASE
+)
+_STATUS: Final = re.compile(rb"HTTP/1\.[01] (\d{3})(?: ([^\r\n]*))?\r?\n")
 _LONG: Final[Mapping[str, str]] = {
-    "silent": "s",
-    "show-error": "S",
-    "fail": "f",
-    "insecure": "k",
-    "head": "I",
-    "include": "i",
-    "location": "L",
-    "verbose": "v",
-    "output": "o",
-    "write-out": "w",
-    "request": "X",
-    "header": "H",
-    "data": "d",
-    "data-raw": "d",
-    "max-time": "m",
-    "connect-timeout": "m",
-    "retry": "R",
-    "cacert": "E",
-    "user": "u",
-    "quiet": "q",
-    "output-document": "O",
-    "timeout": "T",
-    "tries": "t",
-    "post-data": "p",
-    "no-check-certificate": "k",
-}
-"""The short form of long options; those of spider and retries that have none get a letter of their own."""
+    "silent": "s", "show-error": "S", "fail": "f", "insecure": "k", "head": "I", "include": "i", "output": "o",
+    "write-out": "w", "request": "X", "header": "H", "data": "d", "max-time": "m", "connect-timeout": "m", "quiet": "q",
+    "output-document": "O", "timeout": "T", "post-data": "p", "no-check-certificate": "k", "spider": "z",
+}  # fmt: skip
+"""The short form of long options."""
 
 
-class _Failed(Exception):
+class _Address(NamedTuple):
+    secure: bool
+    host: str
+    port: int
+    path: str
+
+    @property
+    def authority(self) -> str:
+        """Host and port; the port only where it is not the usual one."""
+        return self.host if self.port == (443 if self.secure else 80) else f"{self.host}:{self.port}"
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file that a page is kept in."""
+        return self.path.partition("?")[0].rpartition("/")[2] or "index.html"
+
+
+class _Answer(NamedTuple):
+    code: int
+    reason: str
+    head: bytes
+    body: bytes
+
+
+class _NotConnected(Exception):
     """A connection that did not come about: ``kind`` is name, refused or time."""
 
     def __init__(self, kind: str, address: str) -> None:
@@ -57,94 +62,81 @@ class _Failed(Exception):
         self.kind, self.address = kind, address
 
 
-def _connected(
-    machine: Machine, host: str, port: int, patience: int
-) -> Generator[Effect, bytes, tuple[str, Connection]]:
-    """The address of a host and the other end of a connection to it; waits as long as nobody answers."""
+def _address(text: str) -> _Address | None:
+    found = _URL.fullmatch(text)
+    if found is None or int(found[3] or 1) > 65535:
+        return None
+    secure, path = (found[1] or "").lower() == "https", found[4] or "/"
+    port = int(found[3] or (443 if secure else 80))
+    return _Address(secure, found[2].strip("[]"), port, path if path[0] == "/" else f"/{path}")
+
+
+def _connected(machine: Machine, host: str, port: int, patience: float) -> Generator[Effect, bytes, Connection]:
+    """The other end of a connection; waits as long as nobody answers. Raises _NotConnected."""
     found = machine.network.addresses(host)[1]
     if not found:
-        raise _Failed("name", "")
+        raise _NotConnected("name", "")
     try:
-        return found[0], machine.network.connect(found[0], port)
+        return machine.network.connect(found[0], port)
     except Refused:
-        raise _Failed("refused", found[0]) from None
+        raise _NotConnected("refused", found[0]) from None
     except Unreachable:
-        yield float(patience)
-        raise _Failed("time", found[0]) from None
+        yield Sleep(patience)
+        raise _NotConnected("time", found[0]) from None
+
+
+def _exchanged(
+    connection: Connection, target: _Address, method: str, headers: Sequence[str], body: bytes
+) -> _Answer | None:
+    """Send a request; its answer, or None for bytes that are no answer of HTTP/1."""
+    lines = [f"{method} {target.path} HTTP/1.1", f"Host: {target.authority}", *headers]
+    if body:
+        lines.append(f"Content-Length: {len(body)}")
+    got = connection("\r\n".join([*lines, "", ""]).encode() + body)
+    found = _STATUS.match(got)
+    if found is None:
+        return None
+    head, _, rest = got.partition(b"\r\n\r\n")
+    return _Answer(int(found[1]), (found[2] or b"").decode("latin-1"), head + b"\r\n\r\n", rest)
+
+
+def _kept(machine: Machine, name: str, body: bytes) -> Generator[Effect, bytes, None]:
+    """Write what was fetched to a file, or to the standard output for ``-``."""
+    if name == "-":
+        yield from machine.write(body)
+        return
+    try:
+        machine.files.write(machine.path(name), body)
+    except FileError as problem:
+        raise Failed(f"can't open '{name}': {problem}") from problem
+
+
+def _short(words: Sequence[str]) -> list[str]:
+    """The words with long options in their short form, and values after ``=`` as words of their own."""
+    made: list[str] = []
+    for word in words:
+        name, equals, value = word[2:].partition("=") if word.startswith("--") else ("", "", "")
+        if name and name not in _LONG:
+            raise Unsupported(f"{words[0]} --{name}")
+        made += [f"-{_LONG[name]}", *([value] if equals else ())] if name else [word]
+    return made
+
+
+def _seconds(text: str, usual: float) -> float:
+    return float(text) if re.fullmatch(r"\d{1,6}(\.\d{1,3})?", text) else usual
 
 
 def _nslookup(machine: Machine, words: list[str]) -> Run:
-    asked = [word for word in words[1:] if not word.startswith("-")]
-    if not asked:
-        yield error("nslookup", "a name is missing")
-        return 1
-    yield line(f"Server:\t\t{RESOLVER}\nAddress:\t{RESOLVER}:53\n")
-    name, found = machine.network.addresses(asked[0])
+    names = options(words)[1]
+    if len(names) != 1:
+        raise Unsupported(" ".join(words))
+    yield from machine.write(f"Server:\t\t{RESOLVER}\nAddress:\t{RESOLVER}:53\n\n")
+    full, found = machine.network.addresses(names[0])
     for each in found:
-        yield line(f"Name:\t{name}\nAddress: {each}\n")
-    if not found:
-        for tried in machine.network.searched(asked[0]):
-            yield line(f"** server can't find {tried}: NXDOMAIN\n")
-    return 0 if found else 1
-
-
-def _getent(machine: Machine, words: list[str]) -> Run:
-    """``getent hosts NAME...``, and ``getent passwd|group [NAME...]``."""
-    kind, keys = "".join(words[1:2]), words[2:]
-    path = {"passwd": USERS, "group": GROUPS}.get(kind)
-    if path is not None:
-        rows = account_rows(machine, path)
-        chosen = rows if not keys else [row for key in keys for row in rows if key in (row[0], row[2])]
-        for row in chosen:
-            yield line(":".join(row))
-        return 0 if chosen else 2
-    if kind not in ("hosts", "ahosts", "ahostsv4"):
-        yield error("getent", f"Unknown database: {kind}")
-        return 1
-    found = machine.network.addresses(keys[0])[1] if keys else ()
-    for each in found:
-        yield line(f"{each:<15} {keys[0]}")
-    return 0 if found else 2
-
-
-def _nc(machine: Machine, words: list[str]) -> Run:
-    given, rest = options(words[1:], valued="wipse")
-    if "l" in given:
-        return (yield from _listen(machine, whole(given.get("p") or "".join(rest[-1:])), stays="k" in given))
-    if len(rest) < 2 or not 0 < whole(rest[1]) < 65536:
-        yield error("nc", "a host and a port are needed")
-        return 1
-    host, port = rest[0], whole(rest[1])
-    try:
-        at, connection = yield from _connected(machine, host, port, whole(given.get("w", "")) or _PATIENCE)
-    except _Failed as failed:
-        yield error("nc", _BUSYBOX[failed.kind].format(host=host, address=failed.address))
-        return 1
-    if "v" in given:
-        yield Write(f"{host} ({at}:{port}) open\n".encode(), STDERR)
-    if "z" not in given and (sent := (yield from read_all())):
-        yield Write(connection(sent))
-    return 0
-
-
-def _listen(machine: Machine, port: int, *, stays: bool) -> Run:
-    """Answer who connects with the whole input, and print what it sends; the first one only unless it ``stays``."""
-    sockets = machine.network.sockets
-    if not 0 < port < 65536 or (port in sockets and not sockets[port].over):
-        yield error("nc", "bind: Address already in use" if port in sockets else "a port is needed")
-        return 1
-    sent = yield from read_all()
-    socket = sockets[port] = Socket(sent, stays)
-    try:
-        while True:
-            while not socket.arrived:
-                yield Pause()
-            yield Write(socket.arrived.pop(0))
-            if not stays:
-                return 0
-    finally:
-        if sockets.get(port) is socket:
-            del sockets[port]
+        yield from machine.write(f"Name:\t{full}\nAddress: {each}\n\n")
+    for tried in () if found else machine.network.searched(names[0]):
+        yield from machine.write(f"** server can't find {tried}: NXDOMAIN\n\n")
+    return int(not found)
 
 
 _BUSYBOX: Final[Mapping[str, str]] = {
@@ -154,106 +146,42 @@ _BUSYBOX: Final[Mapping[str, str]] = {
 }
 
 
-def _short(words: list[str]) -> list[str]:
-    """The words with long options in their short form, and values after ``=`` as words of their own."""
-    made: list[str] = []
-    for word in words:
-        name, equals, value = word[2:].partition("=") if word.startswith("--") else ("", "", "")
-        if name in _LONG:
-            made += [f"-{_LONG[name]}", *([value] if equals else ())]
-        else:
-            made.append(word)
-    return made
-
-
-def _wget(machine: Machine, words: list[str]) -> Run:
-    given, rest = options(_short(words[1:]), valued="OTtpUPeH")
-    spider, rest = "--spider" in rest, [word for word in rest if not word.startswith("--")]
-    target = address(rest[-1]) if rest else None
-    if target is None:
-        yield error("wget", f"not an http or ftp url: {rest[-1]}" if rest else "an address is missing")
-        return 1
-    quiet = "q" in given
+def _nc(machine: Machine, words: list[str]) -> Run:
+    """``nc -z [-v] [-w SECONDS] HOST PORT``: whether something listens."""
+    given, rest = options(words, "zv", "w")
+    if len(rest) != 2 or not 0 < whole(words, rest[1]) < 65536 or "z" not in given:
+        raise Unsupported(" ".join(words))
     try:
-        at, connection = yield from _connected(
-            machine, target.host, target.port, whole(given.get("T", "")) or _PATIENCE
-        )
-    except _Failed as failed:
-        told = "download timed out" if failed.kind == "time" and "T" in given else _BUSYBOX[failed.kind]
-        yield error("wget", told.format(host=target.host, address=failed.address))
-        return 1
-    if not quiet:
-        yield Write(f"Connecting to {target.authority} ({at}:{target.port})\n".encode(), STDERR)
-    if target.secure:
-        yield error("wget", "TLS error from peer: TLS is not simulated")
-        return 1
-    body = given.get("p", "").encode()
-    answer = exchange(
-        connection, target, "POST" if "p" in given else "GET", ("User-Agent: Wget", "Connection: close"), body
-    )
-    if answer is None or answer.code >= 400:
-        told = f"server returned error: HTTP/1.1 {answer.code} {answer.reason}" if answer else "error getting response"
-        yield error("wget", told)
-        return 1
-    if spider:
-        if not quiet:
-            yield Write(b"remote file exists\n", STDERR)
-        return 0
-    return (yield from _kept(machine, "wget", given.get("O") or _file_name(target), answer.body, quiet=quiet))
-
-
-def _file_name(target: Address) -> str:
-    return target.path.partition("?")[0].rpartition("/")[2] or "index.html"
-
-
-def _kept(machine: Machine, command: str, name: str, body: bytes, *, quiet: bool) -> Run:
-    """Write what was fetched to a file, or to the standard output."""
-    if name == "-":
-        yield Write(body)
-        return 0
-    try:
-        machine.files.write(machine.path(name), body)
-    except FileError as problem:
-        yield error(command, f"can't open '{name}': {problem}")
-        return 1
-    if not quiet:
-        yield Write(f"saving to '{name}'\n'{name}' saved\n".encode(), STDERR)
+        yield from _connected(machine, rest[0], int(rest[1]), _seconds(given.get("w", ""), _PATIENCE))
+    except _NotConnected as failed:
+        raise Failed(_BUSYBOX[failed.kind].format(host=rest[0], address=failed.address)) from failed
+    if "v" in given:
+        yield from machine.complain(f"{rest[0]} ({rest[0]}:{rest[1]}) open")
     return 0
 
 
-def _curl(machine: Machine, words: list[str]) -> Run:
-    given, rest = options(_short(words[1:]), valued="owXHdmREuATeb")
-    rest = [word for word in rest if not word.startswith("--")]
-    headers = [word for flag, word in pairwise(words) if flag in ("-H", "--header")]
-    target = address(rest[-1]) if rest else None
+def _wget(machine: Machine, words: list[str]) -> Run:
+    given, rest = options(_short(words), "qzkS", "OTp")
+    target = _address(rest[0]) if len(rest) == 1 else None
     if target is None:
-        yield Write(
-            b"curl: (3) URL rejected: No host part in the URL\n" if rest else b"curl: (2) no URL specified\n", STDERR
-        )
-        return 3 if rest else 2
-    speaks = "s" not in given or "S" in given
-    patience = int(float(given["m"])) if re.fullmatch(r"\d{1,6}(\.\d{1,3})?", given.get("m", "")) else _PATIENCE
+        raise Failed(f"not an http or ftp url: {rest[-1]}" if rest else "an address is missing")
+    patience = _seconds(given.get("T", ""), _PATIENCE)
     try:
-        connection = (yield from _connected(machine, target.host, target.port, patience))[1]
-        answer = None if target.secure else _sent(connection, target, given, headers)
-    except _Failed as failed:
-        code, told = _CURL[failed.kind]
-        return (
-            yield from _complained(
-                code, told.format(host=target.host, port=target.port, ms=patience * 1000), given, speaks=speaks
-            )
-        )
-    if answer is None:
-        code, told = (35, "TLS is not simulated") if target.secure else (1, "Received HTTP/0.9 when not allowed")
-        return (yield from _complained(code, told, given, speaks=speaks))
-    if "f" in given and answer.code >= 400:
-        told = f"The requested URL returned error: {answer.code}"
-        return (yield from _complained(22, told, given, speaks=speaks, status=answer.code))
-    shown = answer.head if "I" in given else answer.head + answer.body if "i" in given else answer.body
-    name = _file_name(target) if "O" in given else given.get("o", "-")
-    code = 0 if name == "/dev/null" else (yield from _kept(machine, "curl", name, shown, quiet=True))
-    yield from _told_status(given, answer.code)
-    return 23 if code else 0
+        connection = yield from _connected(machine, target.host, target.port, patience)
+    except _NotConnected as failed:
+        told = "download timed out" if failed.kind == "time" and "T" in given else _BUSYBOX[failed.kind]
+        raise Failed(told.format(host=target.host, address=failed.address)) from failed
+    if target.secure:
+        raise Unsupported("wget over TLS")
+    body = given.get("p", "").encode()
+    headers = ("User-Agent: Wget", "Connection: close")
+    answer = _exchanged(connection, target, "POST" if "p" in given else "GET", headers, body)
+    if answer is None or answer.code >= 400:
+        told = f"server returned error: HTTP/1.1 {answer.code} {answer.reason}" if answer else "error getting response"
+        raise Failed(told)
+    if "z" not in given:
+        yield from _kept(machine, given.get("O") or target.file_name, answer.body)
+    return 0
 
 
 _CURL: Final[Mapping[str, tuple[int, str]]] = {
@@ -263,36 +191,63 @@ _CURL: Final[Mapping[str, tuple[int, str]]] = {
 }
 
 
-def _sent(connection: Connection, target: Address, given: Mapping[str, str], headers: list[str]) -> Answer | None:
+def _curl(machine: Machine, words: list[str]) -> Run:
+    given, rest = options(_short(words), "sSfkIi", "owXHdm")
+    target = _address(rest[0]) if len(rest) == 1 else None
+    if target is None:
+        yield from machine.complain("curl: (3) URL rejected: No host part in the URL")
+        return 3
+    if target.secure:
+        raise Unsupported("curl over TLS")
+    patience = _seconds(given.get("m", ""), _PATIENCE)
+    try:
+        connection = yield from _connected(machine, target.host, target.port, patience)
+    except _NotConnected as failed:
+        code, told = _CURL[failed.kind]
+        text = told.format(host=target.host, port=target.port, ms=int(patience * 1000))
+        return (yield from _complained(machine, given, code, text, 0))
+    answer = _sent(connection, target, given, _headers(words))
+    if answer is None:
+        return (yield from _complained(machine, given, 1, "Received HTTP/0.9 when not allowed", 0))
+    if "f" in given and answer.code >= 400:
+        told = f"The requested URL returned error: {answer.code}"
+        return (yield from _complained(machine, given, 22, told, answer.code))
+    shown = answer.head if "I" in given else answer.head + answer.body if "i" in given else answer.body
+    if given.get("o") != "/dev/null":
+        yield from _kept(machine, given.get("o", "-"), shown)
+    yield from _told_status(machine, given, answer.code)
+    return 0
+
+
+def _headers(words: Sequence[str]) -> list[str]:
+    return [word for flag, word in pairwise(words) if flag in ("-H", "--header")]
+
+
+def _sent(connection: Connection, target: _Address, given: Mapping[str, str], headers: list[str]) -> _Answer | None:
     body = given.get("d", "").encode()
     method = given.get("X") or ("HEAD" if "I" in given else "POST" if body else "GET")
     sent = ["User-Agent: curl/8.5.0", "Accept: */*", *headers]
     if body and not any(header.lower().startswith("content-type:") for header in headers):
         sent.append("Content-Type: application/x-www-form-urlencoded")
-    return exchange(connection, target, method, sent, body)
+    return _exchanged(connection, target, method, sent, body)
 
 
-def _complained(code: int, told: str, given: Mapping[str, str], *, speaks: bool, status: int = 0) -> Run:
-    if speaks:
-        yield Write(f"curl: ({code}) {told}\n".encode(), STDERR)
-    yield from _told_status(given, status)
+def _complained(machine: Machine, given: Mapping[str, str], code: int, text: str, status: int) -> Run:
+    if "s" not in given or "S" in given:
+        yield from machine.complain(f"curl: ({code}) {text}")
+    yield from _told_status(machine, given, status)
     return code
 
 
-def _told_status(given: Mapping[str, str], status: int) -> Generator[Effect, bytes, None]:
-    """The text that ``-w`` asks for: of its variables the status is known."""
-    form = given.get("w", "").replace("\\n", "\n")
+def _told_status(machine: Machine, given: Mapping[str, str], status: int) -> Generator[Effect, bytes, None]:
+    """Write what ``-w`` asks for, of which the status is known."""
+    form = given.get("w", "").replace("\\n", "\n").replace("%{http_code}", f"{status:03}")
+    form = form.replace("%{response_code}", f"{status:03}")
+    if "%{" in form or "\\" in form or form.startswith("@"):
+        raise Unsupported(f"curl -w {given['w']}")
     if form:
-        told = re.sub(r"%\{(\w{1,40})\}", lambda found: f"{status:03}" if found[1] in _STATUS else "", form)
-        yield Write(told.encode())
+        yield from machine.write(form)
 
 
-_STATUS: Final = frozenset({"http_code", "response_code"})
-NETWORK_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
-    "nslookup": _nslookup,
-    "getent": _getent,
-    "nc": _nc,
-    "wget": _wget,
-    "curl": _curl,
-}
+NETWORK_COMMANDS: Final[Mapping[str, Command]] = {"curl": _curl, "nc": _nc, "nslookup": _nslookup, "wget": _wget}
 """The commands of this module, by name."""

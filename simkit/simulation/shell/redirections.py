@@ -1,4 +1,4 @@
-"""Outputs that are led to files or into each other, and inputs that come from files.
+"""Redirections: streams of a command that are led elsewhere.
 
 References
 ----------
@@ -7,189 +7,93 @@ POSIX.1-2017, Shell Command Language, 2.7.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from functools import partial
-from typing import Final, NamedTuple
+import re
+from collections.abc import Generator, Sequence
+from typing import Final
 
+from simkit.simulation.shell.expansion import Expander
 from simkit.simulation.shell.files import FileError
-from simkit.simulation.shell.interruption import Interrupted
-from simkit.simulation.shell.machine import STDERR, STDOUT, Effect, Machine, Read, Run, Spawn, Write
-from simkit.simulation.shell.process_substitution import pipe_at
-from simkit.simulation.shell.tasks import Pipe
-from simkit.simulation.shell.tree import Redirection
-from simkit.simulation.shell.user_files import UserFiles
+from simkit.simulation.shell.kernel import BytesStream, Effect, FileStream, Run, Steps, Stream
+from simkit.simulation.shell.machine import Failed, Machine
+from simkit.simulation.shell.script import Redirection, Unsupported
 
-_STREAMS: Final[Mapping[str, str]] = {
-    "/dev/stdout": STDOUT, "/dev/stderr": STDERR, "/dev/fd/1": STDOUT, "/dev/fd/2": STDERR, "/dev/tty": STDOUT,
-    "/proc/self/fd/1": STDOUT, "/proc/self/fd/2": STDERR, "/proc/1/fd/1": STDOUT, "/proc/1/fd/2": STDERR,
-}  # fmt: skip
-_NOWHERE: Final = "nowhere"
-"""The stream of what nobody gets."""
+_NULL: Final = "/dev/null"
+_DEVICES: Final = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2, "/dev/fd/0": 0, "/dev/fd/1": 1, "/dev/fd/2": 2}
+_OTHER_DEVICES: Final = (
+    "/dev/fd/", "/dev/full", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/tcp/", "/dev/udp/",
+)  # fmt: skip
 
 
-class BadRedirection(Exception):
-    """A redirection that cannot be made."""
+class NotRedirected(Exception):
+    """A redirection that failed, and was complained of: the command was not run."""
 
 
-class Destination(NamedTuple):
-    """A stream, or a file by its absolute path."""
-
-    stream: str
-    path: str = ""
-    pipe: Pipe | None = None
-    """The way to commands that read what is written."""
-
-
-class Route:
-    """The destinations of the outputs of a command; without anything said, they go where they went before.
-
-    Parameters
-    ----------
-    files
-        The files to which outputs may be led.
-    """
-
-    def __init__(self, files: UserFiles | None = None) -> None:
-        self._files, self._to = files or UserFiles(), dict[str, Destination]()
-
-    def set(self, stream: str, to: Destination) -> None:
-        """Lead a stream elsewhere."""
-        self._to[stream] = to
-
-    def of(self, stream: str) -> Destination:
-        """The destination of a stream."""
-        return self._to.get(stream, Destination(stream))
-
-    def led(self, effect: Write) -> Write:
-        """The write to the stream that is meant, without bytes where a file has them. Raises FileError."""
-        to = self._to.get(effect.stream)
-        if to is None:
-            return effect
-        if to.pipe is not None:
-            to.pipe.put(effect.data)
-            return Write(b"", _NOWHERE)
-        if to.path and effect.data:
-            self._files.write(to.path, effect.data, append=True)
-        return Write(b"" if to.path or to.stream == _NOWHERE else effect.data, _NOWHERE if to.path else to.stream)
+def redirected(
+    machine: Machine, expander: Expander, redirections: Sequence[Redirection], run: Run, *, lasts: bool = False
+) -> Run:
+    """Run something with streams led elsewhere; those of ``exec`` stay so."""
+    before, opened = dict(machine.streams), list[Stream]()
+    try:
+        for redirection in redirections:
+            made = yield from _opened(machine, expander, redirection)
+            if made is None:
+                machine.streams.pop(redirection.number, None)
+            else:
+                machine.streams[redirection.number] = made
+                opened.append(made)
+    except (FileError, Failed) as problem:
+        run.close()
+        yield from machine.complain(f"{machine.name}: {problem}")
+        for stream in opened:
+            stream.release()
+        machine.streams = before
+        raise NotRedirected from problem
+    except BaseException:
+        run.close()
+        raise
+    if lasts:
+        for number, stream in before.items():
+            if machine.streams.get(number) is not stream:
+                stream.release()
+        return (yield from run)
+    try:
+        return (yield from run)
+    finally:
+        for stream in opened:
+            stream.release()
+        machine.streams = before
 
 
-class Opened(NamedTuple):
-    """The outcome of redirections: outputs, and inputs by number."""
-
-    route: Route
-    inputs: Mapping[int, Pipe]
-
-
-def opened(machine: Machine, given: Sequence[tuple[Redirection, str]], base: Route | None = None) -> Opened:
-    """Make redirections, one after the other. Raises BadRedirection.
-
-    Parameters
-    ----------
-    given
-        Redirections, each with its target as one text.
-    base
-        The outputs so far, for ``exec``, which changes them.
-    """
-    route, inputs = base or Route(machine.files), dict[int, Pipe]()
-    for redirection, target in given:
-        stream = _stream(redirection.number)
-        if redirection.operator == "<<":
-            inputs[redirection.number] = Pipe(target.encode())
-        elif redirection.operator == "<":
-            inputs[redirection.number] = Pipe(_content(machine, target))
-        elif redirection.operator == "<&":
-            source = machine.inputs.get(int(target)) if target.isdigit() else Pipe()
-            if source is None and target != "0":
-                raise BadRedirection(f"{target}: Bad file descriptor")
-            if source is not None:
-                inputs[redirection.number] = source
-        elif redirection.operator == ">&":
-            if target not in ("-",) and not target.isdigit():
-                raise BadRedirection(f"{target}: bad fd number")
-            route.set(stream, Destination(_NOWHERE) if target == "-" else route.of(_stream(int(target))))
-        else:
-            route.set(stream, _destination(machine, target, append=redirection.operator == ">>"))
-    return Opened(route, inputs)
-
-
-def _stream(number: int) -> str:
-    return {1: STDOUT, 2: STDERR}.get(number, str(number))
-
-
-def _content(machine: Machine, target: str) -> bytes:
+def _opened(machine: Machine, expander: Expander, redirection: Redirection) -> Generator[Effect, bytes, Stream | None]:
+    """The stream of a redirection; None for one that closes. Raises FileError, or Failed."""
+    operator = redirection.operator
+    target = yield from expander.text(redirection.target)
+    if operator == "<<":
+        return BytesStream(target.encode("utf-8", "surrogateescape"))
+    if operator in (">&", "<&"):
+        if target == "-":
+            return None
+        if re.fullmatch(r"\d{1,9}", target) is None:
+            raise Unsupported(f"{operator}{target}")
+        if int(target) not in machine.streams:
+            raise Failed(f"{target}: bad file descriptor")
+        return machine.streams[int(target)].retain()
     path = machine.path(target)
-    if path in ("/dev/null", "/dev/stdin"):
-        return b""
+    if path.startswith(_OTHER_DEVICES) and path not in _DEVICES:
+        raise Unsupported(target)
+    if path in _DEVICES and _DEVICES[path] in machine.streams:
+        return machine.streams[_DEVICES[path]].retain()
     try:
-        return machine.files.read(path)
+        if operator == "<":
+            return BytesStream(machine.files.read(path))
+        return _Sink() if path == _NULL else FileStream(machine.files, path, append=operator == ">>")
     except FileError as problem:
-        shown = "No such file" if str(problem) == "No such file or directory" else problem
-        raise BadRedirection(f"cannot open {target}: {shown}") from problem
+        raise Failed(f"{target}: {problem}") from problem
 
 
-def _destination(machine: Machine, target: str, *, append: bool) -> Destination:
-    path = machine.path(target)
-    if path == "/dev/null":
-        return Destination(_NOWHERE)
-    if path in _STREAMS:
-        return Destination(_STREAMS[path])
-    pipe = pipe_at(machine, path)
-    if pipe is not None:
-        return Destination(_NOWHERE, pipe=pipe)
-    try:
-        machine.files.write(path, b"", append=append)
-    except FileError as problem:
-        raise BadRedirection(f"cannot create {target}: {problem}") from problem
-    return Destination(STDOUT, machine.files.real(path))
+class _Sink(Stream):
+    """A stream that takes anything."""
 
-
-def transformed(run: Run, change: Callable[[Effect], Generator[Effect, bytes, bytes]]) -> Run:
-    """Run with each effect changed; an interruption goes to what runs."""
-    following: Callable[[], Effect] = partial(next, run)
-    try:
-        while True:
-            effect = following()
-            try:
-                following = partial(run.send, (yield from change(effect)))
-            except Interrupted as problem:
-                following = partial(run.throw, problem)
-    except StopIteration as end:
-        return int(end.value)
-
-
-def redirected(run: Run, made: Opened) -> Run:
-    """Run with redirections. Raises FileError where a file cannot be written any more."""
-    source = made.inputs.get(0)
-
-    def change(effect: Effect) -> Generator[Effect, bytes, bytes]:
-        if isinstance(effect, Write):
-            led = made.route.led(effect)
-            if led.data:
-                yield led
-            return b""
-        if isinstance(effect, Spawn):
-            effect.task.routes.append(made.route)
-        if isinstance(effect, Read) and source is not None and (found := source.take(effect)) is not None:
-            return found
-        return (yield effect)
-
-    return transformed(run, change)
-
-
-def with_outputs(machine: Machine, run: Run) -> Run:
-    """Run a shell whose outputs and input follow what ``exec`` says."""
-
-    def change(effect: Effect) -> Generator[Effect, bytes, bytes]:
-        if isinstance(effect, Write) and machine.outputs is not None:
-            effect = machine.outputs.led(effect)
-            if not effect.data:
-                return b""
-        if isinstance(effect, Spawn) and machine.outputs is not None:
-            effect.task.routes.append(machine.outputs)
-        if isinstance(effect, Read) and (source := machine.inputs.get(0)) is not None:
-            found = source.take(effect)
-            if found is not None:
-                return found
-        return (yield effect)
-
-    return transformed(run, change)
+    def write(self, data: bytes) -> Steps:
+        yield from ()
+        return

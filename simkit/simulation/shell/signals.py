@@ -1,9 +1,22 @@
-"""Signals: their names and numbers, and what a shell does when one comes."""
+"""Signals and interruptions: their names and numbers, and what a shell does when one comes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
+
+# The interruption of a program by its terminal
+
+
+class Interrupted(Exception):
+    """Thrown into a program at its present step, as a terminal does at Ctrl-C. Who does not catch it ends by it."""
+
+
+CODE = 130
+"""The exit code of a program that was interrupted."""
+
+
+# Signals: their names and numbers, and what a shell does when one comes
 
 NUMBERS: Final[Mapping[str, int]] = {
     "HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "USR1": 10, "SEGV": 11, "USR2": 12, "PIPE": 13, "ALRM": 14,
@@ -11,11 +24,6 @@ NUMBERS: Final[Mapping[str, int]] = {
 }  # fmt: skip
 """The numbers of signals on Linux."""
 EXIT: Final = "EXIT"
-ERR, DEBUG, RETURN = "ERR", "DEBUG", "RETURN"
-EVENTS: Final = frozenset({ERR, DEBUG, RETURN})
-"""Events of a script for which bash runs a command."""
-ARRIVAL: Final = "ARRIVAL"
-"""No signal: it tells a program that something came for a command which waits for it."""
 _BY_NUMBER: Final = {str(number): name for name, number in NUMBERS.items()} | {"0": EXIT}
 _HARMLESS: Final = frozenset({"CHLD", "CONT", "STOP", "TSTP"})
 BY_SIGNAL: Final = 128

@@ -1,93 +1,196 @@
-"""The grammar of shell scripts: lists, pipelines, redirections, compound commands and functions.
+"""The grammar of shell scripts.
+
+Constructs that only some shells know (``[[``, ``((``, ``<<<``, ``&>``, ``function``) are refused.
 
 References
 ----------
-POSIX.1-2017, Shell Command Language, 2.10; ``function``, ``select``, ``[[``, ``((`` and arrays as in bash.
+POSIX.1-2017, Shell Command Language, 2.3, 2.7, 2.9 and 2.10.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
-from simkit.simulation.shell.tokens import REDIRECTIONS, PendingDocument, TokenReader
-from simkit.simulation.shell.tree import (
+from simkit.simulation.shell.script import (
     AndOr,
     Assignment,
     Background,
     Case,
-    Computed,
-    Condition,
-    Element,
+    Commands,
     For,
     Function,
     If,
-    Joined,
-    Listing,
     Node,
     Pipeline,
     Redirected,
     Redirection,
-    Redirections,
     ScriptError,
-    Sequence,
     Simple,
     Subshell,
-    Test,
     Text,
+    Unsupported,
     While,
     Word,
-    assigned,
     plain,
 )
+from simkit.simulation.shell.words import WordReader, assignment_of
 
 MOST_LETTERS: Final = 64 * 1024
 _DEEPEST: Final = 30
-_FUNCTION: Final = re.compile(r"[A-Za-z_][\w.:-]*")
-_RESERVED: Final = frozenset(
+_FOREIGN: Final = ("<<<", "&>>", "&>", "|&", ";;&", ";&", "<(", ">(", "<>")
+_OPERATORS: Final = ("<<-", "&&", "||", ";;", "<<", ">>", ">|", ">&", "<&", ">", "<", "|", ";", "\n", "(", ")", "&")
+_REDIRECTIONS: Final = frozenset({"<<-", "<<", ">>", ">|", ">&", "<&", ">", "<"})
+_BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
+_NUMBERED: Final = re.compile(r"(\d)(?=[<>])")
+_NUMBER_NAME: Final = re.compile(r"\{\w+\}")
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+RESERVED: Final = frozenset(
     {"if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "{", "}", "!", "in"}
 )
-_CLOSING: Final = _RESERVED - {"if", "case", "while", "until", "for", "{", "!", "in"}
-_ENDS_OF_BRANCHES: Final = (";;", ";;&", ";&")
-DECLARATIONS: Final = frozenset({"declare", "typeset", "local", "export", "readonly"})
-"""Commands whose words may be assignments, which are not split."""
-_NO_GROUPS: Final = 1 << 62
+"""Words that are no commands."""
+_CLOSING: Final = RESERVED - {"if", "case", "while", "until", "for", "{", "!", "in"}
+_OF_OTHERS: Final = frozenset({"[[", "function", "select", "time", "coproc"})
 
 
-def parse(text: str, *, bash: bool = False, groups: bool = False, whole: bool = False) -> Node:
-    """The tree of a script. Raises ScriptError.
+class _Document(NamedTuple):
+    """A here-document that begins after the present line."""
 
-    Parameters
-    ----------
-    bash
-        Whether it is a script for bash.
-    groups
-        Whether ``@(a|b)`` and the like are patterns from the beginning, not only behind ``shopt -s extglob``.
-    whole
-        Whether the end of the text ends no here-document.
-    """
+    redirection: Redirection
+    delimiter: str
+    quoted: bool
+    without_tabs: bool
+
+
+def parse(text: str) -> Node:
+    """The tree of a script. Raises ScriptError, or Unsupported."""
     if len(text) > MOST_LETTERS:
         raise ScriptError("script is too long")
-    told = 0 if groups else text.find("extglob") if bash else -1
-    reader = _Reader(text, 0, 0, bash=bash, groups=told if told >= 0 else _NO_GROUPS)
+    if "\0" in text:
+        raise Unsupported("a zero byte in a script")
+    reader = _Reader(text, 0, 0)
     node = reader.list()
     if reader.token:
-        raise ScriptError(f"syntax error: unexpected {reader.shown}")
-    if whole and reader.open_document:
-        raise ScriptError("syntax error: unterminated here-document")
+        raise ScriptError(f"unexpected {reader.shown}")
     return node
 
 
-class _Reader(TokenReader):
-    """Reads commands."""
+class _Reader:
+    """Reads commands; the next token, an operator or ``word``, is always known."""
+
+    def __init__(self, text: str, position: int, depth: int) -> None:
+        self._text, self._depth = text, depth
+        self._words = WordReader(text, self._inside)
+        self._documents: list[_Document] = []
+        self._start, self.end = position, position
+        """The positions of the next token, and behind it."""
+        self.token = ""
+        self._word: Word = ()
+        self._number: int | None = None
+        """The number in front of a redirection."""
+        self._next()
 
     def _inside(self, text: str, position: int) -> tuple[Node, int]:
-        groups = self._words.groups if text is self._text else _NO_GROUPS
-        reader = _Reader(text, position, self._depth + 1, bash=self._bash, groups=groups)
+        """The commands of a substitution, and the position of the bracket behind them."""
+        reader = _Reader(text, position, self._depth + 1)
         node = reader.list()
         if reader.token != ")":
-            raise ScriptError("syntax error: unterminated command substitution")
-        return node, reader._end
+            raise ScriptError("unterminated command substitution", unfinished=not reader.token)
+        return node, reader._start
+
+    # Tokens
+
+    def _next(self) -> None:
+        text = self._text
+        skipped = _BLANKS.match(text, self.end)
+        position = skipped.end() if skipped is not None else self.end
+        self.token, self._word, self._number = "", (), None
+        if position >= len(text):
+            self.end = position
+            self._read_documents()
+            return
+        numbered = _NUMBERED.match(text, position)
+        if numbered is not None:
+            self._number, position = int(numbered[0]), numbered.end()
+        self._start = position
+        foreign = next((each for each in _FOREIGN if text.startswith(each, position)), "")
+        if foreign:
+            raise Unsupported(foreign)
+        operator = next((each for each in _OPERATORS if text.startswith(each, position)), "")
+        if operator:
+            self.token, self.end = operator, position + len(operator)
+            if operator == "\n":
+                self._read_documents()
+        else:
+            self.token = "word"
+            self._word, self.end = self._words.word(position)
+
+    def _read_documents(self) -> None:
+        """Read the here-documents that begin after this line."""
+        for pending in self._documents:
+            start, lines, stop = self.end, list[str](), self.end
+            while True:
+                if self.end >= len(self._text):
+                    raise ScriptError("unterminated here-document", unfinished=True)
+                end = self._text.find("\n", self.end)
+                end = len(self._text) if end < 0 else end
+                line = self._text[self.end : end].lstrip("\t" if pending.without_tabs else "")
+                stop, self.end = self.end, min(end + 1, len(self._text))
+                if line == pending.delimiter:
+                    break
+                lines.append(f"{line}\n")
+            body = "".join(lines)
+            if pending.quoted:
+                pending.redirection.target = (Text(body, True),)
+            elif pending.without_tabs:
+                pending.redirection.target = WordReader(body, self._inside).document(0, len(body))
+            else:
+                pending.redirection.target = self._words.document(start, stop)
+        self._documents = []
+
+    @property
+    def shown(self) -> str:
+        """The next token for messages."""
+        if not self.token:
+            return "end of file"
+        return '"newline"' if self.token == "\n" else f'"{self._reserved() or self.token}"'
+
+    def _reserved(self) -> str:
+        """The next word, where it has no quotes and variables."""
+        word = self._word
+        return word[0].text if len(word) == 1 and isinstance(word[0], Text) and not word[0].quoted else ""
+
+    def _take(self, *wanted: str) -> bool:
+        found = self._reserved() if self.token == "word" else self.token
+        if found and found in wanted:
+            self._next()
+            return True
+        return False
+
+    def _expect(self, wanted: str) -> None:
+        if not self._take(wanted):
+            raise self._unexpected(f' (expecting "{wanted}")')
+
+    def _unexpected(self, behind: str = "") -> ScriptError:
+        return ScriptError(f"unexpected {self.shown}{behind}", unfinished=not self.token)
+
+    def _take_word(self) -> Word:
+        if self.token != "word":
+            raise self._unexpected()
+        word = self._word
+        self._next()
+        return word
+
+    def _take_name(self) -> str:
+        name = plain(self._word) if self.token == "word" else None
+        if name is None or _NAME.fullmatch(name) is None:
+            raise ScriptError("bad variable name")
+        self._next()
+        return name
+
+    def _skip_lines(self) -> None:
+        while self._take("\n"):
+            pass
 
     # Lists
 
@@ -98,18 +201,18 @@ class _Reader(TokenReader):
             raise ScriptError("nested too deep")
         parts: list[Node] = []
         self._skip_lines()
-        while self.token not in ("", ")", *_ENDS_OF_BRANCHES) and self._reserved() not in _CLOSING:
+        while self.token not in ("", ")", ";;") and self._reserved() not in _CLOSING:
             part = self._and_or()
             if self._take("&"):
                 part = Background(part)
-            elif self.token not in ("", ";", "\n", ")", *_ENDS_OF_BRANCHES):
-                raise ScriptError(f"syntax error: unexpected {self.shown}")
+            elif self.token not in ("", ";", "\n", ")", ";;"):
+                raise self._unexpected()
             else:
                 self._take(";")
             parts.append(part)
             self._skip_lines()
         self._depth -= 1
-        return Sequence(tuple(parts))
+        return Commands(tuple(parts))
 
     def _and_or(self) -> Node:
         parts = [("", self._pipeline())]
@@ -121,55 +224,30 @@ class _Reader(TokenReader):
         return parts[0][1] if len(parts) == 1 else AndOr(tuple(parts))
 
     def _pipeline(self) -> Node:
-        timed = self._bash and self.token == "word" and self._reserved() == "time"
-        if timed:
-            self._next()
-            if self.token == "word" and self._reserved() == "-p":
-                self._next()
         negated = self._take("!")
         commands = [self._command()]
-        while self.token in ("|", "|&"):
-            joint = self.token
-            self._next()
+        while self._take("|"):
             self._skip_lines()
-            if joint == "|&":
-                commands[-1] = Redirected(commands[-1], (Redirection(2, ">&", (Text("1", False),)),))
             commands.append(self._command())
-        simple = len(commands) == 1 and not negated and not timed
-        return commands[0] if simple else Pipeline(tuple(commands), negated, timed)
+        return commands[0] if len(commands) == 1 and not negated else Pipeline(tuple(commands), negated)
 
     # Commands
 
     def _command(self) -> Node:
         reserved = self._reserved() if self.token == "word" else self.token
+        if reserved in _OF_OTHERS:
+            raise Unsupported(reserved)
+        if reserved == "(" and self._text.startswith("(", self.end):
+            raise Unsupported("((")
         compound = {
             "if": self._if, "for": self._for, "while": self._while, "until": self._while, "case": self._case,
-            "(": self._subshell, "{": self._group, "[[": self._condition,
+            "(": self._subshell, "{": self._group,
         }.get(reserved)  # fmt: skip
-        if self._bash and reserved == "select":
-            compound = self._for
-        if self._bash and reserved == "(" and self._text.startswith("(", self._end):
-            found = self._words.expression(self._end + 1)
-            if found is not None:
-                self._end = found[1]
-                self._next()
-                return self._with_redirections(Computed(found[0]))
-        if compound is not None:
-            return self._with_redirections(compound())
-        if reserved == "function":
-            self._next()
-            name = plain(self._take_word()) or ""
-            if self._take("("):
-                self._expect(")")
-            return self._function(name)
-        if self.token == "word" and reserved in _CLOSING:
-            raise ScriptError(f"syntax error: unexpected {self.shown}")
-        return self._simple()
-
-    def _with_redirections(self, node: Node) -> Node:
-        found: list[Redirection] = []
-        while self.token in REDIRECTIONS:
-            found += self._redirection()
+        if compound is None:
+            return self._simple()
+        node, found = compound(), list[Redirection]()
+        while self.token in _REDIRECTIONS:
+            found.append(self._redirection())
         return Redirected(node, tuple(found)) if found else node
 
     def _subshell(self) -> Node:
@@ -184,20 +262,11 @@ class _Reader(TokenReader):
         self._expect("}")
         return node
 
-    def _function(self, name: str) -> Node:
-        if _FUNCTION.fullmatch(name) is None:
-            raise ScriptError("syntax error: bad function name")
-        self._skip_lines()
-        if self.token != "(" and self._reserved() not in ("{", "[[", "if", "for", "while", "until", "case"):
-            raise ScriptError(f"syntax error: unexpected {self.shown}")
-        return Function(name, self._command())
-
     def _for(self) -> Node:
-        asks = self._reserved() == "select"
         self._next()
-        if self._bash and self.token == "(" and self._text.startswith("(", self._end):
-            return self._counting()
-        name, words = plain(self._take_word()) or "", None
+        if self.token == "(":
+            raise Unsupported("for ((")
+        name, words = self._take_name(), None
         self._skip_lines()
         if self._take("in"):
             words = []
@@ -205,49 +274,43 @@ class _Reader(TokenReader):
                 words.append(self._take_word())
         self._take(";")
         self._skip_lines()
-        return For(name, None if words is None else tuple(words), self._body(), asks)
-
-    def _counting(self) -> Node:
-        """``for ((FIRST; CONDITION; STEP))`` as in bash."""
-        found = self._words.expression(self._end + 1)
-        parts = [] if found is None else self._words.parts(self._end + 1, found[1] - 2)
-        if found is None or len(parts) != 3:
-            raise ScriptError("syntax error: bad for loop variable")
-        self._end = found[1]
-        self._next()
-        self._take(";")
-        self._skip_lines()
-        first, condition, step = (Computed(part) for part in parts)
-        return Sequence((first, While(condition, self._body(), step=step)))
+        return For(name, None if words is None else tuple(words), self._body())
 
     def _while(self) -> Node:
         until = self._reserved() == "until"
         self._next()
-        condition = self.list()
+        condition = self._filled()
         return While(condition, self._body(), until)
 
     def _body(self) -> Node:
         self._expect("do")
-        body = self.list()
+        body = self._filled()
         self._expect("done")
         return body
 
+    def _filled(self) -> Node:
+        """A list that has a command."""
+        found = self.list()
+        if found == Commands(()):
+            raise self._unexpected()
+        return found
+
     def _if(self) -> Node:
-        branches, otherwise = [], None
+        branches, otherwise = list[tuple[Node, Node]](), None
         while self._take("if", "elif"):
-            condition = self.list()
+            condition = self._filled()
             self._expect("then")
-            branches.append((condition, self.list()))
+            branches.append((condition, self._filled()))
             if self._reserved() != "elif":
                 break
         if self._take("else"):
-            otherwise = self.list()
+            otherwise = self._filled()
         self._expect("fi")
         return If(tuple(branches), otherwise)
 
     def _case(self) -> Node:
         self._next()
-        subject, branches = self._take_word(), []
+        subject, branches = self._take_word(), list[tuple[tuple[Word, ...], Node]]()
         self._skip_lines()
         self._expect("in")
         self._skip_lines()
@@ -257,147 +320,74 @@ class _Reader(TokenReader):
             while self._take("|"):
                 patterns.append(self._take_word())
             self._expect(")")
-            body, end = self.list(), self.token
-            branches.append((tuple(patterns), body, end))
-            if not self._take(*_ENDS_OF_BRANCHES):
-                self._expect("esac")
-                break
+            branches.append((tuple(patterns), self.list()))
+            if not self._take(";;") and self._reserved() != "esac":
+                raise self._unexpected(' (expecting ";;")')
             self._skip_lines()
         return Case(subject, tuple(branches))
 
-    def _condition(self) -> Node:
-        """``[[ ... ]]``, in which groups of patterns are known."""
-        groups, self._words.groups = self._words.groups, 0
-        self._next()
-        found = self._joined_tests("||")
-        self._words.groups = groups
-        self._expect("]]")
-        return Condition(found)
-
-    def _joined_tests(self, operator: str) -> Test | Joined:
-        parts = []
-        while True:
-            self._skip_lines()
-            parts.append(self._joined_tests("&&") if operator == "||" else self._test())
-            if not self._take(operator):
-                return parts[0] if len(parts) == 1 else Joined(operator, tuple(parts))
-
-    def _test(self) -> Test | Joined:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise ScriptError("nested too deep")
-        try:
-            if self._take("!"):
-                return Joined("!", (self._test(),))
-            if self._take("("):
-                found = self._joined_tests("||")
-                self._skip_lines()
-                self._expect(")")
-                return found
-            return self._sides()
-        finally:
-            self._depth -= 1
-
-    def _sides(self) -> Test:
-        left = self._take_word()
-        if self.token == "word" and re.fullmatch("-[a-zA-Z]", plain(left) or "") and self._reserved() != "]]":
-            return Test(plain(left) or "", self._take_word())
-        operator = self.token if self.token in ("<", ">") else self._reserved() if self.token == "word" else ""
-        if operator == "=~":
-            skipped = re.compile(r"[ \t]*").match(self._text, self._end)
-            self._word, self._end = self._words.regular_expression(skipped.end() if skipped else self._end)
-            return Test(operator, left, self._take_word())
-        if operator in ("<", ">", "=", "==", "!=") or re.fullmatch("-[a-z][a-z]", operator):
-            self._next()
-            return Test(operator, left, self._take_word())
-        return Test("", left)
-
     def _simple(self) -> Node:
-        words: list[Word] = []
-        assignments: list[Assignment] = []
-        redirections: list[Redirection] = []
-        line = self._present_line()
-        while True:
-            if self.token in REDIRECTIONS:
-                redirections += self._redirection()
-            elif self.token == "word":
-                given = self._assignment() if not words else None
-                if given is not None:
-                    assignments.append(given)
-                elif words and plain(words[0]) in DECLARATIONS:
-                    words.append(self._declared())
-                else:
-                    words.append(self._take_word())
-            elif self.token == "(" and len(words) == 1 and not assignments and (name := plain(words[0])):
-                self._next()
-                self._expect(")")
-                return self._function(name)
-            else:
-                break
-        if not words and not assignments and not redirections:
-            raise ScriptError(f"syntax error: unexpected {self.shown}")
-        return Simple(tuple(words), tuple(assignments), tuple(redirections), line)
-
-    # Assignments
-
-    def _assignment(self) -> Assignment | None:
-        """The assignment that begins with the next word; None where none does."""
-        found = self._words.subscripted(self._start)
-        if found is not None and found.name:
-            return Assignment(found.name, self._value(found.end), found.subscript, found.appends)
-        given = assigned(self._word, adds=self._bash)
-        if given is None:
-            return None
-        return given._replace(value=self._listing() or given.value)
-
-    def _declared(self) -> Word:
-        """A word of ``declare`` and the like: ``NAME=(...)`` is one."""
-        if assigned(self._word, adds=self._bash) is None:
-            return self._take_word()
-        word = self._word
-        return (*word, *(self._listing() or ()))
-
-    def _value(self, position: int) -> Word:
-        """The word at a position, which may be empty; the token behind it is the next one."""
-        word, self._end = self._words.word(position)
-        self._next()
-        return word
-
-    def _listing(self) -> Word | None:
-        """The ``(...)`` that stands directly behind the next word, which it takes; None where there is none."""
-        begins = self._bash and self._text.startswith("(", self._end) and self._text[self._end - 1] == "="
-        self._next()
-        if not begins:
-            return None
-        self._next()
-        elements: list[Element] = []
-        while not self._take(")"):
-            if self._take("\n"):
+        words, assignments, redirections = list[Word](), list[Assignment](), list[Redirection]()
+        if self.token == "word" and self._reserved() in _CLOSING:
+            raise self._unexpected()
+        while self.token == "word" or self.token in _REDIRECTIONS:
+            if self.token != "word":
+                redirections.append(self._redirection())
                 continue
-            found = self._words.subscripted(self._start) if self.token == "word" else None
-            if found is not None and not found.name:
-                elements.append(Element(self._value(found.end), found.subscript, found.appends))
-            else:
-                elements.append(Element(self._take_word()))
-        return (Listing(tuple(elements)),)
+            word = self._take_word()
+            if _NUMBER_NAME.fullmatch(plain(word) or "") is not None and self.token in _REDIRECTIONS:
+                raise Unsupported(f"{plain(word)}{self.token}")
+            assigned = assignment_of(word) if not words else None
+            if assigned is not None:
+                if not assigned[1] and self.token == "(" and self._text[self._start - 1] == "=":
+                    raise Unsupported(f"{assigned[0]}=(...)")
+                assignments.append(Assignment(*assigned))
+                continue
+            words.append(word)
+            if self.token == "(" and len(words) == 1 and not assignments and not redirections:
+                return self._function(word)
+        if self.token == "(":
+            raise Unsupported(f"{plain(words[-1]) if words else ''}(")
+        if not words and not assignments and not redirections:
+            raise self._unexpected()
+        return Simple(tuple(words), tuple(assignments), tuple(redirections))
 
-    def _redirection(self) -> Redirections:
+    def _function(self, word: Word) -> Node:
+        name = plain(word) or ""
+        self._next()
+        self._expect(")")
+        if _NAME.fullmatch(name) is None or name in RESERVED:
+            raise ScriptError("bad function name")
+        self._skip_lines()
+        if self.token != "(" and self._reserved() not in ("{", "if", "for", "while", "until", "case"):
+            raise self._unexpected()
+        return Function(name, self._command())
+
+    def _redirection(self) -> Redirection:
         operator, number = self.token, self._number
+        usual = 0 if operator[0] == "<" else 1
         self._next()
         if self.token != "word":
-            raise ScriptError(f"syntax error: unexpected {self.shown}")
-        word = self._word
-        if operator in ("<<", "<<-"):
-            made = Redirection(number or 0, "<<")
-            quoted = any(not isinstance(piece, Text) or piece.quoted for piece in word)
-            self._pending.append(PendingDocument(made, plain(word) or "", quoted, operator == "<<-"))
-            self._next()
-            return (made,)
+            raise self._unexpected()
+        made = Redirection(usual if number is None else number, operator.replace("<<-", "<<").replace(">|", ">"))
+        if made.operator == "<<":
+            delimiter = plain(self._word)
+            if delimiter is None:
+                raise Unsupported("<< with a variable")
+            quoted = any(isinstance(piece, Text) and piece.quoted for piece in self._word)
+            self._documents.append(_Document(made, delimiter, quoted, operator == "<<-"))
+        else:
+            made.target = self._word
+            if operator == ">&" and number is None and not _is_number(plain(self._word)):
+                raise Unsupported(">&FILE")
         self._next()
-        if operator == "<<<":
-            return (Redirection(number or 0, "<<", (*word, Text("\n", True))),)
-        if operator in ("&>", "&>>"):
-            return (Redirection(1, operator[1:], word), Redirection(2, ">&", (Text("1", False),)))
-        first = {"<": 0, "<&": 0, "<>": 0}.get(operator, 1)
-        known = {">|": ">", "<>": "<"}.get(operator, operator)
-        return (Redirection(first if number is None else number, known, word),)
+        return made
+
+
+def is_name(text: str) -> bool:
+    """True if a text is the name of a variable."""
+    return _NAME.fullmatch(text) is not None
+
+
+def _is_number(text: str | None) -> bool:
+    return text is None or text == "-" or (text.isdigit() and len(text) == 1)

@@ -1,274 +1,243 @@
-"""Commands that read text or bytes and write other text or bytes."""
+"""Commands that read texts: lines, words, letters, and sums of them."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import gzip
+import hashlib
 import re
-import zlib
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from simkit.simulation.shell.effects import (
-    ENDLESS,
-    PART,
-    STANDARD_INPUT,
-    Lines,
-    contents,
-    error,
-    kept_lines,
-    line,
-    options,
-    whole,
-)
-from simkit.simulation.shell.files import MOST_BYTES, FileError
-from simkit.simulation.shell.machine import FOREVER, Machine, Read, Run, Write
-from simkit.simulation.shell.option_words import Given, Syntax, UnknownOption
+from simkit.meta.linear_patterns import re2_module
+from simkit.simulation.shell.kernel import Run
+from simkit.simulation.shell.machine import Command, Failed, Machine
+from simkit.simulation.shell.options import content, lines_of, only_content, options, read_all, whole
+from simkit.simulation.shell.patterns import CLASSES
+from simkit.simulation.shell.script import Unsupported
 
-_BASE: Final = Syntax(valued="w", names={"decode": "d", "wrap": "w", "ignore-garbage": "i"})
-_ENDS: Final = Syntax(
-    valued="ncs",
-    names={
-        "lines": "n", "bytes": "c", "quiet": "q", "silent": "q", "verbose": "v", "follow": "f", "retry": "F",
-        "sleep-interval": "s",
-    },
-    numbers=True,
-)  # fmt: skip
+_LINES: Final = re.compile(rb"[^\n]*\n|[^\n]+")
+_COUNT: Final = re.compile(r"^-(\d{1,9})$")
 
 
 def _head(machine: Machine, words: list[str]) -> Run:
-    """``head [-n LINES] [-c BYTES] [-qv]``; a negative number leaves out as many at the end."""
-    return (yield from _each_file(machine, words, _beginning))
+    """``head [-n LINES | -c BYTES] [FILE]``; without a file it reads no more than it shows."""
+    plain = [words[0], *(_COUNT.sub(r"-n\1", word) for word in words[1:2]), *words[2:]]
+    given, names = options(plain, "", "nc")
+    count = whole(words, given.get("c", given.get("n", "10")))
+    if count < 0 or given.get("c", given.get("n", ""))[:1] == "+":
+        raise Unsupported(" ".join(words))
+    if names or "c" in given:
+        data = yield from only_content(machine, words, names)
+        kept = data[:count] if "c" in given else b"".join(_LINES.findall(data)[:count])
+        yield from machine.write(kept)
+        return 0
+    while count and (line := (yield from machine.read())):
+        yield from machine.write(line)
+        count -= 1
+    return 0
 
 
 def _tail(machine: Machine, words: list[str]) -> Run:
-    """``tail [-n LINES] [-c BYTES] [-qvfF]``; a number with a plus is the place of the first one."""
-    return (yield from _each_file(machine, words, _end))
-
-
-def _each_file(machine: Machine, words: list[str], shown: Callable[[Machine, Given, str], Run]) -> Run:
-    """A part of each file, with the name before it where there are several."""
-    name_of_command = words[0]
-    try:
-        given = _ENDS.read(words[1:])
-    except UnknownOption as problem:
-        yield error(name_of_command, str(problem))
-        return 1
-    named, code = ("v" in given or len(given.rest) > 1) and "q" not in given, 0
-    begun = False
-    for name in given.rest or ["-"]:
-        if named and (name in STANDARD_INPUT or machine.files.is_file(machine.path(name))):
-            label = "standard input" if name in STANDARD_INPUT else name
-            yield line(f"{chr(10) if begun else ''}==> {label} <==")
-            begun = True
-        code = (yield from shown(machine, given, name)) or code
-    if given.any("fF") and name_of_command == "tail":
-        yield from _followed(machine, given)
-    return code
-
-
-def _beginning(machine: Machine, given: Given, name: str) -> Run:
-    wanted = _amount(given.last("c", given.last("n", "10")))
-    if wanted < 0:
-        data, code = yield from contents(machine, "head", [name])
-        yield Write(data[:wanted] if "c" in given else data[: _start_of_last(data, -wanted)])
-        return code
-    if "c" in given:
-        return (yield from _first_bytes(machine, [name], wanted))
-    return (yield from _first_lines(machine, [name], wanted))
-
-
-def _end(machine: Machine, given: Given, name: str) -> Run:
-    told = given.last("c", given.last("n", "10"))
-    if "F" in given and not machine.files.exists(machine.path(name)):
-        yield error("tail", f"{name}: No such file or directory")
-        return 1
-    data, code = yield from contents(machine, "tail", [name])
-    number = abs(_amount(told.lstrip("+")))
-    if told.startswith("+"):
-        start = max(0, number - 1) if "c" in given else _end_of_first(data, number - 1)
-    else:
-        start = max(0, len(data) - number) if "c" in given else _start_of_last(data, number)
-    yield Write(data[start:])
-    return code
-
-
-def _followed(machine: Machine, given: Given) -> Run:
-    """Write what is added to files, which are looked at every second, and less often while nothing comes."""
-    paths = [machine.path(name) for name in given.rest if name not in STANDARD_INPUT and not name.startswith("/dev/")]
-    if not paths:
-        yield FOREVER
-    seen = {path: machine.files.size(path) if machine.files.is_file(path) else 0 for path in paths}
-    pause = 1.0
-    while True:
-        yield pause
-        pause = min(_LONGEST_PAUSE, pause * 2)
-        for path in paths:
-            size = machine.files.size(path) if machine.files.is_file(path) else 0
-            if size != seen[path]:
-                start = seen[path] if size > seen[path] else 0
-                seen[path], pause = size, 1.0
-                yield Write(machine.files.read(path)[start:] if size else b"")
-
-
-_LONGEST_PAUSE: Final = 16.0
-"""Seconds between two looks at a file that is followed."""
-_SIZES: Final = {"": 1, "b": 512, "k": 1024, "K": 1024, "M": 1024**2, "G": 1024**3}
-
-
-def _amount(text: str) -> int:
-    """A number such as ``10``, ``-3`` or ``2k``; 0 for what is none."""
-    found = re.fullmatch(r"(-?\d{1,15})([bkKMG]?)", text)
-    return int(found[1]) * _SIZES[found[2]] if found else 0
-
-
-def _start_of_last(data: bytes, number: int) -> int:
-    """The position at which the last lines begin."""
-    at = len(data) - data.endswith(b"\n")
-    if not number:
-        return len(data)
-    for _ in range(number):
-        at = data.rfind(b"\n", 0, max(0, at))
-        if at < 0:
-            return 0
-    return at + 1
-
-
-def _end_of_first(data: bytes, number: int) -> int:
-    """The position behind the first lines."""
-    at = 0
-    for _ in range(number):
-        at = data.find(b"\n", at) + 1
-        if not at:
-            return len(data)
-    return at
-
-
-def _first_bytes(machine: Machine, names: list[str], number: int) -> Run:
-    code = 0
-    for name in names or ["-"]:
-        left = number
-        while left > 0:
-            if name in STANDARD_INPUT:
-                data = yield Read(everything=True)
-            elif name in ENDLESS:
-                data = bytes(min(left, PART))
-            else:
-                data, code = yield from contents(machine, "head", [name])
-            if data:
-                yield Write(data[:left])
-            left -= len(data)
-            if not data or (name not in STANDARD_INPUT and name not in ENDLESS):
-                break
-    return code
-
-
-def _first_lines(machine: Machine, names: list[str], number: int) -> Run:
-    lines = Lines(machine, "head", names)
-    for _ in range(number):
-        text = yield from lines.next()
-        if not text:
-            break
-        yield Write(text.encode())
-    return lines.code
-
-
-def _reversed(machine: Machine, words: list[str]) -> Run:
-    """``rev``: the letters of each line from the last to the first."""
-    lines = Lines(machine, "rev", words[1:])
-    while text := (yield from lines.next()):
-        yield line(text.rstrip("\n")[::-1])
-    return lines.code
-
-
-def _tac(machine: Machine, words: list[str]) -> Run:
-    data, code = yield from contents(machine, "tac", words[1:])
-    lines = [each + b"\n" for each in kept_lines(data)]
-    if lines and not data.endswith(b"\n"):
-        lines[-1] = lines[-1][:-1]
-    yield Write(b"".join(lines[::-1]))
-    return code
-
-
-def _tee(machine: Machine, words: list[str]) -> Run:
-    given, names = options(words[1:])
-    try:
-        if "a" not in given:
-            for name in names:
-                machine.files.write(machine.path(name), b"")
-        while data := (yield Read(everything=True)):
-            for name in names:
-                machine.files.write(machine.path(name), data, append=True)
-            yield Write(data)
-    except FileError as problem:
-        yield error("tee", f"{name}: {problem}")
-        return 1
+    plain = [words[0], *(_COUNT.sub(r"-n\1", word) for word in words[1:2]), *words[2:]]
+    given, names = options(plain, "", "nc")
+    text = given.get("c", given.get("n", "10"))
+    count = abs(whole(words, text))
+    data = yield from only_content(machine, words, names)
+    start = count - 1 if text.startswith("+") else -count or len(data)
+    kept = data[start:] if "c" in given else b"".join((_LINES.findall(data) or [b""])[start:])
+    yield from machine.write(kept)
     return 0
 
 
-def _base64(machine: Machine, words: list[str]) -> Run:
-    """``base64`` and ``base32``, with ``-d`` the other way round."""
-    given = _BASE.read(words[1:])
-    data, code = yield from contents(machine, words[0], given.rest)
-    decoded, encoded = (
-        (base64.b64decode, base64.b64encode) if words[0] == "base64" else (base64.b32decode, base64.b32encode)
-    )
-    if given.any("dD"):
-        try:
-            yield Write(decoded(b"".join(data.split())))
-        except binascii.Error:
-            yield error(words[0], "invalid input")
-            return 1
-        return code
-    text, width = encoded(data).decode(), whole(given.last("w", "76"))
-    if not width:
-        yield Write(text.encode())
-        return code
-    for start in range(0, len(text), width):
-        yield line(text[start : start + width])
-    return code
+def _wc(machine: Machine, words: list[str]) -> Run:
+    """``wc -l``, ``-w`` or ``-c``: one count, so that nothing has to be aligned."""
+    given, names = options(words, "lwc")
+    if len(given) != 1:
+        raise Unsupported(" ".join(words))
+    data = yield from only_content(machine, words, names)
+    count = {"l": data.count(b"\n"), "w": len(data.split()), "c": len(data)}[next(iter(given))]
+    yield from machine.write(f"{count} {names[0]}\n" if names else f"{count}\n")
+    return 0
 
 
-def _gzip(machine: Machine, words: list[str]) -> Run:
-    given, names = options(words[1:])
-    unpacks = "d" in given or words[0] in ("gunzip", "zcat")
-    for name in names or ["-"]:
-        data, code = yield from contents(machine, words[0], [name])
-        if code:
-            return code
-        try:
-            made = _unpacked(data) if unpacks else gzip.compress(data, mtime=int(machine.now))
-        except (OSError, EOFError, zlib.error):
-            yield error(words[0], "invalid magic")
-            return 1
-        if name == "-" or "c" in given or words[0] == "zcat":
-            yield Write(made)
+def _grep(machine: Machine, words: list[str]) -> Run:
+    """``grep [-FEivqcnx] PATTERN [FILE]``."""
+    given, rest = options(words, "FEivqcnxs", "e")
+    names = rest if "e" in given else rest[1:]
+    if "e" not in given and not rest:
+        raise Failed("a pattern is missing", 2)
+    pattern = _pattern(given.get("e", rest[0] if rest else ""), given)
+    try:
+        data = yield from only_content(machine, words, names)
+    except Failed as problem:
+        raise Failed(str(problem), 2) from problem
+    found = []
+    for number, line in enumerate(lines_of(data), 1):
+        if (pattern.search(line.decode("utf-8", "replace")) is not None) != ("v" in given):
+            found.append((number, line))
+    if "c" in given and "q" not in given:
+        yield from machine.write(f"{len(found)}\n")
+    elif "q" not in given:
+        for number, line in found:
+            yield from machine.write((f"{number}:".encode() if "n" in given else b"") + line + b"\n")
+    return int(not found)
+
+
+def _pattern(text: str, given: Mapping[str, str]) -> Any:
+    """A pattern of ``grep`` as a regular expression. Raises Unsupported for what shells' programs read differently."""
+    if "\n" in text:
+        raise Unsupported("grep with several patterns")
+    made = re.escape(text) if "F" in given else _expression(text, extended="E" in given)
+    made = f"^(?:{made})$" if "x" in given else made
+    re2 = re2_module()
+    settings = re2.Options()
+    settings.log_errors, settings.case_sensitive = False, "i" not in given
+    try:
+        return re2.compile(made, settings)
+    except re2.error as error:
+        raise Unsupported(f"grep {text}") from error
+
+
+def _expression(text: str, *, extended: bool) -> str:
+    position, made = 0, list[str]()
+    while position < len(text):
+        letter, following = text[position], text[position + 1 : position + 2]
+        if letter == "\\":
+            if not following or following.isalnum() or (following in "(){}+?|<>'`" and not extended):
+                raise Unsupported(f"grep \\{following}")
+            made.append(re.escape(following))
+            position += 2
             continue
-        machine.files.write(machine.path(name.removesuffix(".gz") if unpacks else f"{name}.gz"), made)
-        machine.files.remove(machine.path(name))
+        if letter == "[":
+            end = _end_of_set(text, position)
+            made.append(text[position:end].replace("\\", "\\\\"))
+            position = end
+            continue
+        if not extended and (
+            (letter == "*" and not made) or (letter == "^" and made) or (letter == "$" and position < len(text) - 1)
+        ):
+            raise Unsupported(f"grep {text}")
+        made.append(letter if letter in ".*^$" or (extended and letter in "+?|(){}") else re.escape(letter))
+        position += 1
+    return "".join(made)
+
+
+def _end_of_set(text: str, opening: int) -> int:
+    end = opening + 1 + (text[opening + 1 : opening + 2] == "^")
+    end += text[end : end + 1] == "]"
+    while end < len(text) and text[end] != "]":
+        inner = text.find(":]", end + 2) if text.startswith("[:", end) else -1
+        end = inner + 2 if inner > 0 else end + 1
+    if end >= len(text):
+        raise Failed(f"unmatched [ in {text}", 2)
+    return end + 1
+
+
+def _sort(machine: Machine, words: list[str]) -> Run:
+    """``sort [-rnu] [FILE...]`` by bytes."""
+    given, names = options(words, "rnu")
+    data = b""
+    for name in names or ["-"]:
+        part = yield from content(machine, name)
+        data += part + (b"\n" if part and not part.endswith(b"\n") else b"")
+    lines = lines_of(data)
+    if "u" in given:
+        lines = list({_key(line, given): line for line in reversed(lines)}.values())
+    lines.sort(key=lambda line: (_key(line, given), line), reverse="r" in given)
+    yield from machine.write(b"".join(line + b"\n" for line in lines))
     return 0
 
 
-def _unpacked(data: bytes) -> bytes:
-    """The bytes that were packed. Raises OSError where they are too many."""
-    reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    found = reader.decompress(data, MOST_BYTES)
-    if not reader.eof:
-        raise OSError("too big, or cut off")
-    return found
+def _key(line: bytes, given: Mapping[str, str]) -> bytes | float:
+    if "n" not in given:
+        return line
+    found = re.match(rb"[ \t]*(-?\d{1,300}(?:\.\d{0,300})?|-?\.\d{1,300})", line)
+    return float(found[1]) if found is not None else 0.0
 
 
-TEXT_COMMANDS: Final[Mapping[str, Callable[[Machine, list[str]], Run]]] = {
-    "head": _head,
-    "tail": _tail,
-    "rev": _reversed,
-    "tac": _tac,
-    "tee": _tee,
-    "base64": _base64,
-    "base32": _base64,
-    "gzip": _gzip,
-    "gunzip": _gzip,
-    "zcat": _gzip,
-}
+def _tr(machine: Machine, words: list[str]) -> Run:
+    """``tr [-cds] SET [SET]`` of letters in ASCII."""
+    given, sets = options(words, "cCds")
+    deletes, squeezes = "d" in given, "s" in given
+    if len(sets) not in ((1,) if deletes else (1, 2) if squeezes else (2,)) or (deletes and squeezes):
+        raise Unsupported(" ".join(words))
+    if len(sets) == 2 and (not sets[1] or ("[:" in sets[1] and sets[1] not in ("[:upper:]", "[:lower:]"))):
+        raise Unsupported(" ".join(words))
+    first, second = _letters(sets[0]), _letters(sets[1]) if len(sets) > 1 else ""
+    if {"c", "C"} & given.keys():
+        first = "".join(chr(number) for number in range(256) if chr(number) not in first)
+    table = dict(zip(first, second + second[-1:] * (len(first) - len(second)), strict=False))
+    text = (yield from read_all(machine)).decode("latin-1")
+    if any(ord(letter) > 127 for letter in text) and ({"c", "C"} & given.keys()):
+        raise Unsupported("tr -c of letters outside of ASCII")
+    if deletes:
+        gone = set(first)
+        text = "".join(letter for letter in text if letter not in gone)
+    else:
+        text = "".join(table.get(letter, letter) for letter in text) if second else text
+        repeated = set(second or first)
+        if squeezes:
+            text = re.sub(r"(.)\1+", lambda run: run[run[1] in repeated], text, flags=re.DOTALL)
+    yield from machine.write(text.encode("latin-1"))
+    return 0
+
+
+_TR_PART: Final = re.compile(r"\[:(\w+):\]|(\\[0-7]{1,3}|\\.|.)-(\\[0-7]{1,3}|\\.|.)|(\\[0-7]{1,3}|\\.|.)", re.DOTALL)
+
+
+def _letters(text: str) -> str:
+    if not text.isascii() or "[=" in text or re.search(r"\[.\*\d*\]", text):
+        raise Unsupported(f"tr {text}")
+    made = list[str]()
+    for name, low, high, single in _TR_PART.findall(text):
+        if name:
+            if name not in CLASSES:
+                raise Failed(f"invalid class {name}")
+            made += [chr(number) for number in range(128) if CLASSES[name](chr(number))]
+        elif low:
+            first, last = ord(_letter(low)), ord(_letter(high))
+            if first > last:
+                raise Failed(f"range-endpoints of '{low}-{high}' are in reverse collating sequence order")
+            made += map(chr, range(first, last + 1))
+        else:
+            made.append(_letter(single))
+    return "".join(made)
+
+
+def _letter(text: str) -> str:
+    if len(text) == 1:
+        return text
+    if text[1:].isdigit():
+        return chr(int(text[1:], 8) & 0xFF)
+    return {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}.get(text[1], text[1])
+
+
+def _sha256sum(machine: Machine, words: list[str]) -> Run:
+    code = 0
+    for name in options(words)[1] or ["-"]:
+        try:
+            data = yield from content(machine, name)
+        except Failed as problem:
+            yield from machine.complain(f"sha256sum: {problem}")
+            code = 1
+        else:
+            yield from machine.write(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
+    return code
+
+
+def _seq(machine: Machine, words: list[str]) -> Run:
+    """``seq [FIRST [STEP]] LAST`` of whole numbers."""
+    numbers = [whole(words, word) for word in words[1:] if re.fullmatch(r"-?\d+", word)]
+    if not 1 <= len(numbers) <= 3 or len(numbers) != len(words) - 1 or (len(numbers) == 3 and numbers[1] == 0):
+        raise Unsupported(" ".join(words))
+    first, step = (numbers[0] if len(numbers) > 1 else 1), (numbers[1] if len(numbers) == 3 else 1)
+    for number in range(first, numbers[-1] + (1 if step > 0 else -1), step):
+        yield from machine.kernel.tick()
+        yield from machine.write(f"{number}\n")
+    return 0
+
+
+TEXT_COMMANDS: Final[Mapping[str, Command]] = {
+    "grep": _grep, "head": _head, "seq": _seq, "sha256sum": _sha256sum, "sort": _sort, "tail": _tail, "tr": _tr,
+    "wc": _wc,
+}  # fmt: skip
 """The commands of this module, by name."""

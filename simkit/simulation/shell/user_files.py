@@ -1,18 +1,18 @@
-"""The files of a container as a user sees them: the one place where it is decided who may do what.
-
-References
-----------
-path_resolution(7) and inode(7) of Linux.
-"""
+"""The files of a container as a user sees them, and their archives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
+import tarfile
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from simkit.simulation.shell.files import FileError, Files
-from simkit.simulation.shell.marks import SETGID, STICKY, Mark
-from simkit.simulation.shell.paths import resolved
+from simkit.meta.tar_archives import DAMAGES, TarArchive
+from simkit.simulation.shell.files import MOST_BYTES, FileError, Files
+from simkit.simulation.shell.paths import SETGID, STICKY, Mark, resolved
+
+# The files of a container as a user sees them: the one place where it is decided who may do what.
+# References: path_resolution(7) and inode(7) of Linux.
 
 _BITS: Final = {"r": 4, "w": 2, "x": 1}
 _NULL: Final = "/dev/null"
@@ -293,3 +293,73 @@ class UserFiles:
     def take_away(self, path: str) -> bytes:
         """Remove a file of the shell itself; gives back its content."""
         return self.base.take_away(resolved(path))
+
+
+# Tar archives of file trees, as ``kubectl cp`` sends and gets them
+
+
+def packed(files: UserFiles, paths: Iterable[str], folder: str) -> bytes:
+    """A tar archive of files, folders and links, named as they were asked for, from a folder. Raises FileError."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path in paths:
+            root = resolved(path, folder)
+            if files.target(root) is None and not files.exists(root):
+                raise FileError("No such file or directory")
+            for found in files.tree(root):
+                inner = found[len(root) :].lstrip("/")
+                name = "/".join(part for part in (path.strip("/"), inner) if part) or "."
+                for entry, content in _entry(files, found, name):
+                    archive.addfile(entry, io.BytesIO(content))
+    return made.getvalue()
+
+
+def _entry(files: UserFiles, path: str, name: str) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
+    entry, content, target = tarfile.TarInfo(name), b"", files.target(path)
+    mark = files.mark(path) if target is None else Mark(0o777)
+    entry.mode, entry.uid, entry.gid, entry.mtime = mark.mode, mark.uid, mark.gid, int(mark.time)
+    if target is not None:
+        entry.type, entry.linkname = tarfile.SYMTYPE, target
+    elif files.is_file(path):
+        content = files.read(path)
+        entry.size = len(content)
+    else:
+        entry.type = tarfile.DIRTYPE
+    yield entry, content
+
+
+def unpack(files: UserFiles, data: bytes, folder: str, *, times: bool = True, owners: bool = True) -> None:
+    """Write the content of a tar archive into a folder. Raises FileError for what is no archive.
+
+    Parameters
+    ----------
+    times, owners
+        Whether files get the times and, where root unpacks them, the owners that the archive has.
+    """
+    try:
+        with TarArchive.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            for entry in archive:
+                path = resolved(entry.name, folder)
+                files.make_folder(path.rpartition("/")[0] or "/")
+                if entry.isdir():
+                    files.make_folder(path)
+                elif entry.issym():
+                    if files.target(path) is not None:
+                        files.remove(path)
+                    files.link(entry.linkname, path)
+                elif entry.isreg():
+                    content = archive.extractfile(entry)
+                    files.write(path, content.read(MOST_BYTES + 1) if content is not None else b"")
+                if entry.isdir() or entry.isreg():
+                    _mark(files, path, entry, times=times, owners=owners)
+    except DAMAGES as error:
+        raise FileError("invalid tar magic") from error
+
+
+def _mark(files: UserFiles, path: str, entry: tarfile.TarInfo, *, times: bool, owners: bool) -> None:
+    """Give what was unpacked its mode, its time and its owner."""
+    files.set_mode(path, entry.mode & 0o7777 if files.user.uid == 0 else entry.mode & 0o777 & ~files.umask)
+    if owners and files.user.uid == 0:
+        files.set_owner(path, entry.uid, entry.gid)
+    if times:
+        files.set_time(path, float(entry.mtime))

@@ -1,49 +1,39 @@
-"""Words of scripts: quotes, variables, substitutions and arithmetic, read letter by letter.
+"""Words of shell scripts: quotes, variables, substitutions and arithmetic.
+
+What only some shells know (``$'...'``, ``{a,b}``, ``${NAME/a/b}``, arrays) is refused, since scripts for another shell
+would be given another meaning.
 
 References
 ----------
-POSIX.1-2017, Shell Command Language, 2.2 and 2.6; arrays, ``<(...)`` and further operators as in bash.
+POSIX.1-2017, Shell Command Language, 2.2, 2.3 and 2.6.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final
 
-from simkit.simulation.shell.tree import (
+from simkit.simulation.shell.script import (
     Arithmetic,
     Node,
     Parameter,
     Piece,
-    Process,
     ScriptError,
     Substitution,
     Text,
+    Unsupported,
     Word,
 )
 
+_END: Final = frozenset(" \t\n;&|<>()")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SPECIAL: Final = "?$#@*!-0123456789"
-_ENDS: Final = " \t\r\n;|&<>()"
-_OPERATOR: Final = re.compile(r":[-+=?]|[-+=?]|##?|%%?|//?|:")
-_BASH_OPERATOR: Final = re.compile(r":[-+=?]|[-+=?]|##?|%%?|/[/#%]?|:|\^\^?|,,?|@[QEPAaUuLKk](?=\})")
-_ALL_NAMES: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)([@*])\}")
-_SUBSCRIPTED: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)?\[([^\n]{1,1000}?)\](\+?)=")
-_BRACED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+|[?$#@*!-]")
-_DEEPEST: Final = 30
-Parse = Callable[[str, int], tuple[Node, int]]
-"""Parses the commands from a position up to the bracket that closes them; gives back the position behind it."""
-
-
-class Subscripted(NamedTuple):
-    """The beginning ``NAME[SUBSCRIPT]=`` of an assignment, or of an element without a name."""
-
-    name: str
-    subscript: Word
-    appends: bool
-    end: int
-    """The position of the value."""
+_PARAMETER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+|[@*#?$!-]")
+_SHORT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[\d@*#?$!-]")
+_OPERATOR: Final = re.compile(r":?[-=?+]|##?|%%?")
+_PLAIN: Final = re.compile(r"[^ \t\n;&|<>()'\"\\$`]+")
+Commands = Callable[[str, int], tuple[Node, int]]
+"""Reads commands up to a closing bracket: from a text and a position to their tree and the position of the bracket."""
 
 
 class WordReader:
@@ -52,235 +42,158 @@ class WordReader:
     Parameters
     ----------
     commands
-        Parses the inside of ``$(...)``.
-    bash
-        Whether the text is one for bash.
-    groups
-        The position from which on ``@(a|b)`` and the like are patterns.
+        Reads the commands of a substitution.
     """
 
-    def __init__(self, text: str, commands: Parse, *, bash: bool = False, groups: int = 1 << 62) -> None:
-        self._text, self._commands, self._depth, self._bash = text, commands, 0, bash
-        self.groups = groups
+    def __init__(self, text: str, commands: Commands) -> None:
+        self._text, self._commands = text, commands
 
     def word(self, position: int) -> tuple[Word, int]:
-        """The word that begins at a position, and the position behind it."""
-        return self._until(position, _ENDS, quoted=False)
+        """The word at a position, and the position behind it. Raises ScriptError, or Unsupported."""
+        pieces, end = self._until(position, _END, quoted=False)
+        _refuse_braces(pieces)
+        return _with_home(pieces), end
 
-    def here_document(self, position: int, end: int) -> Word:
-        """The text between two positions, in which variables and substitutions count, and quotes do not."""
-        return self._limited(end)._until(position, "", quoted=True, document=True)[0]
+    def document(self, start: int, stop: int) -> Word:
+        """The text of a here-document, or of an expression, in which variables and substitutions count."""
+        pieces: list[Piece] = []
+        while start < stop:
+            start = self._quoted_piece(start, pieces, escapes="$`\\\n", mark="")
+        return _joined(pieces)
 
-    def _limited(self, end: int) -> WordReader:
-        """A reader of the text up to a position."""
-        return WordReader(self._text[:end], self._commands, bash=self._bash, groups=self.groups)
-
-    def begins_file(self, position: int) -> bool:
-        """True where ``<(`` or ``>(`` begins the name of a file."""
-        return self._bash and self._text.startswith(("<(", ">("), position)
-
-    def subscripted(self, position: int) -> Subscripted | None:
-        """The beginning of an assignment to an element of an array; None where none begins."""
-        found = _SUBSCRIPTED.match(self._text, position) if self._bash else None
-        if found is None:
-            return None
-        reader = WordReader(found[2], self._commands, bash=True)
-        return Subscripted(found[1] or "", reader._until(0, "", quoted=False)[0], bool(found[3]), found.end())
-
-    def regular_expression(self, position: int) -> tuple[Word, int]:
-        """The word behind ``=~``, in which round brackets count, with blanks between them."""
-        reader = WordReader(self._text, self._commands)
-        word, end = reader._until(position, " \t\n", quoted=False)
-        while _open_brackets(word) > 0 and end < len(self._text) and self._text[end] != "\n":
-            more, following = reader._until(end + 1, " \t\n", quoted=False)
-            word, end = _joined([*word, Text(self._text[end], False), *more]), following
-        return word, end
-
-    def _until(self, position: int, ends: str, *, quoted: bool, document: bool = False) -> tuple[Word, int]:
-        """Pieces up to one of some letters, or the end. In quotes only ``$``, backquotes and ``\\`` count."""
+    def _until(self, position: int, ends: frozenset[str], *, quoted: bool) -> tuple[list[Piece], int]:
         text, pieces = self._text, list[Piece]()
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise ScriptError("nested too deep")
-        while position < len(text):
-            letter = text[position]
-            if letter in ends:
-                if ends != _ENDS or not self.begins_file(position):
-                    break
-                body, position = self._commands(text, position + 2)
-                pieces.append(Process(body, letter))
-            elif letter == "\\":
-                piece, position = self._escaped(position, quoted=quoted, document=document)
-                pieces += piece
-            elif letter == "$":
-                piece, position = self._dollar(position, quoted=quoted)
-                pieces += piece
-            elif letter == "`":
-                found, position = self._backquoted(position, quoted=quoted)
-                pieces.append(found)
-            elif letter == "'" and not quoted:
-                end = self._closing_quote(position + 1)
-                pieces.append(Text(text[position + 1 : end], True))
-                position = end + 1
-            elif not quoted and position >= self.groups and letter in "?*+@!" and text.startswith("(", position + 1):
-                inner, position = self._until(position + 2, ")", quoted=False)
-                pieces += (Text(f"{letter}(", False), *inner, Text(")", False))
-                self._require(position)
-                position += 1
-            elif letter == "[" and ends == "]":
-                inner, position = self._until(position + 1, "]", quoted=False)
-                pieces += (Text("[", False), *inner, Text("]", False))
-                position += 1
-            elif letter == '"' and not document:
-                inner, position = self._until(position + 1, '"', quoted=True)
-                self._require(position)
-                pieces += inner if _is_arguments(inner) else (Text("", True), *inner)
-                position += 1
+        while position < len(text) and text[position] not in ends:
+            if quoted:
+                position = self._quoted_piece(position, pieces, escapes='$`"\\\n}')
             else:
-                pieces.append(Text(letter, quoted))
-                position += 1
-        self._depth -= 1
-        return _joined(pieces), position
+                position = self._piece(position, pieces)
+        return pieces, position
 
-    def _closing_quote(self, position: int) -> int:
-        end = self._text.find("'", position)
-        if end < 0:
-            raise ScriptError("syntax error: unterminated quoted string")
+    def _piece(self, position: int, pieces: list[Piece]) -> int:
+        text, letter = self._text, self._text[position]
+        if letter == "\\":
+            if text[position + 1 : position + 2] != "\n":
+                pieces.append(Text(text[position + 1 : position + 2] or "\\", True))
+            return position + 2
+        if letter == "'":
+            end = text.find("'", position + 1)
+            if end < 0:
+                raise ScriptError("unterminated quoted string", unfinished=True)
+            pieces.append(Text(text[position + 1 : end], True))
+            return end + 1
+        if letter == '"':
+            return self._double_quoted(position + 1, pieces)
+        if letter in "$`":
+            if text[position + 1 : position + 2] in ("'", '"') and letter == "$":
+                raise Unsupported(f"${text[position + 1]}...{text[position + 1]}")
+            return self._expansion(position, pieces, quoted=False)
+        run = _PLAIN.match(text, position)
+        end = position + 1 if run is None else run.end()
+        if run is not None and "}" in run[0]:
+            end = position + max(1, run[0].index("}"))
+        pieces.append(Text(text[position:end], False))
         return end
 
-    def _require(self, position: int) -> None:
-        if position >= len(self._text):
-            raise ScriptError("syntax error: unterminated quoted string")
+    def _double_quoted(self, position: int, pieces: list[Piece]) -> int:
+        found: list[Piece] = []
+        while self._text[position : position + 1] != '"':
+            if position >= len(self._text):
+                raise ScriptError("unterminated quoted string", unfinished=True)
+            position = self._quoted_piece(position, found, escapes='$`"\\\n')
+        pieces.extend(found or [Text("", True)])
+        return position + 1
 
-    def _escaped(self, position: int, *, quoted: bool, document: bool) -> tuple[list[Piece], int]:
-        following = self._text[position + 1 : position + 2]
-        if following == "\n":
-            return [], position + 2
-        special = "\\$`" if document else '"\\$`'
-        if not following or (quoted and following not in special):
-            return [Text("\\", True)], position + 1
-        return [Text(following, True)], position + 2
+    def _quoted_piece(self, position: int, pieces: list[Piece], *, escapes: str, mark: str = '"') -> int:
+        """Read one piece between double quotes, or in a here-document, where quotes are letters."""
+        text, letter = self._text, self._text[position]
+        if letter == "\\" and text[position + 1 : position + 2] in tuple(escapes):
+            if text[position + 1] != "\n":
+                pieces.append(Text(text[position + 1], True))
+            return position + 2
+        if letter == '"' and mark and "}" in escapes:
+            return self._double_quoted(position + 1, pieces)
+        if letter in "$`":
+            return self._expansion(position, pieces, quoted=True)
+        pieces.append(Text(letter, True))
+        return position + 1
 
-    def _dollar(self, position: int, *, quoted: bool) -> tuple[list[Piece], int]:
-        text, after = self._text, position + 1
-        if text.startswith("((", after):
-            found = self._arithmetic(after + 2, quoted=quoted)
-            if found is not None:
-                return [found[0]], found[1]
-        following = text[after : after + 1]
-        if following == "(":
-            body, end = self._commands(text, after + 1)
-            return [Substitution(body, quoted)], end
-        if following == "{":
-            piece, end = self._braced(after + 1, quoted=quoted)
-            return [piece], end
-        if following == "'" and not quoted:
-            inside = _ESCAPED_QUOTE.match(text, after + 1)
-            if inside is None:
-                raise ScriptError("syntax error: unterminated quoted string")
-            return [Text(with_escapes(_named_letters(inside[1])), True)], inside.end()
-        if following == '"' and not quoted and self._bash:
-            return [], after
-        if following and following in _SPECIAL:
-            return [Parameter(following, "", (), quoted)], after + 1
-        name = _NAME.match(text, after)
-        if name is None:
-            return [Text("$", quoted)], after
-        return [Parameter(name.group(), "", (), quoted)], name.end()
-
-    def _arithmetic(self, position: int, *, quoted: bool) -> tuple[Piece, int] | None:
-        """The expression behind two brackets; None if these hold a command in brackets of its own."""
-        depth, end = 0, position
-        while end < len(self._text):
-            depth += (self._text[end] == "(") - (self._text[end] == ")")
-            if depth < 0:
-                break
-            end += 1
-        if not self._text.startswith("))", end):
-            return None
-        return Arithmetic(self.here_document(position, end), quoted), end + 2
-
-    def expression(self, position: int) -> tuple[Word, int] | None:
-        """The expression behind ``((`` as a word that is its value, and the position behind it; None if it is none."""
-        found = self._arithmetic(position, quoted=True)
-        return None if found is None else ((found[0],), found[1])
-
-    def parts(self, position: int, end: int) -> list[Word]:
-        """The expressions between two positions with semicolons between them, as words that are their values."""
-        found: list[Word] = []
-        for part in self._text[position:end].split(";"):
-            inner = WordReader(part, self._commands, bash=self._bash).here_document(0, len(part))
-            found.append((Arithmetic(inner, True),) if part.strip() else ())
-        return found
-
-    def _braced(self, position: int, *, quoted: bool) -> tuple[Piece, int]:
+    def _expansion(self, position: int, pieces: list[Piece], *, quoted: bool) -> int:
         text = self._text
-        length = text.startswith("#", position) and text[position + 1 : position + 2] not in ("}", "")
-        if length and (found := self._name(position + 1)) and text.startswith("}", found[2]):
-            return Parameter(found[0], "length", (), quoted, found[1]), found[2] + 1
-        indirect = self._bash and text.startswith("!", position) and _NAME.match(text, position + 1) is not None
-        if indirect and (names := _ALL_NAMES.match(text, position + 1)):
-            return Parameter(names[1], f"names{names[2]}", (), quoted, None, True), names.end()
-        found = self._name(position + indirect)
-        if found is None:
-            raise ScriptError("syntax error: bad substitution")
-        name, subscript, after = found
-        if text.startswith("}", after):
-            return Parameter(name, "", (), quoted, subscript, indirect), after + 1
-        operator = (_BASH_OPERATOR if self._bash else _OPERATOR).match(text, after)
-        if operator is None:
-            raise ScriptError("syntax error: bad substitution")
-        cuts = operator.group()[0] in "#%/^,"
-        word, end = self._until(operator.end(), "}", quoted=quoted and not cuts)
-        self._require(end)
-        return Parameter(name, operator.group(), word, quoted, subscript, indirect), end + 1
-
-    def _name(self, position: int) -> tuple[str, Word | None, int] | None:
-        """A name with its subscript, and the position behind it."""
-        name = _BRACED.match(self._text, position)
+        if text[position] == "`":
+            return self._backquoted(position, pieces, quoted=quoted)
+        if text.startswith("$((", position):
+            return self._arithmetic(position + 3, pieces, quoted=quoted)
+        if text.startswith("$(", position):
+            body, end = self._commands(text, position + 2)
+            pieces.append(Substitution(body, quoted))
+            return end + 1
+        if text.startswith("${", position):
+            return self._braced(position + 2, pieces, quoted=quoted)
+        name = _SHORT.match(text, position + 1)
         if name is None:
-            return None
-        if not self._bash or not self._text.startswith("[", name.end()):
-            return name.group(), None, name.end()
-        subscript, end = self._until(name.end() + 1, "]", quoted=False)
-        self._require(end)
-        return name.group(), subscript, end + 1
+            if text.startswith("$[", position):
+                raise Unsupported("$[...]")
+            pieces.append(Text("$", quoted))
+            return position + 1
+        pieces.append(Parameter(name[0], "", (), quoted))
+        return name.end()
 
-    def _backquoted(self, position: int, *, quoted: bool) -> tuple[Piece, int]:
-        inner, end = list[str](), position + 1
-        while end < len(self._text) and self._text[end] != "`":
-            special = '\\$`"' if quoted else "\\$`"
-            if self._text[end] == "\\" and self._text[end + 1 : end + 2] in special:
-                end += 1
-            inner += self._text[end : end + 1]
+    def _arithmetic(self, position: int, pieces: list[Piece], *, quoted: bool) -> int:
+        depth, end = 0, position
+        while depth or not self._text.startswith("))", end):
+            if end >= len(self._text):
+                raise ScriptError("unterminated arithmetic", unfinished=True)
+            depth += {"(": 1, ")": -1}.get(self._text[end], 0)
+            if depth < 0:
+                raise Unsupported("$((...) ...) with commands")
             end += 1
-        self._require(end)
-        script = "".join(inner) + ")"
-        body, behind = self._commands(script, 0)
-        if behind != len(script):
-            raise ScriptError('syntax error: unexpected ")"')
-        return Substitution(body, quoted), end + 1
+        pieces.append(Arithmetic(self.document(position, end), quoted))
+        return end + 2
+
+    def _braced(self, position: int, pieces: list[Piece], *, quoted: bool) -> int:
+        text = self._text
+        name = _PARAMETER.match(text, position + 1) if text.startswith("#", position) else None
+        if name is not None and text.startswith("}", name.end()):
+            pieces.append(Parameter(name[0], "length", (), quoted))
+            return name.end() + 1
+        name = _PARAMETER.match(text, position)
+        if name is None or (name[0] == "!" and not text.startswith("}", name.end())):
+            raise Unsupported(f"${{{text[position : position + 12]}")
+        if text.startswith("}", name.end()):
+            pieces.append(Parameter(name[0], "", (), quoted))
+            return name.end() + 1
+        operator = _OPERATOR.match(text, name.end())
+        if operator is None or (operator[0] in ("-", "=") and text.startswith(":", name.end())):
+            raise Unsupported(f"${{{text[position : name.end() + 6]}")
+        cuts = operator[0][0] in "#%"
+        word, end = self._until(operator.end(), frozenset("}"), quoted=quoted and not cuts)
+        if end >= len(text):
+            raise ScriptError("unterminated ${", unfinished=True)
+        pieces.append(Parameter(name[0], operator[0], _with_home(word) if not quoted else _joined(word), quoted))
+        return end + 1
+
+    def _backquoted(self, position: int, pieces: list[Piece], *, quoted: bool) -> int:
+        script, end = list[str](), position + 1
+        while self._text[end : end + 1] != "`":
+            if end >= len(self._text):
+                raise ScriptError("unterminated backquote", unfinished=True)
+            if self._text[end] == "\\" and self._text[end + 1 : end + 2] in tuple('\\$`"' if quoted else "\\$`"):
+                end += 1
+            script.append(self._text[end : end + 1])
+            end += 1
+        inner = "".join(script) + "\n)"
+        body, behind = self._commands(inner, 0)
+        if behind != len(inner) - 1:
+            raise ScriptError('unexpected ")"')
+        pieces.append(Substitution(body, quoted))
+        return end + 1
 
 
-def _is_arguments(word: Word) -> bool:
-    """True for ``"$@"`` alone, which becomes no word where there are no arguments."""
-    piece = word[0] if len(word) == 1 else None
-    return isinstance(piece, Parameter) and (
-        (piece.name == "@" and piece.operator not in ("length", "-", ":-", "+", ":+", "=", ":="))
-        or (piece.subscript == (Text("@", False),) and piece.operator not in ("length", "-", ":-", "+", ":+"))
-        or piece.operator == "names@"
-    )
-
-
-def _open_brackets(word: Word) -> int:
-    """The round brackets that open without quotes and do not close."""
-    plain = [piece.text for piece in word if isinstance(piece, Text) and not piece.quoted]
-    return sum(each.count("(") - each.count(")") for each in plain)
-
-
-def _joined(pieces: Sequence[Piece]) -> Word:
+def _joined(pieces: list[Piece]) -> Word:
     """The pieces with neighbouring texts as one."""
-    found, run = list[Piece](), list[str]()
+    found: list[Piece] = []
+    run: list[str] = []
     for number, piece in enumerate(pieces):
         if not isinstance(piece, Text):
             found.append(piece)
@@ -293,47 +206,41 @@ def _joined(pieces: Sequence[Piece]) -> Word:
     return tuple(found)
 
 
-_ESCAPED_QUOTE: Final = re.compile(r"((?:[^'\\]|\\.)*)'", re.DOTALL)
-_NAMED: Final = re.compile(r"\\(?:u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|(['\"?])|c(.)|(\\))")
+def _with_home(pieces: list[Piece]) -> Word:
+    """A word whose ``~`` at the beginning is the home of the user."""
+    word = _joined(pieces)
+    first = word[0] if word else None
+    if not isinstance(first, Text) or first.quoted or not first.text.startswith("~"):
+        return word
+    if (first.text != "~" and not first.text.startswith("~/")) or (first.text == "~" and len(word) > 1):
+        raise Unsupported(first.text)
+    rest = first.text[1:]
+    return (Parameter("HOME", "", (), True), *((Text(rest, False),) if rest else ()), *word[1:])
 
 
-def _named_letters(text: str) -> str:
-    """The text between ``$'`` and ``'`` with the escapes that only it has."""
-
-    def meant(found: re.Match[str]) -> str:
-        if found[5] or found[3]:
-            return found[3] or found[0]
-        number = int(found[1] or found[2] or "0", 16) if found[4] is None else ord(found[4]) & 0x1F
-        letter = chr(number) if number <= _MOST_LETTER and not 0xD800 <= number < 0xE000 else "\ufffd"
-        return letter * 2 if letter == "\\" else letter
-
-    return _NAMED.sub(meant, text)
+def _refuse_braces(pieces: list[Piece]) -> None:
+    """Raise Unsupported for ``{a,b}`` and ``{1..3}``, which bash spreads and other shells leave as they are."""
+    shown = "".join(each.text if isinstance(each, Text) and not each.quoted else "\0" for each in pieces)
+    for part in shown.split("{")[1:]:
+        inner, closing, _ = part.partition("}")
+        if closing and ("," in inner or ".." in inner):
+            raise Unsupported(f"{{{inner}}}".replace("\0", "."))
 
 
-_MOST_LETTER: Final = 0x10FFFF
-_ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|0?([0-7]{1,3})|(.))", re.DOTALL)
-_LETTERS: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
-
-
-def with_escapes(text: str, *, raw: bool = False) -> str:
-    """A text in which ``\\n``, ``\\t``, ``\\x41``, ``\\101`` and the like are the letters that they mean.
-
-    Parameters
-    ----------
-    raw
-        Whether bytes that are no letters stay, as ``surrogateescape`` writes them; else a mark stands for them.
-
-    Examples
-    --------
-    >>> with_escapes("a" + chr(92) + "tb" + chr(92) + "x41")
-    'a\\tbA'
-    """
-
-    def meant(found: re.Match[str]) -> str:
-        if not (found[1] or found[2]):
-            return _LETTERS.get(found[3], found[0])
-        byte = int(found[1], 16) if found[1] else int(found[2], 8) & 0xFF
-        return chr(byte if byte < 0x80 else 0xDC00 + byte)
-
-    made = _ESCAPE.sub(meant, text)
-    return made if raw or made.isascii() else made.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+def assignment_of(word: Word) -> tuple[str, Word] | None:
+    """The name and the value of a word that is ``NAME=VALUE``. Raises Unsupported for ``NAME+=`` and ``NAME[...]=``."""
+    first = word[0] if word else None
+    if not isinstance(first, Text) or first.quoted:
+        return None
+    name = _NAME.match(first.text)
+    if name is None:
+        return None
+    rest = first.text[name.end() :]
+    if rest.startswith("+=") or (rest.startswith("[") and "]=" in rest):
+        raise Unsupported(f"{name[0]}{rest[:2]}")
+    if not rest.startswith("="):
+        return None
+    value = rest[1:]
+    if ":~" in value or (value.startswith("~") and value != "~" and not value.startswith("~/")):
+        raise Unsupported(first.text)
+    return name[0], _with_home([*([Text(value, False)] if value else []), *word[1:]])

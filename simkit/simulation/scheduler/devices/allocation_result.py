@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object, at, name_of
 from simkit.simulation.scheduler.devices.allocator import Chosen
-from simkit.simulation.scheduler.devices.binding_conditions import awaits_devices
+from simkit.simulation.scheduler.devices.pools import awaits_devices
 from simkit.simulation.scheduler.devices.requests import Request
 
 _CONDITIONS: Final = ("bindingConditions", "bindingFailureConditions")
 
 
 def allocation_result(
-    claim: Object, chosen: Sequence[Chosen], node: str, new_share: Callable[[], str]
+    behaviour: ServedBehaviour, claim: Object, chosen: Sequence[Chosen], node: str, new_share: Callable[[], str]
 ) -> dict[str, Any]:
     """``status.allocation`` of a claim on a node; ``new_share`` makes up the identity of a share of a device."""
-    devices: dict[str, Any] = {"results": [_result(each, new_share) for each in chosen]}
+    devices: dict[str, Any] = {"results": [_result(behaviour, each, new_share) for each in chosen]}
     config = [*_of_classes(chosen), *_of_claim(claim, chosen)]
     if config:
         devices["config"] = config
@@ -28,7 +29,7 @@ def allocation_result(
     return {"devices": devices, **({"nodeSelector": selector} if selector else {})}
 
 
-def _result(chosen: Chosen, new_share: Callable[[], str]) -> dict[str, Any]:
+def _result(behaviour: ServedBehaviour, chosen: Chosen, new_share: Callable[[], str]) -> dict[str, Any]:
     request, device, consumed = chosen
     driver, pool, name = device.id
     found: dict[str, Any] = {"request": request.name, "driver": driver, "pool": pool, "device": name}
@@ -36,7 +37,7 @@ def _result(chosen: Chosen, new_share: Callable[[], str]) -> dict[str, Any]:
         found["adminAccess"] = True
     if request.spec.get("tolerations"):
         found["tolerations"] = request.spec["tolerations"]
-    if awaits_devices():
+    if awaits_devices(behaviour):
         found |= {name: device.object[name] for name in _CONDITIONS if device.object.get(name)}
     if consumed is not None:
         found["shareID"] = new_share()

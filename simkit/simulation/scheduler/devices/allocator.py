@@ -1,32 +1,149 @@
-"""The search for devices for the claims of a pod on one node: the first solution in the order of the devices.
-
-Upstream: k8s.io/dynamic-resource-allocation/structured (``Allocate``), releases 1.34 and 1.36.
-"""
+"""The search for devices for the claims of a pod on one node: the first solution in the order of the requests."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simkit.logic.workloads.device_id import DeviceId
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object, at
-from simkit.meta.quantity import Quantity
-from simkit.simulation.scheduler.devices.allocated import AllocatedDevices
-from simkit.simulation.scheduler.devices.capacity import SharedCapacity
-from simkit.simulation.scheduler.devices.constraints import AttributeConstraint
-from simkit.simulation.scheduler.devices.counters import SharedCounters
+from simkit.meta.quantity import Quantity, parse
 from simkit.simulation.scheduler.devices.pools import Device, Pool
 from simkit.simulation.scheduler.devices.requests import (
     MOST_DEVICES,
+    AllocatedDevices,
     AllocationError,
     ClassOf,
     Request,
+    SharedCapacity,
     Surroundings,
     alternatives,
     selected,
     shown,
 )
+
+# Constraints of a claim: devices whose attribute has to be the same, or has to differ.
+# Upstream: k8s.io/dynamic-resource-allocation/structured (``matchAttributeConstraint``), release 1.34, and
+# ``distinctAttributeConstraint``, releases 1.36 and 1.37.
+
+_KINDS: Final = ("string", "int", "bool", "version")
+
+
+class AttributeConstraint:
+    """One constraint, with the values of the devices that were chosen so far."""
+
+    def __init__(self, behaviour: ServedBehaviour, constraint: Mapping[str, Any]) -> None:
+        """Raises ValueError for a kind that the served release does not know."""
+        if constraint.get("matchAttribute") is None and not behaviour.applies("scheduler-shares-devices"):
+            raise ValueError("empty constraint (unsupported constraint type?)")
+        self._requests = frozenset(constraint.get("requests") or ())
+        self._same = constraint.get("matchAttribute") is not None
+        self._name = str(constraint.get("matchAttribute") or constraint.get("distinctAttribute") or "")
+        self._values: list[tuple[str, Any]] = []
+        self._compared: dict[str, tuple[str, Any]] = {}
+        """By request what up to 1.36 new devices have to differ from: the device that was taken in last."""
+        self._forgets = behaviour.applies("scheduler-compares-with-last-device")
+
+    def concerns(self, request: str) -> bool:
+        """True if it is about a request, which ``parent/alternative`` names too."""
+        return not self._requests or request in self._requests or request.partition("/")[0] in self._requests
+
+    def add(self, request: str, device: Device) -> bool:
+        """Take in a device for a request; False, and nothing is taken in, if it may not be added."""
+        if not self.concerns(request):
+            return True
+        value = _value(device.attribute(self._name))
+        if value is None or not self._fits(value):
+            return False
+        self._values.append(value)
+        self._compared[request.partition("/")[0]] = value
+        return True
+
+    def _fits(self, value: tuple[str, Any]) -> bool:
+        if self._same or not self._forgets:
+            return not self._values or (value in self._values) == self._same
+        return not self._values or value not in self._compared.values()
+
+    def remove(self, request: str) -> None:
+        """Forget the device that was taken in last for a request."""
+        if self.concerns(request):
+            self._values.pop()
+            self._compared.pop(request.partition("/")[0], None)
+
+
+def _value(attribute: Mapping[str, Any] | None) -> tuple[str, Any] | None:
+    if attribute is None:
+        return None
+    return next(((kind, attribute[kind]) for kind in _KINDS if attribute.get(kind) is not None), None)
+
+
+# Counters that the devices of a pool share, such as the memory of a card that can be cut into parts.
+# Upstream: k8s.io/dynamic-resource-allocation/structured (``checkAvailableCounters``), releases 1.34 and 1.36.
+
+_Counter = tuple[str, str]
+"""Counter set and counter."""
+
+
+class SharedCounters:
+    """The amounts that are left of the counters of all pools, while some of them are being given away.
+
+    As in kube-scheduler, pools of the same name share their counters, also those of two drivers: the counters are those
+    of the pool of which a device was looked at first.
+    """
+
+    def __init__(self, pools: Sequence[Pool], allocated: AllocatedDevices) -> None:
+        self._pools, self._allocated = {pool.id: pool for pool in pools}, allocated
+        self._left: dict[str, dict[_Counter, int]] = {}
+        self._taken: dict[str, Counter[_Counter]] = {}
+
+    def take(self, device: Device) -> bool:
+        """Take what a device consumes; False, and nothing is taken, if not enough is left of a counter of its pool."""
+        name = device.id.pool
+        if name not in self._left:
+            self._left[name] = _left(self._pools[device.id.driver, name], self._allocated)
+        taken = self._taken.setdefault(name, Counter())
+        _count(taken, device, 1)
+        if any(left < taken[counter] for counter, left in self._left[name].items()):
+            _count(taken, device, -1)
+            return False
+        return True
+
+    def give_back(self, device: Device) -> None:
+        """Give back what a device consumes."""
+        _count(self._taken.setdefault(device.id.pool, Counter()), device, -1)
+
+
+def _count(taken: Counter[_Counter], device: Device, sign: int) -> None:
+    for counter, amount in _consumed(device.object):
+        taken[counter] += sign * amount
+
+
+def _left(pool: Pool, allocated: AllocatedDevices) -> dict[_Counter, int]:
+    found: dict[_Counter, int] = {}
+    for spec in pool.everything:
+        for each in spec.get("sharedCounters") or ():
+            for name, counter in (each.get("counters") or {}).items():
+                found[each.get("name", ""), name] = parse(str(counter.get("value") or "0")).nano
+    for spec in pool.everything:
+        for device in spec.get("devices") or ():
+            if allocated.is_in_use(DeviceId(*pool.id, device.get("name", ""))):
+                for counter, amount in _consumed(device):
+                    if counter in found:
+                        found[counter] -= amount
+    return found
+
+
+def _consumed(device: Mapping[str, Any]) -> Iterator[tuple[_Counter, int]]:
+    for each in device.get("consumesCounters") or ():
+        for name in each.get("counters") or {}:
+            amount = parse(str(at(each, "counters", name, "value") or "0")).nano
+            yield (each.get("counterSet", ""), name), amount
+
+
+# The search for devices for the claims of a pod on one node: the first solution in the order of the devices.
+# Upstream: k8s.io/dynamic-resource-allocation/structured (``Allocate``), releases 1.34 and 1.36.
 
 _MOST_TRIES: Final = 100_000
 """The devices that are tried on one node, after which the search is given up; kube-scheduler gives up by time."""
@@ -79,12 +196,17 @@ class Allocator:
     """
 
     def __init__(
-        self, claims: Sequence[Object], pools: Sequence[Pool], allocated: AllocatedDevices, class_of: ClassOf
+        self,
+        behaviour: ServedBehaviour,
+        claims: Sequence[Object],
+        pools: Sequence[Pool],
+        allocated: AllocatedDevices,
+        class_of: ClassOf,
     ) -> None:
-        self._allocated, self._capacity = allocated, SharedCapacity(allocated)
+        self._allocated, self._capacity = allocated, SharedCapacity(behaviour, allocated)
         around = Surroundings(pools, class_of, self._capacity)
         self._requests = [
-            [alternatives(claim, each, around) for each in at(claim, "spec", "devices", "requests") or ()]
+            [alternatives(behaviour, claim, each, around) for each in at(claim, "spec", "devices", "requests") or ()]
             for claim in claims
         ]
         for claim, requests in zip(claims, self._requests, strict=True):
@@ -92,12 +214,12 @@ class Allocator:
             if least > MOST_DEVICES:
                 text = f"number of requested devices {least} exceeds the claim limit of {MOST_DEVICES}"
                 raise AllocationError(f"claim {shown(claim)}: {text}")
-        self._constraints = [_constraints(each) for each in claims]
+        self._constraints = [_constraints(behaviour, each) for each in claims]
         self._candidates = [each for pool in pools if not pool.incomplete and not pool.invalid for each in pool.devices]
         self._counters = SharedCounters(pools, allocated)
         self._counts, self._heeds_taints = (
-            applies("scheduler-counts-shared-counters"),
-            applies("scheduler-heeds-device-taints"),
+            behaviour.applies("scheduler-counts-shared-counters"),
+            behaviour.applies("scheduler-heeds-device-taints"),
         )
         self._selected: dict[tuple[Request, Device], bool] = {}
         self._taken: dict[DeviceId, list[int]] = {}
@@ -105,12 +227,12 @@ class Allocator:
         self.results: list[list[Chosen]] = [[] for _ in claims]
         """The chosen devices of each claim."""
 
-    def search(self) -> bool:
+    def search(self, behaviour: ServedBehaviour) -> bool:
         """True if every claim has its devices, in ``results``. Raises AllocationError and TimedOut.
 
         Each decision is a generator that makes a choice, and takes it back when it is asked for the next one.
         """
-        stack = [self._decide(_Step(0, 0))]
+        stack = [self._decide(behaviour, _Step(0, 0))]
         while stack:
             step = next(stack[-1], None)
             if step is None:
@@ -118,10 +240,10 @@ class Allocator:
             elif step.claim == len(self._requests):
                 return True
             else:
-                stack.append(self._decide(step))
+                stack.append(self._decide(behaviour, step))
         return False
 
-    def _decide(self, step: _Step) -> Iterator[_Step]:
+    def _decide(self, behaviour: ServedBehaviour, step: _Step) -> Iterator[_Step]:
         """The steps that come after each way to decide one."""
         if step.claim == len(self._requests):
             yield step
@@ -138,18 +260,18 @@ class Allocator:
         elif step.chosen.everything is not None:
             yield from self._everything(step, step.chosen, step.chosen.everything[step.taken])
         else:
-            yield from self._one(step, step.chosen)
+            yield from self._one(behaviour, step, step.chosen)
 
     def _everything(self, step: _Step, request: Request, device: Device) -> Iterator[_Step]:
         yield from self._with(step, request, device, 0)
 
-    def _one(self, step: _Step, request: Request) -> Iterator[_Step]:
+    def _one(self, behaviour: ServedBehaviour, step: _Step, request: Request) -> Iterator[_Step]:
         for position in range(step.first, len(self._candidates)):
             device = self._candidates[position]
             self._tries += 1
             if self._tries > _MOST_TRIES:
                 raise TimedOut
-            usable = self._free(step.claim, request, device) and self._selects(request, device)
+            usable = self._free(step.claim, request, device) and self._selects(behaviour, request, device)
             if usable and self._capacity.has_room(request.spec, device):
                 yield from self._with(step, request, device, position + 1)
 
@@ -159,10 +281,10 @@ class Allocator:
         users = self._taken.get(device.id, ())
         return claim not in users if request.watches else not users and not self._allocated.is_taken(device.id)
 
-    def _selects(self, request: Request, device: Device) -> bool:
+    def _selects(self, behaviour: ServedBehaviour, request: Request, device: Device) -> bool:
         found = self._selected.get((request, device))
         if found is None:
-            found = selected(request.claim, request.spec, request.device_class, device)
+            found = selected(behaviour, request.claim, request.spec, request.device_class, device)
             self._selected[request, device] = found
         return found
 
@@ -222,11 +344,11 @@ class Allocator:
             self._counters.give_back(device)
 
 
-def _constraints(claim: Object) -> list[AttributeConstraint]:
+def _constraints(behaviour: ServedBehaviour, claim: Object) -> list[AttributeConstraint]:
     found = []
     for index, each in enumerate(at(claim, "spec", "devices", "constraints") or ()):
         try:
-            found.append(AttributeConstraint(each))
+            found.append(AttributeConstraint(behaviour, each))
         except ValueError as error:
             raise AllocationError(f"claim {shown(claim)}, constraint #{index}: {error}") from error
     return found

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from simkit.meta.behaviour import applies
 from simkit.meta.objects import Object, at
-from simkit.simulation.scheduler.devices.dynamic_resources import chosen_requests
-from simkit.simulation.scheduler.devices.pod_claims import claims_of_pod
+from simkit.simulation.scheduler.devices.dynamic_resources import chosen_requests, claims_of_pod
 from simkit.simulation.scheduler.node_filters import normalized
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
 from simkit.simulation.scheduler.view import View
@@ -22,7 +20,9 @@ _MOST: Final = 8
 
 def alternatives_score(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int] | None:
     """More for nodes with earlier alternatives; None for a pod without any."""
-    if not applies("scheduler-scores-alternatives") or not applies("scheduler-tries-first-available"):
+    if not view.behaviour.applies("scheduler-scores-alternatives") or not view.behaviour.applies(
+        "scheduler-tries-first-available"
+    ):
         return None
     claims = claims_of_pod(pod, view)
     if not any(request.get("firstAvailable") for claim in claims for request in _requests(claim)):

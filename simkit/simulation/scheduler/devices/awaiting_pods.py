@@ -9,16 +9,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from simkit.meta.objects import Object
-from simkit.simulation.scheduler.devices.binding_conditions import (
+from simkit.simulation.scheduler.devices.dynamic_resources import (
+    NAME,
+    Missing,
+    backed_resources,
+    claims_of_pod,
+    former_claim,
+)
+from simkit.simulation.scheduler.devices.pools import (
     BINDING_TIMEOUT,
     BindingFailed,
     check_time,
     deadline_passed,
     is_ready,
 )
-from simkit.simulation.scheduler.devices.dynamic_resources import NAME
-from simkit.simulation.scheduler.devices.extended_claim import backed_resources, former_claim
-from simkit.simulation.scheduler.devices.pod_claims import Missing, claims_of_pod
 from simkit.simulation.scheduler.node_info import PodInfo
 from simkit.simulation.scheduler.queue import Name, Waiting
 from simkit.simulation.scheduler.rejection import SchedulingError
@@ -47,10 +51,10 @@ class AwaitingPod:
         self.due = view.now + _PERIOD - (view.now - self.since) % _PERIOD
         try:
             for claim in claims_in_use(self.pod, view):
-                if not is_ready(claim):
-                    check_time(claim, view.now)
+                if not is_ready(view.behaviour, claim):
+                    check_time(view.behaviour, claim, view.now)
                     if view.now - self.since >= BINDING_TIMEOUT:
-                        raise BindingFailed(deadline_passed())
+                        raise BindingFailed(deadline_passed(view.behaviour))
                     return False
         except (BindingFailed, Missing) as error:
             raise SchedulingError(f'running PreBind plugin "{NAME}": {error}') from error

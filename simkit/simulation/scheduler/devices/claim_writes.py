@@ -8,28 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from simkit.engine.controllers.client_requests import create, delete, path_to, replace
-from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.lister import uid_of
-from simkit.engine.controllers.resources import PODS, RESOURCE_CLAIMS
+from simkit.client.controller import Client
+from simkit.client.lister import uid_of
+from simkit.client.requests import create, delete, path_to, replace
+from simkit.client.resources import PODS, RESOURCE_CLAIMS
 from simkit.logic.workloads.resource_claims import CLAIM_FINALIZER
 from simkit.meta.clock import timestamp
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object, at, metadata, name_of
-from simkit.simulation.scheduler.devices.binding_conditions import awaits_devices
-from simkit.simulation.scheduler.devices.dynamic_resources import NAME, NOT_HERE, allocations_on, is_usable
-from simkit.simulation.scheduler.devices.extended_claim import (
+from simkit.simulation.scheduler.devices.dynamic_resources import (
+    NAME,
+    NOT_HERE,
     ExtendedClaim,
+    allocations_on,
     backed_resources,
+    claims_of_pod,
     extended_claim,
     former_claim,
-)
-from simkit.simulation.scheduler.devices.pod_claims import (
-    claims_of_pod,
     is_reserved_for,
+    is_usable,
     reserved_claims,
     uses_devices,
 )
+from simkit.simulation.scheduler.devices.pools import awaits_devices
 from simkit.simulation.scheduler.devices.requests import shown
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
 from simkit.simulation.scheduler.rejection import NO_CLAIMS, Rejection, SchedulingError
@@ -87,7 +88,7 @@ def _reserve(client: Client, view: View, claim: Object, pod: PodInfo, allocation
     told = {**status, "reservedFor": [*(status.get("reservedFor") or ()), consumer]}
     if allocation is not None:
         told["allocation"] = allocation
-    if awaits_devices() and not at(told, "allocation", "allocationTimestamp"):
+    if awaits_devices(view.behaviour) and not at(told, "allocation", "allocationTimestamp"):
         told["allocation"] = {**told["allocation"], "allocationTimestamp": timestamp(view.now)}
     what = "allocation and reservation" if allocation is not None else "reservation"
     response = replace(client, RESOURCE_CLAIMS, {**claim, "status": told}, "status")
@@ -106,7 +107,7 @@ def release_claims(client: Client, view: View, pod: PodInfo) -> None:
 
     The one that was made for its extended resources goes.
     """
-    for claim in reserved_claims(pod, view) if uses_devices(pod.pod) else ():
+    for claim in reserved_claims(pod, view) if uses_devices(view.behaviour, pod.pod) else ():
         others = [each for each in at(claim, "status", "reservedFor") or () if each.get("uid") != uid_of(pod.pod)]
         _write_status(client, view, claim, {**claim["status"], "reservedFor": others})
     if backed_resources(pod, view):
@@ -130,12 +131,14 @@ def _remove_extended(client: Client, view: View, pod: PodInfo) -> bool:
 def take_back(client: Client, view: View, pod: PodInfo, rejections: Mapping[str, Rejection]) -> str:
     """Take the devices from a claim of a pod that nobody uses, if they keep it from a node; what came of it."""
     backed = backed_resources(pod, view)
-    if not uses_devices(pod.pod) and not backed:
+    if not uses_devices(view.behaviour, pod.pod) and not backed:
         return NO_CLAIMS
     nodes = [view.cache.node(name) for name, each in rejections.items() if NOT_HERE in each.reasons]
     for claim in claims_of_pod(pod, view):
         users = [each for each in at(claim, "status", "reservedFor") or () if each.get("uid") != uid_of(pod.pod)]
-        if not users and any(info is not None and not is_usable(claim, info.object, view.now) for info in nodes):
+        if not users and any(
+            info is not None and not is_usable(view.behaviour, claim, info.object, view.now) for info in nodes
+        ):
             left = {name: value for name, value in claim["status"].items() if name not in _ALLOCATED}
             _write_status(client, view, claim, left)
             return _TAKEN_BACK

@@ -1,22 +1,113 @@
-"""The pools of devices that a node reaches, from the resource slices of drivers.
-
-Upstream: k8s.io/dynamic-resource-allocation/structured (``GatherPools``), releases 1.34 to 1.36.
-"""
+"""The pools of devices that a node reaches, and the conditions that drivers report of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from simkit.engine.controllers.device_taint_rules import TaintRules, taint_rules
-from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.resources import RESOURCE_SLICES
+from simkit.client.lister import Lister
+from simkit.client.resources import RESOURCE_SLICES
+from simkit.engine.controllers.device_taints import TaintRules, taint_rules
 from simkit.logic.workloads.device_id import DeviceId, PoolId, generation_of, pool_of
 from simkit.logic.workloads.nodes import term_fits
-from simkit.meta.behaviour import applies
+from simkit.logic.workloads.status_conditions import find, is_true
+from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.clock import moment
+from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object, at, name_of
-from simkit.simulation.scheduler.devices.binding_conditions import awaits_devices
+
+# Conditions that the drivers of devices have to report before a pod is bound, and those by which they give up.
+# Upstream: pkg/scheduler/framework/plugins/dynamicresources (``isClaimReadyForBinding``), releases 1.34 and 1.36.
+
+BINDING_TIMEOUT: Final = 600.0
+"""Seconds after an allocation in which drivers have to report the conditions."""
+_DEVICE: Final = ("driver", "pool", "device")
+
+
+class BindingFailed(Exception):
+    """A device that does not get ready. The text is kube-scheduler's."""
+
+
+def awaits_devices(behaviour: ServedBehaviour) -> bool:
+    """True if devices with such conditions are allocated at the served release, and waited for."""
+    return behaviour.applies("scheduler-awaits-devices") and behaviour.applies("drivers-tell-status-of-devices")
+
+
+def has_binding_conditions(behaviour: ServedBehaviour, claims: Iterable[Object]) -> bool:
+    """True if a device of one of the claims has to be waited for."""
+    return awaits_devices(behaviour) and any(True for claim in claims for _ in _awaited(claim))
+
+
+def _awaited(claim: Object) -> Iterator[Mapping[str, Any]]:
+    """The devices of a claim that have conditions."""
+    results = at(claim, "status", "allocation", "devices", "results") or ()
+    return (each for each in results if each.get("bindingConditions"))
+
+
+def is_ready(behaviour: ServedBehaviour, claim: Object) -> bool:
+    """True if all conditions of all devices of a claim are met. Raises BindingFailed if one never will be."""
+    if at(claim, "status", "allocation") is None:
+        return False
+    for result in _awaited(claim):
+        conditions = _conditions(claim, result)
+        if conditions is None:
+            return False
+        for name in result.get("bindingFailureConditions") or ():
+            if is_true(conditions, name):
+                raise BindingFailed(_failure(behaviour, claim, find(conditions, name) or {}))
+        if not all(is_true(conditions, name) for name in result["bindingConditions"]):
+            return False
+    return True
+
+
+def _conditions(claim: Object, result: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
+    """The conditions of an allocated device; None if its driver has told nothing of it."""
+    for each in at(claim, "status", "devices") or ():
+        if all(each.get(name) == result.get(name) for name in _DEVICE):
+            return list(each.get("conditions") or ())
+    return None
+
+
+def _failure(behaviour: ServedBehaviour, claim: Object, condition: Mapping[str, Any]) -> str:
+    why = f"reason={condition.get('reason', '')}, message={quoted(str(condition.get('message') or ''))}"
+    if behaviour.applies("scheduler-names-errors-of-binding"):
+        return f"device binding failed: claim={name_of(claim)}, {why}"
+    return f"claim {name_of(claim)} binding failed: {why}"
+
+
+def is_timed_out(claim: Object, now: float) -> bool:
+    """True if the conditions of a claim had to be reported before a time in seconds since the epoch."""
+    allocated = at(claim, "status", "allocation", "allocationTimestamp")
+    return bool(allocated) and any(True for _ in _awaited(claim)) and moment(allocated) + BINDING_TIMEOUT < now
+
+
+def check_time(behaviour: ServedBehaviour, claim: Object, now: float) -> None:
+    """Raise BindingFailed for a claim that is not ready in time."""
+    if is_timed_out(claim, now):
+        named = behaviour.applies("scheduler-names-errors-of-binding")
+        text = "device binding timeout: claim={}" if named else "claim {} binding timeout"
+        raise BindingFailed(text.format(name_of(claim)))
+
+
+def deadline_passed(behaviour: ServedBehaviour) -> str:
+    """The text for a pod that has waited as long as it may."""
+    named = behaviour.applies("scheduler-names-errors-of-binding")
+    return "device binding timeout: context deadline exceeded" if named else "device binding timeout"
+
+
+def is_stuck(behaviour: ServedBehaviour, claim: Object, now: float) -> bool:
+    """True if the devices of a claim have failed, or were not ready in time, so that it needs others."""
+    if not awaits_devices(behaviour) or at(claim, "status", "allocation") is None:
+        return False
+    try:
+        return not is_ready(behaviour, claim) and is_timed_out(claim, now)
+    except BindingFailed:
+        return True
+
+
+# The pools of devices that a node reaches, from the resource slices of drivers.
+# Upstream: k8s.io/dynamic-resource-allocation/structured (``GatherPools``), releases 1.34 to 1.36.
 
 Spec = Mapping[str, Any]
 """The specification of a slice."""
@@ -79,16 +170,16 @@ def pools_of(node: Object, lister: Lister) -> list[Pool]:
     Slices that a newer generation has replaced do not count. O(slices for the node or for several nodes).
     """
     index = lister.once("slices by pool", lambda: _by_pool(lister.scan(RESOURCE_SLICES)))
-    partitions, rules = applies("scheduler-counts-shared-counters"), taint_rules(lister)
+    partitions, rules = lister.snapshot.behaviour.applies("scheduler-counts-shared-counters"), taint_rules(lister)
     found = []
     for pool in sorted(index.pools_of(name_of(node))):
         every = index.slices[pool]
         reached = [each for each in every if _reaches(each, node, partitions=partitions)]
         if reached:
-            made = _pool(pool, reached, every, node, rules)
+            made = _pool(lister.snapshot.behaviour, pool, reached, every, node, rules)
             if made is not None:
                 found.append(made)
-    return sorted(found, key=_has_to_get_ready) if awaits_devices() else found
+    return sorted(found, key=_has_to_get_ready) if awaits_devices(lister.snapshot.behaviour) else found
 
 
 def _has_to_get_ready(pool: Pool) -> bool:
@@ -118,7 +209,14 @@ def _by_pool(slices: Iterable[Object]) -> _Index:
     return _Index(found, nodes)
 
 
-def _pool(pool: PoolId, reached: Sequence[Spec], every: Sequence[Spec], node: Object, rules: TaintRules) -> Pool | None:
+def _pool(
+    behaviour: ServedBehaviour,
+    pool: PoolId,
+    reached: Sequence[Spec],
+    every: Sequence[Spec],
+    node: Object,
+    rules: TaintRules,
+) -> Pool | None:
     """A pool; None if a newer generation that the node does not reach is replacing it."""
     newest = max(map(generation_of, reached))
     current = [each for each in reached if generation_of(each) == newest]
@@ -132,7 +230,7 @@ def _pool(pool: PoolId, reached: Sequence[Spec], every: Sequence[Spec], node: Ob
     devices = [device for each in current for device in _devices(pool, each, node, rules)]
     names = {device.id.device for device in devices}
     invalid = len(names) < len(devices) or (
-        applies("scheduler-counts-shared-counters") and not _counters_fit(current, everything)
+        behaviour.applies("scheduler-counts-shared-counters") and not _counters_fit(current, everything)
     )
     return Pool(pool, () if invalid else devices, False, invalid, everything)
 

@@ -1,1 +1,0 @@
-"""Templates in the language of Go's text/template, as stages hold them: syntax, evaluation and functions."""
