@@ -1,17 +1,18 @@
-"""Questions about a snapshot, answered as tables and small values. Free functions; nothing here changes anything.
+"""Analyses of a snapshot, as functions that return tables and small objects. They do not change the cluster.
 
-Every question is also a method of ``simkit.Cluster``, with the same arguments. What holds for all of them:
+Every function is also a method of ``simkit.Cluster``, with the same arguments. These rules apply to all of them:
 
-- The first argument is the snapshot that is asked about: ``cluster.snapshot()``. Where something is executed to prove
-  an answer, ``sandbox`` is the cluster on whose forks that is done; a method of a cluster gives the cluster itself.
+- The first argument is a snapshot: ``cluster.snapshot()``. If a function executes something to prove its answer,
+  ``sandbox`` is the cluster to fork for that; the method passes the cluster itself.
 - Subjects are texts: ``user:alice`` (or ``alice``), ``group:devs``, ``sa:namespace/name``. Tables have them in the
-  column ``subject``, so that tables join on it; ``subject_parts`` takes them apart.
-- ``namespace=None`` sets no limit: listings are of all namespaces, and a single request is one for all namespaces at
-  once. ``"*"`` is the whole cluster, as in the column ``scope``. An empty text is refused.
-- ``members`` are groups that the cluster does not keep: group name to subjects (``simkit.analysis.membership``).
-- Severities are of one ordered type, ``Severity``, and an ordered category in tables: ``rows["severity"] >= "high"``.
-- What is more than a table has ``to_frame()``, ``to_dict()``, ``summary()`` and, where there is something to see,
-  ``plot(ax=None)``; ``prove()`` and ``verify()`` execute it on a fork.
+  column ``subject``, on which they can be joined; ``subject_parts`` splits them.
+- ``namespace=None`` means all namespaces; a single request is then one across all namespaces. ``"*"`` means the whole
+  cluster, as in the column ``scope``. An empty text is an error.
+- ``members`` maps the names of groups to subjects, since Kubernetes does not store them
+  (``simkit.analysis.membership``).
+- Severities have one ordered type, ``Severity``, and are an ordered category in tables: ``rows["severity"] >= "high"``.
+- Answers that are more than a table have ``to_frame()``, ``to_dict()``, ``summary()`` and often ``plot(ax=None)``.
+  ``prove()`` and ``verify()`` execute a claim on a fork.
 """
 
 from simkit.analysis.access.can import AccessDecision, can
@@ -81,7 +82,7 @@ from simkit.analysis.result import Evidence, JsonValue, Result, ResultDict
 from simkit.analysis.upgrade.definition_diff import DefinitionDiff, definition_changes
 from simkit.analysis.upgrade.migration import Migration, migrate
 from simkit.analysis.upgrade.release_changes import release_changes
-from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
+from simkit.analysis.upgrade.removal_report import removal_report
 from simkit.analysis.upgrade.timeline import calendar, timeline
 from simkit.analysis.upgrade.upgrade_report import UpgradeReport, upgrade_report
 
@@ -113,7 +114,6 @@ __all__ = [
     "Proposal",
     "ReadableFrame",
     "Remedy",
-    "RemovalReport",
     "Result",
     "ResultDict",
     "Severity",

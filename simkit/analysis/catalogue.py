@@ -7,11 +7,12 @@ from functools import cache, lru_cache
 from typing import Final
 
 from simkit.analysis.memo import SnapshotMemo
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 
@@ -30,8 +31,10 @@ def _catalogue(snapshot: Snapshot) -> Catalogue:
     captured = snapshot.captured()
     enabled = frozenset(_off_by_default(snapshot.release) & set(captured))
     if DEFINITIONS not in captured:
-        return _with_enabled(snapshot.release, enabled)
-    return _with_definitions(snapshot.release, enabled, _Definitions(tuple(snapshot.scan(DEFINITIONS))))
+        return _with_enabled(snapshot.behaviour, snapshot.release, enabled)
+    return _with_definitions(
+        snapshot.behaviour, snapshot.release, enabled, _Definitions(tuple(snapshot.scan(DEFINITIONS)))
+    )
 
 
 @cache
@@ -42,9 +45,9 @@ def _off_by_default(release: str) -> frozenset[GroupResource]:
 
 
 @lru_cache(maxsize=16)
-def _with_enabled(release: str, enabled: frozenset[GroupResource]) -> Catalogue:
+def _with_enabled(behaviour: ServedBehaviour, release: str, enabled: frozenset[GroupResource]) -> Catalogue:
     """The catalogue of a release with some resources that are off by default."""
-    usual = Catalogue.for_release(release)
+    usual = Catalogue.for_release(release).with_behaviour(behaviour)
     if not enabled:
         return usual
     whole = Catalogue.for_release(release, everything=True)
@@ -66,9 +69,11 @@ class _Definitions:
 
 
 @lru_cache(maxsize=4)
-def _with_definitions(release: str, enabled: frozenset[GroupResource], definitions: _Definitions) -> Catalogue:
+def _with_definitions(
+    behaviour: ServedBehaviour, release: str, enabled: frozenset[GroupResource], definitions: _Definitions
+) -> Catalogue:
     """The catalogue of a release with some resources besides, and the custom resources of some definitions."""
-    usual = _with_enabled(release, enabled)
+    usual = _with_enabled(behaviour, release, enabled)
     return usual.with_resources(each for obj in definitions.every for each in _resources(obj))
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from simkit.meta.escaping import html_text
-from simkit.meta.readable_table import aligned, fitted, head, html_table, shown_of, shown_rows
+from simkit.meta.visible_text import html_text
+from simkit.present.fitted_table import fitted
+from simkit.present.readable_table import aligned, head, html_table, shown_of, shown_rows
 
 if TYPE_CHECKING:
     from simkit.analysis.table_plot import TablePlot
@@ -67,23 +68,33 @@ class ReadableFrame(pd.DataFrame):
 
     def __getitem__(self, key: Any) -> Any:
         with _plural_told(self):
-            return super().__getitem__(key)
+            return super().__getitem__(self._named(key))
+
+    def _named(self, key: Any) -> Any:
+        """The name of a column, or a list of them, where they are written as the table shows them: ``binding kind``."""
+        if isinstance(key, list):
+            return [self._named(one) if isinstance(one, str) else one for one in key]
+        if not isinstance(key, str) or key in self.columns:
+            return key
+        return next((column for column in self.columns if isinstance(column, str) and head(column) == key), key)
 
     def __repr__(self) -> str:
+        caveats = "".join(f"\n{text}" for text in self.attrs.get("caveats", ()))
         if not len(self):
-            return f"No rows of: {', '.join(map(head, self.columns))}"
+            return f"No rows of: {', '.join(map(head, self.columns))}{caveats}"
         heads, rows, told = self._shown()
         if sys.stdout.isatty():
             text = fitted(heads, rows, width=shutil.get_terminal_size().columns, color=False)
         else:
             text = aligned(heads, rows)
-        return f"{text}{told}".rstrip("\n")
+        return f"{text}{told}".rstrip("\n") + caveats
 
     def _repr_html_(self) -> str:
         if not len(self):
             return f"<p>{html_text(repr(self))}</p>"
         heads, rows, told = self._shown()
-        return html_table(heads, rows, told=told)
+        caveats = "".join(f"<p><b>{html_text(text)}</b></p>" for text in self.attrs.get("caveats", ()))
+        return caveats + html_table(heads, rows, told=told)
 
     def _shown(self) -> tuple[list[str], list[Any], str]:
         """Heads, rows and what is said of those that are not shown. Mere numbers of rows are not shown."""

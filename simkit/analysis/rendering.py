@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from simkit.meta.escaping import html_text, one_line
+from simkit.meta.visible_text import html_text, one_line
 
 _NUMBER: Final = re.compile(r"\d+\. ")
 

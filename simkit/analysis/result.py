@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from collections.abc import Callable, Mapping
+from functools import singledispatch, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NotRequired, TypedDict, cast
 
 import pandas as pd
 
 from simkit.analysis.readable_frame import ReadableFrame
+from simkit.meta.distribution import install_hint
+from simkit.meta.errors import SimkitError
+from simkit.meta.visible_text import html_text
+from simkit.meta.whole_file import write_whole
 from simkit.meta.wrong_names import absent
+from simkit.present.escaping import csv_cell
+from simkit.present.readable_table import cell, is_missing
+from simkit.seams.caveats import Caveat
+from simkit.seams.snapshot import Sandbox
 
 GUESSED: Final[Mapping[str, str]] = {
     "shortest": "[0]; paths are sorted, the shortest first",
@@ -23,6 +33,9 @@ GUESSED: Final[Mapping[str, str]] = {
     "to_yaml": "yaml()",
     "manifest": "manifests()",
     "to_junit": "the command simkit check FILE -o junit",
+    "html": "to_html(path)",
+    "save": "to_html(path), to_csv(path) or to_excel(path)",
+    "critical": "filter(severity='critical')",
     "savefig": "plot().figure.savefig",
     "objects": "to_frame()",
 }
@@ -34,12 +47,65 @@ Row = dict[str, JsonValue]
 """A row of a table for JSON: its values by column."""
 
 
+_PAGE: Final = '<!DOCTYPE html>\n<meta charset="utf-8">\n<style>body{font:14px sans-serif}</style>\n'
+
+
 class ResultDict(TypedDict):
     """An answer for JSON: the type of the answer, and its tables as lists of rows."""
 
     result: str
     summary: list[Row]
     rows: list[Row]
+    caveats: NotRequired[list[str]]
+
+
+def _framed(form: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
+    @wraps(form)
+    def framed(self: Any, *args: Any, **named: Any) -> pd.DataFrame:
+        rows = form(self, *args, **named)
+        if self.caveats:
+            rows.attrs["caveats"] = tuple(caveat.text for caveat in self.caveats)
+        return rows
+
+    return framed
+
+
+def _in_text(form: Callable[[Any], str]) -> Callable[[Any], str]:
+    @wraps(form)
+    def in_text(self: Any) -> str:
+        text, told = form(self), [caveat.text for caveat in self.caveats]
+        return "\n".join([text, *(line for line in told if line not in text)])
+
+    return in_text
+
+
+def _in_page(form: Callable[[Any], str]) -> Callable[[Any], str]:
+    @wraps(form)
+    def in_page(self: Any) -> str:
+        page, told = form(self), [html_text(caveat.text) for caveat in self.caveats]
+        return "".join([*(f"<p><b>{text}</b></p>" for text in told if text not in page), page])
+
+    return in_page
+
+
+def _in_mapping(form: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[str, Any]]:
+    @wraps(form)
+    def in_mapping(self: Any) -> dict[str, Any]:
+        made, told = form(self), [caveat.text for caveat in self.caveats]
+        return {**made, "caveats": told} if told else made
+
+    return in_mapping
+
+
+_FORMS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "to_frame": _framed,
+    "summary": _framed,
+    "to_dict": _in_mapping,
+    "_repr_html_": _in_page,
+    "__str__": _in_text,
+    "__repr__": _in_text,
+}
+"""The forms of an answer, each with the way in which it carries caveats."""
 
 
 class Result(ABC):
@@ -49,6 +115,15 @@ class Result(ABC):
     """
 
     __slots__ = ()
+    caveats: ClassVar[tuple[Caveat, ...]] = ()
+    """The limits of the answer, such as access that is granted outside of the cluster."""
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Let every form of the answer carry its caveats."""
+        super().__init_subclass__(**named)
+        for name, form in _FORMS.items():
+            if name in vars(cls) and not getattr(vars(cls)[name], "__isabstractmethod__", False):
+                setattr(cls, name, form(vars(cls)[name]))
 
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:
@@ -60,7 +135,57 @@ class Result(ABC):
 
     def to_dict(self) -> ResultDict:
         """The answer for JSON: ``result`` (its type), ``summary`` and ``rows``, the tables as lists of mappings."""
-        return {"result": type(self).__name__, "summary": records(self.summary()), "rows": records(self.to_frame())}
+        made = {"result": type(self).__name__, "summary": records(self.summary()), "rows": records(self.to_frame())}
+        told: list[JsonValue] = [caveat.text for caveat in self.caveats]
+        return cast("ResultDict", {**made, "caveats": told} if told else made)
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the answer as notebooks show it, as a page of its own.
+
+        Parameters
+        ----------
+        path
+            The file. ``simkit audit --html`` writes a longer report, with causes, plan and proofs.
+        """
+        write_whole(Path(path), f"{_PAGE}<title>{type(self).__name__}</title>\n{self._repr_html_()}\n")
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table of the answer as CSV, with lists as texts and no cell that a spreadsheet would execute.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
+        write_whole(Path(path), self._plain().to_csv(index=False))
+
+    def to_excel(self, path: str | Path) -> None:
+        """Write the table of the answer as a file for Excel, with lists as texts and no cell that would be executed.
+
+        Parameters
+        ----------
+        path
+            The file: ``findings.xlsx``.
+
+        Raises
+        ------
+        SimkitError
+            Where openpyxl is not installed (extra ``notebook``).
+        """
+        try:
+            self._plain().to_excel(path, index=False)
+        except ImportError as missing:
+            raise SimkitError(f"writing Excel files needs openpyxl: {install_hint('notebook')}") from missing
+
+    def _plain(self) -> pd.DataFrame:
+        """The table with a text or a number in each cell, and a column for the limits where there are any."""
+        rows = self.to_frame()
+        limits = {"caveats": "; ".join(caveat.text for caveat in self.caveats)} if self.caveats else {}
+        listed = [{**row, **limits} for row in rows.to_dict("records")]
+        if limits and not listed:
+            listed = [dict(limits)]
+        columns = [*rows.columns, *limits]
+        return pd.DataFrame([[_plain_cell(row.get(name)) for name in columns] for row in listed], columns=columns)
 
     if not TYPE_CHECKING:  # a type checker knows all attributes
 
@@ -72,7 +197,8 @@ class Result(ABC):
         """The short answer and the table, once if they are the same; results with a better form have their own."""
         short, whole = self.summary(), self.to_frame()
         shown = [whole] if short.equals(whole) else [short, whole]
-        return "".join(ReadableFrame(rows)._repr_html_() for rows in shown)
+        told = "".join(f"<p><b>{html_text(caveat.text)}</b></p>" for caveat in self.caveats)
+        return told + "".join(ReadableFrame(rows)._repr_html_() for rows in shown)
 
 
 class Evidence(Result):
@@ -87,6 +213,21 @@ class Evidence(Result):
 
     @abstractmethod
     def __bool__(self) -> bool: ...
+
+
+@singledispatch
+def prove_claim(claim: Result, sandbox: Sandbox | None, **options: Any) -> Any:
+    """The evidence of a claim, executed on forks of a sandbox; an empty claim needs none.
+
+    Each type of claim has a prover, which registers itself here, so that answers do not import what executes them.
+    """
+    raise SimkitError(f"{type(claim).__name__} has nothing to prove")
+
+
+def _plain_cell(value: Any) -> str | int | float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and not is_missing(value):
+        return value
+    return csv_cell(cell(value))
 
 
 def records(rows: pd.DataFrame) -> list[Row]:

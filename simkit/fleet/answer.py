@@ -10,7 +10,7 @@ import pandas as pd
 
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Result
-from simkit.meta.escaping import html_text
+from simkit.meta.visible_text import html_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,6 @@ class FleetAnswer(Result):
     failures
         The others. One that fails does not keep the rest from answering.
     """
-
-    __slots__ = ("_frame", "clusters", "failures")
 
     def __init__(self, frame: pd.DataFrame, clusters: Sequence[str], failures: Sequence[Failure]) -> None:
         self._frame, self.clusters, self.failures = frame, tuple(clusters), tuple(failures)

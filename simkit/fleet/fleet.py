@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -12,15 +12,18 @@ import pandas as pd
 
 from simkit.analysis import read_suite
 from simkit.analysis.access.expectations import Suite
+from simkit.analysis.caveats import with_caveats
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.fleet.answer import Failure, FleetAnswer
 from simkit.fleet.members import Member, members_of
 from simkit.fleet.questions import AuditQuestion, CheckQuestion, ClusterQuestion, CompareQuestion, Question
 from simkit.fleet.workers import run
+from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
-from simkit.meta.progress import tracked
 from simkit.meta.whole_file import write_whole
+from simkit.present.progress import tracked
+from simkit.seams.caveats import Caveat
 
 _PLAIN: Final = (str, int, float, bool, type(None))
 
@@ -165,24 +168,34 @@ class Fleet:
     def _asked(self, members: tuple[Member, ...], question: Question, to: str | Path | None) -> FleetAnswer:
         tables: dict[str, pd.DataFrame] = {}
         failures: dict[str, Failure] = {}
+        limits: dict[str, list[str]] = {}
         folder = _folder(to)
         tasks = [(member.name, ClusterQuestion(member, self._release, question)) for member in members]
         answers = run(tasks, self._scheduler, self._workers)
         for name, found in tracked(answers, "asking clusters", total=len(tasks)):
             if isinstance(found, BaseException):
                 failures[name] = Failure(name, str(found) or type(found).__name__)
-            elif folder is None:
+                continue
+            for text in found.attrs.get("caveats", ()):
+                limits.setdefault(text, []).append(name)
+            if folder is None:
                 tables[name] = found.assign(cluster=name)
             else:
                 tables[name] = found.iloc[:0].assign(cluster="")
                 _write(_table_file(folder, name), found.assign(cluster=name))
         names = [member.name for member in members]
         answered = [name for name in names if name in tables]
-        return FleetAnswer(
+        answer = FleetAnswer(
             _joined([tables[name] for name in answered]),
             answered,
             [failures[name] for name in names if name in failures],
         )
+        return with_caveats(answer, (Caveat("cluster", f"{_named(limits[text], names)}: {text}") for text in limits))
+
+
+def _named(limited: Sequence[str], names: Sequence[str]) -> str:
+    """The clusters of a limit, in the order of the fleet."""
+    return "all clusters" if len(limited) == len(names) > 1 else ", ".join(sorted(limited, key=names.index))
 
 
 def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
@@ -215,10 +228,11 @@ def _folder(to: str | Path | None) -> Path | None:
 def _write(file: Path, table: pd.DataFrame) -> None:
     """Write a table as Parquet; what is no plain value or list of texts stands as JSON."""
     ready = pd.DataFrame({name: _column(table[name]) for name in table.columns})
+    ready.attrs.update(table.attrs)
     try:
         content = ready.to_parquet(index=False)
     except ImportError as error:
-        raise SimkitError("writing Parquet needs pyarrow: pip install 'simkit[fleet]'") from error
+        raise SimkitError(f"writing Parquet needs pyarrow: {install_hint('fleet')}") from error
     write_whole(file, content)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from simkit.meta.errors import SimkitError
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.load import load
-from simkit.snapshot.protocol import Snapshot
 from simkit.snapshot.sources import SUFFIXES
 
 CONTEXT: Final = "context:"

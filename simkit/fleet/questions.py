@@ -12,7 +12,7 @@ from simkit.analysis import audit, check, compare
 from simkit.analysis.access.expectations import Suite
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.fleet.members import Member
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 Question = Callable[[Snapshot], pd.DataFrame]
 
@@ -26,7 +26,10 @@ class ClusterQuestion:
     question: Question
 
     def __call__(self) -> pd.DataFrame:
-        return pd.DataFrame(self.question(self.member.snapshot(self.release)))
+        answer = self.question(self.member.snapshot(self.release))
+        table = pd.DataFrame(answer)
+        table.attrs.update(answer.attrs)
+        return table
 
 
 @dataclass(frozen=True, slots=True)

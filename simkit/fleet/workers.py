@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
 
+from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError, StatusError
 
 AHEAD: Final = 4
@@ -81,7 +82,7 @@ def _client(scheduler: str, workers: int | None) -> Iterator[Any]:
         dask: Any = import_module("dask")
         distributed: Any = import_module("distributed")
     except ModuleNotFoundError as error:
-        raise SimkitError(f"a fleet needs {error.name}: pip install 'simkit[fleet]'") from error
+        raise SimkitError(f"a fleet needs {error.name}: {install_hint('fleet')}") from error
     if scheduler not in ("threads", "processes"):
         try:
             with distributed.Client(scheduler, timeout="3s") as client:

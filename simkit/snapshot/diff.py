@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of, namespace_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.resources import index_of
 
 VOLATILE: Final = ("metadata.resourceVersion", "metadata.generation", "metadata.managedFields")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
-from simkit.meta.escaping import html_text
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
+from simkit.meta.visible_text import html_text
+from simkit.seams.authorization import Authorization
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.report import Problem
 from simkit.snapshot.resources import ResourceIndex
@@ -37,6 +39,8 @@ class Dump:
     """The number of secrets without their values."""
     server_release: str = ""
     """The release of the server, where the dump tells it: ``1.33``."""
+    stated: Authorization | None = None
+    """The authorizers of the server, where the user says them."""
 
     @property
     def release(self) -> str:
@@ -60,9 +64,19 @@ class Dump:
         """The problems that kept something out of the dump."""
         return tuple(problem for problem in self.problems if problem.weight == "lost")
 
+    @cached_property
+    def authorization(self) -> Authorization:
+        """The authorizers of the server: as the user says, or as the objects show them."""
+        return self.stated or self.snapshot().authorization
+
     def snapshot(self) -> MemorySnapshot:
         """The dump as a snapshot: in the preferred versions of its release."""
-        return MemorySnapshot(self.keyed.values(), captured=self.captured, index=self.index)
+        return self._snapshot
+
+    @cached_property
+    def _snapshot(self) -> MemorySnapshot:
+        values, captured = self.keyed.values(), self.captured
+        return MemorySnapshot(values, captured=captured, index=self.index, authorization=self.stated)
 
     def __iter__(self) -> Iterator[Object]:
         return iter(self.keyed.values())

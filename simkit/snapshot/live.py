@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.meta.errors import SimkitError
+from simkit.meta.distribution import install_hint
+from simkit.meta.errors import NoConnection, SimkitError
 from simkit.meta.names import GroupResource
-from simkit.meta.progress import tracked
+from simkit.present.progress import tracked
 from simkit.snapshot.sources import Piece
 
 PAGE: Final = 500
@@ -33,7 +34,7 @@ class LiveCluster:
 
     Raises
     ------
-    SimkitError
+    NoConnection
         Where the client is not installed (extra ``live``), or the kubeconfig or its context cannot be used.
     """
 
@@ -41,13 +42,13 @@ class LiveCluster:
         try:
             config, dynamic = import_module("kubernetes.config"), import_module("kubernetes.dynamic")
         except ImportError as missing:
-            hint = "try: pip install 'simkit[live]'"
-            raise SimkitError(f"a live cluster needs {missing.name}, which is not installed; {hint}") from missing
+            hint = f"try: {install_hint('live')}"
+            raise NoConnection(f"a live cluster needs {missing.name}, which is not installed; {hint}") from missing
         file = None if kubeconfig is None else str(kubeconfig)
         try:
             connection = config.new_client_from_config(file, context or None, persist_config=False)
         except config.ConfigException as wrong:
-            raise SimkitError(f"the kubeconfig cannot be used: {wrong}") from wrong
+            raise NoConnection(f"the kubeconfig cannot be used: {wrong}") from wrong
         self.server: str = connection.configuration.host
         self._client = dynamic.DynamicClient(connection, discoverer=lambda *_: None)
 
@@ -101,7 +102,7 @@ class LiveCluster:
         except errors.ApiException as refused:
             raise SimkitError(f"{self.server}{path}: {refused.status} {refused.reason}") from refused
         except broken.HTTPError as failed:
-            raise SimkitError(f"{self.server} does not answer: {failed}") from failed
+            raise NoConnection(f"{self.server} does not answer: {failed}") from failed
 
         def lines() -> Iterator[bytes]:
             rest = b""
@@ -154,7 +155,7 @@ class LiveCluster:
         except errors.ApiException as refused:
             body = refused.body or b""
         except broken.HTTPError as failed:
-            raise SimkitError(f"{self.server} does not answer: {failed}") from failed
+            raise NoConnection(f"{self.server} does not answer: {failed}") from failed
         try:
             value = orjson.loads(body)
         except orjson.JSONDecodeError:

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from simkit.meta.domain import DEFAULT_NAMESPACE
+from simkit.meta.errors import SimkitError
+from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupResource
-from simkit.meta.progress import task
 from simkit.meta.python_gc import collection_paused
+from simkit.present.progress import task
 from simkit.schema.releases import BASE
+from simkit.seams.authorization import MODES, stated
 from simkit.snapshot.completeness import captured_resources
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.filenames import typed
@@ -32,6 +35,7 @@ def load(
     namespace: str = DEFAULT_NAMESPACE,
     limits: Limits = DEFAULT_LIMITS,
     positions: bool = False,
+    authorization_mode: Iterable[str] = (),
 ) -> Dump:
     """The objects of a dump, with a report of its problems.
 
@@ -59,13 +63,15 @@ def load(
         What compressed files and archives may unpack to.
     positions
         Whether ``origins`` tells the lines of the items of JSON lists too, which takes a second look at the text.
+    authorization_mode
+        The authorizers of the server in order; by default those of the static pod of kube-apiserver in the dump.
 
     Raises
     ------
     SimkitError
-        For a path at which there is nothing. Broken content raises nothing: it is in ``problems``, and the rest is
-        loaded. Namespaced objects without a namespace are put into one; of two objects with the same key the later one
-        counts; both are reported.
+        For a path at which there is nothing, and for an authorization mode that there is not. Broken content raises
+        nothing: it is in ``problems``, and the rest is loaded. Namespaced objects without a namespace are put into one;
+        of two objects with the same key the later one counts; both are reported.
 
     Notes
     -----
@@ -80,6 +86,12 @@ def load(
     >>> [str(resource) for resource in dump.captured]
     ['serviceaccounts']
     """
+    modes = tuple(authorization_mode)
+    for mode in modes:
+        if mode not in MODES:
+            raise SimkitError(
+                f"authorization-mode {quoted(mode)} is not a valid mode (known modes: {', '.join(MODES)})"
+            )
     with collection_paused():
         report = Report()
         flattener = ListFlattener(report)
@@ -92,7 +104,8 @@ def load(
         collector.finish(release_is_told=bool(flattener.server_release))
         complete = captured_resources(index, flattener, collector.keyed, list(captured), report)
         told, withheld = flattener.server_release, collector.withheld
-        return Dump(collector.keyed, complete, tuple(report), index, collector.origins, withheld, told)
+        chain = stated(modes) if modes else None
+        return Dump(collector.keyed, complete, tuple(report), index, collector.origins, withheld, told, chain)
 
 
 class Documents(NamedTuple):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
 
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.errors import IncompleteSnapshot
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
+from simkit.seams.authorization import Authorization
 from simkit.snapshot.events import group_event
+from simkit.snapshot.providers import authorization_in
 from simkit.snapshot.resources import ResourceIndex
 from simkit.snapshot.versions import Conversion, to_preferred
 
@@ -33,6 +36,8 @@ class MemorySnapshot:
     captured
         What the objects are all of: resources, or words for them (``roles``, ``*`` for everything). Left out: those
         resources that have at least one object.
+    authorization
+        The authorizers of the cluster; None: as the objects show them.
 
     Raises
     ------
@@ -63,8 +68,10 @@ capture them too: `simkit dump secrets` prints how
         captured: Iterable[GroupResource | str] | None = None,
         *,
         index: ResourceIndex | None = None,
+        authorization: Authorization | None = None,
     ) -> None:
         listed = list(objects)
+        self._authorization = authorization
         self._index = index or ResourceIndex.of(listed, release)
         self._objects: dict[GroupResource, dict[Names, Object]] = {}
         self._originals: dict[Key, Object] = {}
@@ -95,6 +102,16 @@ capture them too: `simkit dump secrets` prints how
     @property
     def release(self) -> str:
         return self._index.release
+
+    @property
+    def authorization(self) -> Authorization:
+        if self._authorization is None:
+            self._authorization = authorization_in(self)
+        return self._authorization
+
+    @property
+    def behaviour(self) -> ServedBehaviour:
+        return self._index.catalogue.behaviour
 
     @property
     def index(self) -> ResourceIndex:

@@ -7,10 +7,12 @@ from collections.abc import Collection, Iterable
 from heapq import merge
 from typing import Final
 
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.seams.authorization import Authorization
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.memory import MemorySnapshot
-from simkit.snapshot.protocol import Snapshot
 from simkit.snapshot.resources import ResourceIndex, index_of
 
 FEW: Final = 64
@@ -57,6 +59,14 @@ class OverlaySnapshot:
     @property
     def release(self) -> str:
         return self._release
+
+    @property
+    def authorization(self) -> Authorization:
+        return self._lowest.authorization
+
+    @property
+    def behaviour(self) -> ServedBehaviour:
+        return self._lowest.behaviour
 
     @property
     def index(self) -> ResourceIndex:

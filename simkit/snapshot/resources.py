@@ -18,7 +18,7 @@ from simkit.meta.objects import Object, at, metadata, with_metadata
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.resources import Resource
 from simkit.schema.versions import version_rank
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 DEFINITIONS = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 """The resource whose objects define further resources."""
@@ -137,8 +137,17 @@ class ResourceIndex:
             found.setdefault(resource.storage, {})[resource.group_resource] = None
         return {stored: tuple(names) for stored, names in found.items()}
 
+    @cached_property
+    def _usual(self) -> frozenset[GroupResource]:
+        """The stored resources that the release serves by default, and the custom ones."""
+        usual = {one.storage for one in Catalogue.for_release(self.release).resources() if one.stored}
+        return frozenset(usual | {one.storage for one in self.catalogue.resources() if one.stored and one.custom})
+
     def named(self, words: Iterable[str | GroupResource]) -> frozenset[GroupResource]:
-        """The stored resources that words name: ``roles``, ``deploy``, ``leases.coordination.<domain>``, ``*`` for all.
+        """The stored resources that words name: ``roles``, ``deploy``, ``leases.coordination.<domain>``.
+
+        ``*`` names all that the release serves by default and all custom resources. A resource that the release serves
+        only where it is enabled has to be named itself, so that nothing counts as served which may not be there.
 
         Raises
         ------
@@ -150,7 +159,7 @@ class ResourceIndex:
             if isinstance(word, GroupResource):
                 found.add(self.stored(word))
             elif word == "*":
-                found.update(resource.storage for resource in self.catalogue.resources() if resource.stored)
+                found.update(self._usual)
             else:
                 found.add(self.catalogue.lookup(word).storage)
         return frozenset(found)

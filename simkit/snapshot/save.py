@@ -15,9 +15,9 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object
 from simkit.meta.whole_file import PRIVATE, write_whole
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.flatten import SERVER_VERSION
-from simkit.snapshot.protocol import Snapshot
 from simkit.snapshot.resources import ResourceIndex, index_of
 
 Form = Literal["json", "yaml"]

@@ -12,8 +12,8 @@ from textwrap import dedent
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import readable_path
 from simkit.meta.tar_archives import DAMAGES, TarArchive
+from simkit.present.escaping import readable_path
 from simkit.snapshot.etcd.backup import is_backup, read_backup
 from simkit.snapshot.layouts import layout_of
 from simkit.snapshot.report import Report

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simkit.kinds.conversions.convert import convert, convertible
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.objects import Object
 from simkit.schema.resources import Resource
@@ -30,16 +31,18 @@ def to_preferred(mapping: RESTMapping, index: ResourceIndex, api_version: str) -
         return None
     if preferred.custom:
         return _relabelled(preferred.api_version)
-    return _by_family(served, preferred, api_version)
+    return _by_family(served, preferred, api_version, index.catalogue.behaviour)
 
 
 def _relabelled(api_version: str) -> Conversion:
     return lambda obj: {**obj, "apiVersion": api_version}
 
 
-def _by_family(served: Resource, preferred: Resource, api_version: str) -> Conversion | None:
+def _by_family(
+    served: Resource, preferred: Resource, api_version: str, behaviour: ServedBehaviour
+) -> Conversion | None:
     """The conversion within the versions of a kind; None if no release had one."""
     target = preferred.api_version
     if not convertible(served.kind, api_version, target):
         return None
-    return lambda obj: convert(obj, target)
+    return lambda obj: convert(obj, target, behaviour)

@@ -5,32 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
+from simkit.analysis.access.connections import connection_subresource, connection_verbs
 from simkit.analysis.access.near_misses import NearMiss, near_misses
 from simkit.analysis.access.question import SINGLE_OBJECT_VERBS
 from simkit.analysis.access.remedies import Remedy, remedies
 from simkit.analysis.access.resolve import Permission, check_verb, one_verb, resolve_permission
 from simkit.analysis.access.scope import scope_of
+from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.caveats import about_access
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.graph import rule_text
-from simkit.analysis.rbac.index import NO_MEMBERS, identity_with_members, index_of
+from simkit.analysis.rbac.index import NO_MEMBERS, chain_of, identity_with_members, index_of
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, normalize_subject, several_groups, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rbac.unknown_subjects import known_subject
 from simkit.analysis.rendering import text_lines
 from simkit.analysis.result import Result
+from simkit.logic.authorizers.chain import AuthorizerChain
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.index import AccessIndex
-from simkit.meta.attributes import ALLOW, Attributes, Decision, Evidence, Verdict
-from simkit.meta.escaping import html_text
-from simkit.meta.identity import MASTERS, Identity
-from simkit.snapshot.protocol import Snapshot
-
-MASTERS_DECISION = Decision(ALLOW)
-"""The decision for members of ``system:masters``: allowed, without a reason."""
+from simkit.meta.attributes import Attributes, Decision, Evidence, Verdict
+from simkit.meta.identity import Identity
+from simkit.meta.visible_text import html_text
+from simkit.present.colours import GREEN, VERMILION
+from simkit.seams.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class AccessDecision(Result):
     ask: Attributes = field(repr=False)
     index: AccessIndex = field(repr=False, compare=False)
     members: Members = field(repr=False, compare=False, default_factory=dict)
+    chain: AuthorizerChain | None = field(repr=False, compare=False, default=None)
 
     @property
     def allowed(self) -> bool:
@@ -108,13 +112,15 @@ class AccessDecision(Result):
     def explanation(self) -> Iterator[str]:
         """The reasons: the evidence if it is allowed, the near misses if it is not."""
         if self.allowed and not self.evidence:
-            yield "members of system:masters may do everything, without a binding"
+            mode = self.chain.speaker(self.ask) if self.chain else ""
+            masters = "members of system:masters can do anything, without a binding"
+            yield f"the authorizer {mode} allows it, without a binding" if mode else masters
         for evidence in self.evidence:
             rule = (self.index.rules(evidence.role) or ())[evidence.rule]
-            yield f"{display_name(evidence.binding)} gives {display_name(evidence.role)}"
+            yield f"{display_name(evidence.binding)} grants {display_name(evidence.role)}"
             yield f"rule {evidence.rule}: {rule_text(rule)}"
         if not self.allowed and not self.near_misses:
-            yield "no binding that names the subject or its groups has anything to do with this"
+            yield "no binding grants this"
         for miss in self.near_misses:
             yield f"near miss: {miss}"
 
@@ -125,11 +131,12 @@ class AccessDecision(Result):
 
     def _repr_html_(self) -> str:
         head, *more = self.lines()
-        colour = "#009E73" if self.allowed else "#D55E00"
+        colour = GREEN if self.allowed else VERMILION
         items = "".join(f"<li>{html_text(line.strip())}</li>" for line in more)
         return f'<p style="color:{colour}"><b>{html_text(head)}</b></p><ul>{items}</ul>'
 
 
+@about_access()
 def can(
     snapshot: Snapshot,
     subject: Subject | Identity | str,
@@ -173,8 +180,8 @@ def can(
 
     Notes
     -----
-    The decision is the one of the access control authorizer, preceded by that for ``system:masters``. O(bindings that
-    name the subject or its groups).
+    The decision is that of the authorizers which ``snapshot.authorization`` names, preceded by that for
+    ``system:masters``. O(bindings that name the subject or its groups).
 
     Examples
     --------
@@ -183,6 +190,12 @@ def can(
     >>> bool(cluster.can("user:ann", "delete", "nodes")), bool(cluster.can("group:system:masters", "delete", "nodes"))
     (False, True)
     """
+    connection = "" if api_group is not None else connection_subresource(snapshot, verb, resource)
+    if connection:
+        options: dict[str, Any] = {"name": name, "namespace": namespace, "members": members}
+        options["groups"] = several_groups(groups)
+        ways = [can(snapshot, subject, one, f"pods/{connection}", **options) for one in connection_verbs(snapshot)]
+        return next((way for way in ways if way), ways[0])
     members = members or NO_MEMBERS
     index = index_of(snapshot)
     who = _named(subject) if isinstance(subject, Identity) else known_subject(snapshot, subject)
@@ -190,10 +203,9 @@ def can(
     where = namespace_of_request(asked, scope_of(namespace) or "")
     groups = several_groups(groups)
     ask = asked.ask(where, subject if isinstance(subject, Identity) else identity_with_members(who, members, groups))
-    decision = MASTERS_DECISION if MASTERS in ask.identity.groups else index.authorize(ask)
-    return AccessDecision(
-        who, asked, where, decision, ask, index, {**members, **{name: [text_of(who)] for name in groups}}
-    )
+    chain = chain_of(snapshot)
+    groups_of_subject = {name: [text_of(who)] for name in groups}
+    return AccessDecision(who, asked, where, chain.authorize(ask), ask, index, {**members, **groups_of_subject}, chain)
 
 
 def _named(asking: Identity) -> Subject:
@@ -218,7 +230,8 @@ def _permission(snapshot: Snapshot, index: AccessIndex, arguments: PermissionArg
             snapshot, verb, resource, subresource=subresource, name=name, url=url, api_group=api_group
         )
         if api_group is None:
-            check_verb(verb, (one for grant in index.all_grants() for rule in grant.rules for one in rule.verbs))
+            used = (one for grant in index.all_grants() for rule in grant.rules for one in rule.verbs)
+            check_verb(verb, used, catalogue_of(snapshot))
         known[arguments] = found
     return found
 

@@ -7,17 +7,17 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.access.grant_table import EVERYWHERE
+from simkit.analysis.caveats import about_access
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.namespaces import check_namespace
-from simkit.analysis.rbac.objects import display_name, snapshot_of
+from simkit.analysis.rbac.objects import EVERYWHERE, display_name, snapshot_of
 from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.cover import covers, uncovered
 from simkit.logic.rbac.rule import Rule
-from simkit.meta.progress import tracked
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.present.progress import tracked
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 COLUMNS: Final = (
     "change",
@@ -35,6 +35,7 @@ GrantsByNamespace = dict[str, tuple[Grant, ...]]
 """The grants of a subject by namespace; the empty namespace is the whole cluster."""
 
 
+@about_access()
 def compare(
     before: Snapshot | Sandbox,
     after: Snapshot | Sandbox,

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from simkit.analysis.access.can import can
 from simkit.analysis.access.who_can import who_can
+from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.rbac.index import MASTERS_GROUP
 from simkit.analysis.rbac.subject import text_of
@@ -21,8 +22,8 @@ from simkit.analysis.rendering import counted, html_lines
 from simkit.analysis.result import Result
 from simkit.language.yaml.small_files import value_of_file
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import html_text
-from simkit.snapshot.protocol import Snapshot
+from simkit.meta.visible_text import html_text
+from simkit.seams.snapshot import Snapshot
 
 OneOrMore = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -221,9 +222,10 @@ def _told(kind: str, place: Sequence[str | int], message: str) -> str:
     if kind != "extra_forbidden":
         return message
     model = _MODELS.get(str(place[-2]), Expectation) if len(place) > 1 else Suite
-    return f"there is no such word here; there are {', '.join(model.model_fields)}"
+    return f"unknown field; the fields are {', '.join(model.model_fields)}"
 
 
+@about_access()
 def check(snapshot: Snapshot, suite: Suite | str | Path) -> Outcomes:
     """The outcome of every expectation, in order. Raises IncompleteSnapshot where roles or bindings are missing.
 
@@ -273,8 +275,7 @@ def _reaching(snapshot: Snapshot, wanted: UnreachableGoal) -> Iterator[str]:
 
     for path in outsiders(snapshot, wanted.goal, allowed=wanted.allowed, max_hops=wanted.max_hops):
         if path.start.subject != MASTERS_GROUP:
-            by = " ".join(path.primitives) or "what it holds"
-            yield f"{path.subject} reaches {path.goal} by {by} ({counted(path.hops, 'hop')})"
+            yield f"{path.subject} reaches {path.goal}: {path.words} ({counted(path.hops, 'hop')})"
 
 
 def _asked(snapshot: Snapshot, access: SubjectAccess, *, wanted: bool) -> Iterator[str]:
@@ -308,4 +309,5 @@ def _others(snapshot: Snapshot, access: ExclusiveAccess) -> Iterator[str]:
                 continue
             if not any(fnmatchcase(who, pattern) for pattern in access.allowed):
                 seen.add((who, verb))
-                yield f"{who} can {verb} by {row['binding_kind']} {row['binding']} of {row['role_kind']} {row['role']}"
+                granted = f"{row['binding_kind']} {row['binding']} grants {row['role_kind']} {row['role']}"
+                yield f"{who} can {verb}: {granted}"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.index import MASTERS_GROUP, index_of
-from simkit.analysis.rbac.objects import kind_of
+from simkit.analysis.rbac.objects import EVERYWHERE, kind_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.readable_frame import ReadableFrame
@@ -20,10 +20,8 @@ from simkit.logic.rbac.binding import Grant
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.ruleset import RuleSet
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
-EVERYWHERE: Final = "*"
-"""The scope of a grant that holds in the whole cluster."""
 GRANT_COLUMNS: Final = (
     *("subject", "via_group", "scope"),
     *("binding_kind", "binding", "role_kind", "role"),
@@ -32,6 +30,13 @@ GRANT_COLUMNS: Final = (
 
 NO_BINDING: Final = "(no binding)"
 """The text in the column ``binding`` for members of ``system:masters``, who need none."""
+
+
+def no_binding(mode: str) -> str:
+    """The text in the column ``binding`` for what an authorizer besides RBAC allows."""
+    return f"({mode} authorizer)"
+
+
 _MASTERS_ROW: Final = (text_of(MASTERS_GROUP), "", EVERYWHERE, "", NO_BINDING, "", "")
 RuleMatch = tuple[int, tuple[str, ...]]
 """The rule that allows the request, and the only names that it holds for (empty: all)."""

@@ -10,19 +10,30 @@ import numpy as np
 import pandas as pd
 
 from simkit.analysis.access.can import can
-from simkit.analysis.access.grant_table import EVERYWHERE, NO_BINDING
+from simkit.analysis.access.grant_table import NO_BINDING, no_binding
 from simkit.analysis.access.permission_bits import BoolTable, PermissionBits, each_once
 from simkit.analysis.access.question import verbs_of
 from simkit.analysis.access.resolve import check_verb
 from simkit.analysis.catalogue import catalogue_of
-from simkit.analysis.rbac.index import MASTERS_GROUP, NO_MEMBERS, index_of, known_subjects, principals_of
-from simkit.analysis.rbac.objects import display_name
-from simkit.analysis.rbac.subject import Members, parse_subject, text_of
+from simkit.analysis.caveats import about_access
+from simkit.analysis.rbac.index import (
+    MASTERS_GROUP,
+    NO_MEMBERS,
+    chain_of,
+    identity_with_members,
+    index_of,
+    known_subjects,
+    principals_of,
+)
+from simkit.analysis.rbac.objects import EVERYWHERE, display_name
+from simkit.analysis.rbac.subject import Members, parse_subject, text_of, text_of_identity
 from simkit.analysis.readable_frame import ReadableFrame
+from simkit.logic.authorizers.chain import OtherAuthorizer
 from simkit.logic.rbac.binding import GROUP, Subject
-from simkit.logic.rbac.index import AccessIndex
-from simkit.meta.progress import tracked
-from simkit.snapshot.protocol import Snapshot
+from simkit.meta.attributes import Authorizer
+from simkit.meta.identity import Identity
+from simkit.present.progress import tracked
+from simkit.seams.snapshot import Snapshot
 
 VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 
@@ -30,6 +41,7 @@ Parts = tuple[tuple[str, int], ...]
 """The permissions of single bindings: the binding in words, and its bits."""
 
 
+@about_access()
 def access_matrix(
     snapshot: Snapshot,
     subjects: Subject | str | Iterable[Subject | str] | None = None,
@@ -87,10 +99,10 @@ def access_matrix(
     members = members or NO_MEMBERS
     asked = _asked(snapshot, subjects)
     for verb in each_once(verbs):
-        check_verb(verb, verbs_of(index_of(snapshot).all_grants()))
+        check_verb(verb, verbs_of(index_of(snapshot).all_grants()), catalogue_of(snapshot))
     bits = PermissionBits(snapshot, all_resources(snapshot) if resources is None else resources, verbs)
     rows = _Rows(bits, [text_of(one) for one in asked])
-    held = _Held(index_of(snapshot), bits)
+    held = _Held(snapshot, bits)
     for number, subject in enumerate(tracked(asked, "asking for subjects")):
         for scope, parts in _scopes(held.by_scope(subject, members), bits, namespaces):
             rows.add(number, scope, parts)
@@ -100,7 +112,9 @@ def access_matrix(
 def _asked(snapshot: Snapshot, subjects: Subject | str | Iterable[Subject | str] | None) -> list[Subject]:
     if subjects is None:
         groups = {subject for subject in index_of(snapshot).subjects() if subject.kind == GROUP}
-        return [*known_subjects(snapshot), *sorted({*groups, MASTERS_GROUP})]
+        others = {parse_subject(text_of_identity(each)) for each in chain_of(snapshot).identities}
+        users = {each for each in others if each.kind != GROUP} - set(known_subjects(snapshot))
+        return [*known_subjects(snapshot), *sorted(users), *sorted({*groups, *(others - users), MASTERS_GROUP})]
     one = [subjects] if isinstance(subjects, Subject | str) else subjects
     return list(dict.fromkeys(map(parse_subject, one)))
 
@@ -108,16 +122,41 @@ def _asked(snapshot: Snapshot, subjects: Subject | str | Iterable[Subject | str]
 class _Held:
     """The bindings of subjects by the scope of their grants; those of groups are computed once."""
 
-    def __init__(self, index: AccessIndex, bits: PermissionBits) -> None:
-        self._index, self._bits = index, bits
+    def __init__(self, snapshot: Snapshot, bits: PermissionBits) -> None:
+        self._index, self._chain, self._bits = index_of(snapshot), chain_of(snapshot), bits
         self._groups: dict[Subject, Mapping[str, Parts]] = {}
+        self._alike: dict[tuple[str, Identity], Mapping[str, Parts]] = {}
 
     def by_scope(self, subject: Subject, members: Members) -> Mapping[str, Parts]:
         found: dict[str, Parts] = {}
-        for principal in principals_of(subject, members):
-            for scope, parts in self._of(principal).items():
+        held = [self._of(principal) for principal in principals_of(subject, members)]
+        identity = identity_with_members(subject, members)
+        held += [self._of_other(other, identity) for other in self._chain.others if other.concerns(identity)]
+        for each in held:
+            for scope, parts in each.items():
                 found[scope] = (*found.get(scope, ()), *parts)
         return found
+
+    def _of_other(self, other: OtherAuthorizer, identity: Identity) -> Mapping[str, Parts]:
+        """The bits that an authorizer besides RBAC allows, everywhere and in the namespaces that it knows."""
+        asking = other.anybody_alike(identity)
+        known = self._alike.get((other.mode, asking))
+        if known is None:
+            text = no_binding(other.mode)
+            allowed = {scope: self._asked(other.authorizer, scope, asking) for scope in ("", *other.namespaces)}
+            known = self._alike[other.mode, asking] = {
+                scope: ((text, bits),) for scope, bits in allowed.items() if bits
+            }
+        return known
+
+    def _asked(self, authorizer: Authorizer, scope: str, identity: Identity) -> int:
+        """The bits that are allowed in a namespace, or for the whole cluster."""
+        allowed = 0
+        for place, asked in enumerate(self._bits.asked):
+            placed = not scope or self._bits.local >> place & 1
+            if placed and authorizer.authorize(asked.ask(scope, identity)).allowed:
+                allowed |= 1 << place
+        return allowed
 
     def _of(self, principal: Subject) -> Mapping[str, Parts]:
         known = self._groups.get(principal)
@@ -131,7 +170,8 @@ class _Held:
         if principal == MASTERS_GROUP:
             return {"": ((NO_BINDING, self._bits.everything),)}
         found: dict[str, Parts] = {}
-        for grant in self._index.grants_of_subject(principal):
+        grants = self._index.grants_of_subject(principal) if self._chain.has_rbac else ()
+        for grant in grants:
             allowed = self._bits.allowed(grant.rules)
             if grant.namespace:
                 allowed &= self._bits.local
@@ -227,6 +267,7 @@ class _Rows:
         return ReadableFrame({**columns, "bindings": pd.Series(self._bindings, dtype=object)})
 
 
+@about_access()
 def resource_matrix(
     snapshot: Snapshot,
     subject: Subject | str,
@@ -284,6 +325,7 @@ def resource_matrix(
     return ReadableFrame(fields, index=pd.Index(words, name="resource"), columns=list(columns), dtype=bool)
 
 
+@about_access()
 def subject_matrix(
     snapshot: Snapshot,
     resource: str,

@@ -49,8 +49,8 @@ class NearMiss(NamedTuple):
     but: str
 
     def __str__(self) -> str:
-        named = f"{display_name(self.grant.binding)} names {text_of(self.grant.subject)}"
-        return f"{named} for {display_name(self.grant.role)}, {self.but}"
+        role, subject = display_name(self.grant.role), text_of(self.grant.subject)
+        return f"{display_name(self.grant.binding)} grants {role} to {subject}, {self.but}"
 
 
 def near_misses(
@@ -75,7 +75,7 @@ def _of_grant(grant: Grant, ask: Attributes, target: Permission) -> Iterator[Nea
     reaches = not grant.namespace or (ask.is_resource and grant.namespace == ask.namespace)
     if grant.missing:
         if reaches:
-            yield NearMiss(Difference.MISSING_ROLE, grant, -1, "but there is no such role")
+            yield NearMiss(Difference.MISSING_ROLE, grant, -1, "but the role does not exist")
         return
     for number, rule in enumerate(grant.rules):
         if not reaches:
@@ -91,9 +91,9 @@ def _of_grant(grant: Grant, ask: Attributes, target: Permission) -> Iterator[Nea
 
 def _elsewhere(grant: Grant, number: int, ask: Attributes, target: Permission) -> NearMiss:
     if not ask.is_resource:
-        return NearMiss(Difference.DEAD, grant, number, "but URLs can only be granted by a ClusterRoleBinding")
+        return NearMiss(Difference.DEAD, grant, number, "but only a ClusterRoleBinding can grant access to URLs")
     if not target.namespaced and not target.is_namespace:
-        but = f"but {target.resource} belong to no namespace, so only a ClusterRoleBinding can grant them"
+        but = f"but {target.resource} are cluster-scoped, so only a ClusterRoleBinding can grant access to them"
         return NearMiss(Difference.DEAD, grant, number, but)
     wanted = f"in {ask.namespace}" if ask.namespace else "in all namespaces"
     return NearMiss(Difference.NAMESPACE, grant, number, f"but only in {grant.namespace}, not {wanted}")
@@ -103,7 +103,7 @@ def _one_difference(rule: Rule, ask: Attributes) -> tuple[Difference, str] | Non
     """The one difference of a rule in scope from the request, in words; None for no difference or several."""
     if not ask.is_resource:
         if path_matches(rule, ask.path) and not verb_matches(rule, ask.verb):
-            return Difference.VERB, f"allows {', '.join(rule.verbs)} and not {ask.verb}"
+            return Difference.VERB, f"allows {', '.join(rule.verbs)}, not {ask.verb}"
         return None
     verb, group = verb_matches(rule, ask.verb), group_matches(rule, ask.group)
     resource = resource_matches(rule, ask.resource_path, ask.subresource)
@@ -114,18 +114,18 @@ def _one_difference(rule: Rule, ask: Attributes) -> tuple[Difference, str] | Non
         return _other_subresource(rule, ask)
     if (verb, resource, name) == (True, True, True) and ask.resource_path in rule.resources:
         groups = ", ".join(repr(one) for one in rule.api_groups)
-        return Difference.GROUP, f"is about the API group {groups} and not {ask.group!r}"
+        return Difference.GROUP, f"names the API group {groups}, not {ask.group!r}"
     if (group, resource, name) == (True, True, True):
-        return Difference.VERB, f"allows {', '.join(rule.verbs)} and not {ask.verb}"
+        return Difference.VERB, f"allows {', '.join(rule.verbs)}, not {ask.verb}"
     return None
 
 
 def _names_differ(rule: Rule, ask: Attributes) -> str:
     names = ", ".join(rule.resource_names)
     if not ask.name:
-        return f"holds only for the names {names}, and a {ask.verb} without a name asks for all"
-    wildcard = "; names have no wildcards" if "*" in names else ""
-    return f"holds only for the names {names}{wildcard}"
+        return f"is limited to the names {names}, but a {ask.verb} without a name asks for all objects"
+    wildcard = "; resourceNames do not support wildcards" if "*" in names else ""
+    return f"is limited to the names {names}{wildcard}"
 
 
 def _other_subresource(rule: Rule, ask: Attributes) -> tuple[Difference, str] | None:
@@ -133,7 +133,7 @@ def _other_subresource(rule: Rule, ask: Attributes) -> tuple[Difference, str] | 
     if ask.subresource and resource_matches(rule, ask.resource, ""):
         return Difference.SUBRESOURCE, f"allows {ask.resource}, which does not include {ask.resource_path}"
     if ask.subresource and f"{ask.resource}/*" in rule.resources:
-        return Difference.SUBRESOURCE, f"names {ask.resource}/*, which is no wildcard; name {ask.resource_path}"
+        return Difference.SUBRESOURCE, f"names {ask.resource}/*, which is not a wildcard; write {ask.resource_path}"
     inner = [one for one in rule.resources if one.startswith(f"{ask.resource}/")]
     if inner and not ask.subresource:
         return Difference.SUBRESOURCE, f"allows {', '.join(inner)}, which does not include {ask.resource} itself"

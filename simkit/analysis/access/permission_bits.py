@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simkit.analysis.access.question import SINGLE_OBJECT_VERBS
 from simkit.analysis.access.resolve import Permission, resolve_permission
 from simkit.logic.rbac.rule import ALL, Rule
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 BoolTable = NDArray[np.bool_]
 
@@ -55,8 +55,10 @@ class PermissionBits:
         self.placed = 0
         """All bits of the resources for which a binding in a namespace can grant a verb."""
         self._known: dict[tuple[Rule, ...], int] = {}
-        for place, (word, verb) in enumerate((word, verb) for word in self.resources for verb in self.verbs):
-            self._add(resolve_permission(snapshot, verb, word), 1 << place)
+        self.asked = [resolve_permission(snapshot, verb, word) for word in self.resources for verb in self.verbs]
+        """The permission of each bit."""
+        for place, asked in enumerate(self.asked):
+            self._add(asked, 1 << place)
         whole = (1 << len(self.verbs)) - 1
         for row in range(len(self.resources)):
             resource = whole << row * len(self.verbs)

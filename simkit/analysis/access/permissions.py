@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.access.grant_table import EVERYWHERE, NO_BINDING
+from simkit.analysis.access.grant_table import NO_BINDING, no_binding
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES, NAMESPACED_VERBS
 from simkit.analysis.catalogue import catalogue_of
-from simkit.analysis.rbac.index import MASTERS_GROUP, NO_MEMBERS, index_of, principals_of
+from simkit.analysis.caveats import about_access, with_caveats
+from simkit.analysis.rbac.index import (
+    MASTERS_GROUP,
+    NO_MEMBERS,
+    chain_of,
+    identity_with_members,
+    index_of,
+    principals_of,
+)
 from simkit.analysis.rbac.namespaces import check_namespace
-from simkit.analysis.rbac.objects import kind_of
+from simkit.analysis.rbac.objects import EVERYWHERE, kind_of
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rbac.unknown_subjects import known_subject
+from simkit.logic.authorizers.chain import OtherAuthorizer
 from simkit.logic.rbac.binding import GROUP, Grant, Subject
 from simkit.logic.rbac.rule import ALL, Rule
+from simkit.meta.attributes import RuleList
 from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.identity import Identity
 from simkit.schema.catalogue import Catalogue
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.caveats import Caveat
+from simkit.seams.snapshot import Snapshot
 
 COLUMNS: Final = (
     "scope",
@@ -38,6 +51,7 @@ COLUMNS: Final = (
 )
 
 
+@about_access()
 def permissions(
     snapshot: Snapshot, subject: Subject | str, *, namespace: str | None = None, members: Members | None = None
 ) -> pd.DataFrame:
@@ -60,7 +74,8 @@ def permissions(
         resources without a namespace in a RoleBinding); via_group, the group (``group:devs``) that has it, empty where
         a binding names the subject itself; binding_kind, binding, role_kind, role, rule. A binding whose role is
         missing has one row with rule -1.
-        Members of ``system:masters`` have a row for that.
+        Members of ``system:masters`` have a row for that. ``attrs["incomplete"]`` is the reason for which further
+        permissions may exist, as a SelfSubjectRulesReview tells it; empty if the rows are all.
 
     Raises
     ------
@@ -82,16 +97,39 @@ def permissions(
     """
     members = members or NO_MEMBERS
     index, who, catalogue = index_of(snapshot), known_subject(snapshot, subject), catalogue_of(snapshot)
+    chain = chain_of(snapshot)
     check_namespace(snapshot, namespace)
     rows: list[tuple[Any, ...]] = []
     for principal in principals_of(who, members):
         via = text_of(principal) if principal.kind == GROUP and principal != who else ""
         if principal == MASTERS_GROUP:
             rows.append((EVERYWHERE, *[(ALL,)] * 3, (), (ALL,), True, via, "", NO_BINDING, "", "", -1))
-        for grant in index.grants_of_subject(principal):
+        for grant in index.grants_of_subject(principal) if chain.has_rbac else ():
             rows += _rows(grant, via, catalogue)
+    identity = identity_with_members(who, members)
+    for other in chain.others:
+        rows += _rows_of_other(other, identity)
     places = (EVERYWHERE, namespace)
-    return table([row for row in rows if namespace is None or row[0] in places], COLUMNS)
+    found = table([row for row in rows if namespace is None or row[0] in places], COLUMNS)
+    reason = found.attrs["incomplete"] = chain.incomplete(identity, namespace or "")
+    return with_caveats(found, [Caveat("incomplete-rules", f"Incomplete: {reason}.")] if reason else ())
+
+
+def _rows_of_other(other: OtherAuthorizer, identity: Identity) -> Iterator[tuple[Any, ...]]:
+    """The rules that an authorizer besides RBAC lists for an identity, everywhere and in the namespaces it knows."""
+    wide = [*_entries(other.authorizer.rules_for(identity, ""))]
+    for scope in ("", *other.namespaces):
+        for entry in _entries(other.authorizer.rules_for(identity, scope)) if scope else wide:
+            if scope and entry in wide:
+                continue
+            rule = Rule.of(entry)
+            lists = (rule.verbs, rule.api_groups, rule.resources, rule.resource_names, rule.paths)
+            yield (scope or EVERYWHERE, *lists, True, "", "", no_binding(other.mode), "", "", -1)
+
+
+def _entries(rules: RuleList) -> Iterator[Mapping[str, Any]]:
+    yield from rules.resource_rules
+    yield from rules.path_rules
 
 
 def _rows(grant: Grant, via: str, catalogue: Catalogue) -> list[tuple[Any, ...]]:

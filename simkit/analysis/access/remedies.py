@@ -17,8 +17,8 @@ from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import RBAC_GROUP
-from simkit.meta.escaping import html_text
 from simkit.meta.names import Key
+from simkit.meta.visible_text import html_text
 
 ROLE_NAME_FORMAT: Final = "allow-{verb}-{what}"
 _API: Final = f"{RBAC_GROUP}/v1"
@@ -46,11 +46,11 @@ class Remedy(NamedTuple):
 
     def __str__(self) -> str:
         if self.others:
-            return f"{self.text} ({self.others} other{'s' if self.others > 1 else ''} would gain it too)"
+            return f"{self.text} ({self.others} other subject{'s' if self.others > 1 else ''} would gain it too)"
         if self.also is None:
-            return f"{self.text} (which gives far more than this)"
+            return f"{self.text} (which grants far more than this)"
         return (
-            f"{self.text} (which gives {self.also} more permissions)"
+            f"{self.text} (which grants {self.also} more permissions)"
             if self.also > MAX_EXTRA_PERMISSIONS
             else self.text
         )
@@ -97,11 +97,11 @@ def _of_miss(index: AccessIndex, subject: Subject, ask: Attributes, miss: NearMi
     if miss.kind is Difference.MISSING_ROLE:
         made = _role(grant.role, (_rule(ask),))
         return Remedy(
-            f"make {display_name(grant.role)}, which is bound already", (made,), _others(index, grant.role, subject)
+            f"create {display_name(grant.role)}, which is already bound", (made,), _others(index, grant.role, subject)
         )
     if miss.kind in _WIDE:
         rules = (*(index.rules(grant.role) or ()), _rule(ask))
-        text = f"add to {display_name(grant.role)} the rule {_worded(ask)}"
+        text = f"add the rule {_worded(ask)} to {display_name(grant.role)}"
         return Remedy(text, (_role(grant.role, rules),), _others(index, grant.role, subject))
     return None
 
@@ -115,7 +115,7 @@ def _own_role(index: AccessIndex, subject: Subject, ask: Attributes) -> Remedy:
     key = _free(Key(CLUSTER_ROLES if wide else ROLES, place, name), lambda key: index.rules(key) is not None)
     where = "in the whole cluster" if wide else f"in {ask.namespace}"
     objects = (_role(key, (_rule(ask),)), _binding(index, key, subject, place, key.name))
-    return Remedy(f"give {text_of(subject)} a role that allows {_worded(ask)} {where}, and nothing else", objects)
+    return Remedy(f"give {text_of(subject)} a role that allows only {_worded(ask)} {where}", objects)
 
 
 def _rule(ask: Attributes) -> Rule:

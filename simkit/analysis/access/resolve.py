@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,9 +16,10 @@ from simkit.meta.errors import SimkitError, UnknownResource
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource
 from simkit.schema.catalogue import Catalogue
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 ALL: Final = "*"
+_VERSIONED: Final = re.compile(r"[a-z0-9.-]+/v\d+((alpha|beta)\d+)?")
 REQUEST_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy")
 URL_VERBS: Final = ("get", "head", "post", "put", "patch", "delete", "options")
 SPECIAL_VERBS: Final = ("impersonate", "bind", "escalate", "use", "approve", "sign", "attest")
@@ -130,11 +132,21 @@ def resolve_permission(
     word, _, behind = resource.partition("/")
     behind, _, dotted = behind.partition(".")
     word = f"{word}.{dotted}" if dotted else word
+    if api_group is None:
+        refuse_version(f"{word.partition('.')[2]}/{behind}")
     found = _resource(catalogue_of(snapshot), verb, word, api_group)
     if behind and api_group is None and not subresource:
         _check_subresource(snapshot, found, behind)
     found = replace(found, verb=verb, subresource=subresource or behind, name=name)
     return _checked(found, resource) if subresource and behind and subresource != behind else found
+
+
+def refuse_version(group: str) -> None:
+    """Raise SimkitError for a group with its version, as manifests have it: ``apps/v1``."""
+    if _VERSIONED.fullmatch(group):
+        raise SimkitError(
+            f"{group!r} is a group with its version; write the API group alone, {group.partition('/')[0]}"
+        )
 
 
 def _check_subresource(snapshot: Snapshot, found: Permission, name: str) -> None:
@@ -167,7 +179,16 @@ def _resource(catalogue: Catalogue, verb: str, word: str, api_group: str | None)
             catalogue.lookup(word)
         except UnknownResource:
             return virtual
-    known = catalogue.lookup(word)
+    try:
+        known = catalogue.lookup(word)
+    except UnknownResource as unknown:
+        name, _, group = word.partition(".")
+        if "." not in group:
+            raise
+        raise SimkitError(
+            f"{unknown}; where its CustomResourceDefinition is not in the dump, ask for {name} with the API group: "
+            f"--api-group {group} (in Python, api_group={group!r})"
+        ) from None
     return Permission(verb, known.group, known.resource, namespaced=known.namespaced)
 
 
@@ -183,11 +204,17 @@ def one_verb(verb: object) -> None:
         raise SimkitError(f"{verb!r} are several verbs; ask about one at a time")
 
 
-def check_verb(verb: str, used: Iterable[str]) -> None:
+def check_verb(verb: str, used: Iterable[str], catalogue: Catalogue) -> None:
     """Accept a verb of requests or of some rule; raise SimkitError with similar verbs for any other."""
     known = {*REQUEST_VERBS, *URL_VERBS, *SPECIAL_VERBS, ALL}
     if verb in known or verb in used:
         return
+    having = next((one for one in catalogue.resources() if verb in one.subresources), None)
+    if having is not None:
+        raise SimkitError(
+            f"there is no verb {verb!r}; it is a subresource: ask for a verb on it, such as update "
+            f"{having.resource}/{verb}"
+        )
     if verb.lower() in READING:
         raise SimkitError(f"there is no verb {verb!r}; reading is get (one object), list (all) and watch")
     if verb.lower() in WRITING:

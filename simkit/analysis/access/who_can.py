@@ -7,23 +7,29 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.access.grant_table import GRANT_COLUMNS, GrantTable, RuleMatch, grant_table
+from simkit.analysis.access.connections import connection_subresource, connection_verbs
+from simkit.analysis.access.grant_table import GRANT_COLUMNS, GrantTable, RuleMatch, grant_table, no_binding
 from simkit.analysis.access.question import limits, question_of, verbs_of
 from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
 from simkit.analysis.access.scope import scope_of
-from simkit.analysis.rbac.index import NO_MEMBERS, index_of, members_of
+from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.caveats import about_access
+from simkit.analysis.rbac.index import NO_MEMBERS, chain_of, index_of, members_of
 from simkit.analysis.rbac.namespaces import warn_of_unknown_namespace
-from simkit.analysis.rbac.subject import Members, parse_subject, text_of
+from simkit.analysis.rbac.objects import EVERYWHERE
+from simkit.analysis.rbac.subject import Members, parse_subject, text_of, text_of_identity
 from simkit.analysis.rbac.tables import table
+from simkit.logic.authorizers.chain import AuthorizerChain
 from simkit.logic.rbac.binding import GROUP
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.ruleset import RuleSet
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 COLUMNS: Final = (*GRANT_COLUMNS, "rule", "names")
 
 
+@about_access()
 def who_can(
     snapshot: Snapshot,
     verb: str,
@@ -44,7 +50,8 @@ def who_can(
     ----------
     verb
         A verb of requests, or one that the server asks about by itself: bind, escalate, impersonate, use, approve,
-        sign, attest.
+        sign, attest. ``exec``, ``attach`` and ``portforward`` of pods are answered by the verbs that work at the
+        release: create, and before 1.35 also get, by which WebSockets are opened.
     resource
         Plural, singular, short name or kind, with group or subresource if wanted: ``pods``, ``po``,
         ``deployments.apps``, ``pods/log``. For the special verbs also users, groups, uids, userextras/KEY, signers.
@@ -86,9 +93,10 @@ def who_can(
 
     Notes
     -----
-    The answers are the authorizer's own: a subject is in the table exactly if a request of it, or of some member of
-    the group, would be allowed by access control. O(distinct rule lists that name the resource, plus rows); asked again
-    of the same snapshot, O(rows).
+    The answers are the authorizers' own: a subject is in the table exactly if a request of it, or of some member of
+    the group, would be allowed. Nodes that the Node authorizer allows it have ``(Node authorizer)`` in place of a
+    binding; the names of their own objects stand in ``names``. O(distinct rule lists that name the resource, plus
+    rows); asked again of the same snapshot, O(rows). With the Node authorizer also O(nodes).
 
     Examples
     --------
@@ -98,6 +106,15 @@ def who_can(
     [['group:system:masters', '(no binding)'], ['group:system:masters', 'cluster-admin']]
     """
     members = members or NO_MEMBERS
+    connection = "" if api_group is not None else connection_subresource(snapshot, verb, resource)
+    if connection:
+        options: dict[str, Any] = {"name": name, "namespace": namespace, "expand_groups": expand_groups}
+        options |= {"members": members, "max_hops": max_hops}
+        ways = [who_can(snapshot, one, f"pods/{connection}", **options) for one in connection_verbs(snapshot)]
+        every = dict.fromkeys(row for way in ways for row in way.itertuples(index=False, name=None))
+        both = table(every, tuple(ways[0].columns))
+        both.attrs["question"] = f"{connection} pods"
+        return both
     index = index_of(snapshot)
     where = scope_of(namespace)
     asked = resolve_permission(
@@ -106,9 +123,14 @@ def who_can(
     if asked.namespaced:
         warn_of_unknown_namespace(snapshot, where)
     if api_group is None:
-        check_verb(verb, verbs_of(index.all_grants()))
+        check_verb(verb, verbs_of(index.all_grants()), catalogue_of(snapshot))
     question = question_of(asked, where, any_name=name is None)
+    chain = chain_of(snapshot)
     found = _answered(grant_table(snapshot), index, question, asked)
+    found = found if chain.has_rbac else found.iloc[:1]
+    others = list(_of_other_authorizers(chain, question))
+    if others:
+        found = table([*found.itertuples(index=False, name=None), *others], COLUMNS)
     if expand_groups:
         rows = found.itertuples(index=False, name=None)
         found = table((each for row in rows for each in (row, *_expanded(snapshot, row, members))), COLUMNS)
@@ -127,7 +149,9 @@ def _with_escalations(
 
     at_once = set(found["subject"])
     rows = [(*row, 0, ()) for row in found.itertuples(index=False, name=None)]
-    ways = escalations(snapshot, goal=question_goal(str(asked), question), max_hops=hops, members=members)
+    ways = escalations(
+        snapshot, goal=question_goal(str(asked), question), max_hops=hops, include_defaults=True, members=members
+    )
     rows += [
         (path.subject, "", "", "", "", "", "", -1, (), path.hops, path.primitives)
         for path in ways
@@ -144,6 +168,15 @@ def _answered(grants: GrantTable, index: AccessIndex, question: Question, asked:
         return {rules: limits(rules.rules, first, question) for rules, first in found}
 
     return grants.answer(question, allowing, own_names=asked.is_namespace)
+
+
+def _of_other_authorizers(chain: AuthorizerChain, question: Question) -> Iterator[tuple[Any, ...]]:
+    """A row for each subject and place that an authorizer besides RBAC allows."""
+    for other in chain.others:
+        end = ("", no_binding(other.mode), "", "", -1)
+        for identity in other.identities:
+            for namespace, names in other.allowed(identity, question).items():
+                yield (text_of_identity(identity), "", namespace or EVERYWHERE, *end, names)
 
 
 def _expanded(snapshot: Snapshot, row: tuple[Any, ...], members: Members) -> Iterator[tuple[Any, ...]]:

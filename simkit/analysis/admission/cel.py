@@ -21,9 +21,10 @@ from simkit.language.cel.names import Variables
 from simkit.language.cel.types import DYN, Type, parsed
 from simkit.language.cel.values import kind_of
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import html_text
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object
+from simkit.meta.visible_text import html_text
+from simkit.schema.behaviour import default_behaviour
 from simkit.schema.custom.structural import row_of
 from simkit.schema.definitions import Definitions, definitions
 from simkit.schema.releases import release_name
@@ -187,7 +188,7 @@ def _evaluated(
     declared: Variables = dict.fromkeys(variables, DYN) | {
         name: _declared(name, given, release) for name, given in (types or {}).items()
     }
-    environment = Environment(declared, version=release, homogeneous=False)
+    environment = Environment(default_behaviour(release), declared, version=release, homogeneous=False)
     try:
         program = environment.compile(expression)
     except CompileError as error:

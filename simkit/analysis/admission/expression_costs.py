@@ -19,8 +19,7 @@ from simkit.analysis.admission.simulated_writes import (
 from simkit.analysis.catalogue import DEFINITIONS, catalogue_of
 from simkit.analysis.rbac.tables import table
 from simkit.kinds.apiextensions.definition import Definition
-from simkit.kinds.apiextensions.validation.expressions import Costs
-from simkit.kinds.apiextensions.validation.schema import ValidationOptions, Visit, validate_level
+from simkit.kinds.apiextensions.validation.schema import Costs, ValidationOptions, Visit, validate_level
 from simkit.kinds.parts.admission.expressions import match_condition
 from simkit.language.cel.environment import Program
 from simkit.language.cel.errors import CompileError
@@ -29,12 +28,13 @@ from simkit.logic.policy.binding import BoundPolicy
 from simkit.logic.policy.params import Misconfigured, params_of
 from simkit.logic.policy.policy import Policy, VersionedAttributes
 from simkit.logic.policy.variables import Expression
+from simkit.meta.behaviour import ServedBehaviour, serving
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.errors import IncompleteSnapshot, StatusError
 from simkit.meta.identity import administrator
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, name_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 COLUMNS: Final = ("kind", "object", "path", "expression", "least", "most", "measured", "runs", "error")
 _HOOKS: Final = (
@@ -67,7 +67,8 @@ def expression_costs(snapshot: Snapshot) -> pd.DataFrame:
     >>> len(cluster.expression_costs())
     0
     """
-    rows = [*_policies(snapshot), *_webhooks(snapshot), *_definitions(snapshot)]
+    with serving(snapshot.behaviour):
+        rows = [*_policies(snapshot), *_webhooks(snapshot), *_definitions(snapshot)]
     rows.sort(key=lambda row: (-(row[6] or 0), -(row[5] if row[5] is not None else _BOUNDLESS), row[1], row[2]))
     return table(rows, COLUMNS)
 
@@ -81,7 +82,7 @@ def _policies(snapshot: Snapshot) -> Iterator[Row]:
     stored = list(snapshot.scan(POLICIES))
     measured = _Measured(select_policies(snapshot, None)) if stored else None
     for obj in stored:
-        policy = Policy(obj)
+        policy = Policy(obj, snapshot.behaviour)
         for path, expression in policy.expressions():
             cost, runs = measured.of(policy.name, path) if measured is not None else (None, 0)
             yield _row("ValidatingAdmissionPolicy", policy.name, path, expression, policy.variables, cost, runs)
@@ -156,12 +157,14 @@ def _webhooks(snapshot: Snapshot) -> Iterator[Row]:
             for index, webhook in enumerate(obj.get("webhooks") or ()):
                 for place, condition in enumerate(webhook.get("matchConditions") or ()):
                     path = f"webhooks[{index}].matchConditions[{place}].expression"
-                    yield _row(kind, name_of(obj), path, _compiled(condition.get("expression") or ""))
+                    yield _row(
+                        kind, name_of(obj), path, _compiled(condition.get("expression") or "", snapshot.behaviour)
+                    )
 
 
-def _compiled(source: str) -> Expression:
+def _compiled(source: str, behaviour: ServedBehaviour) -> Expression:
     try:
-        return Expression(source, match_condition(source))
+        return Expression(source, match_condition(source, behaviour))
     except CompileError as error:
         return Expression(source, None, str(error))
 

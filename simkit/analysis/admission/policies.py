@@ -11,7 +11,7 @@ import pandas as pd
 from simkit.analysis.admission.simulated_writes import OPERATIONS, PolicySet, select_policies, simulated_writes
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.readable_frame import ReadableFrame
-from simkit.analysis.result import Result
+from simkit.analysis.result import Result, prove_claim
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
 from simkit.logic.policy.binding import BoundPolicy
 from simkit.logic.policy.decide import decide
@@ -20,8 +20,8 @@ from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.objects import Object, annotations_of, labels_of
 from simkit.schema.catalogue import Resource
+from simkit.seams.snapshot import Sandbox, Snapshot
 from simkit.snapshot.manifests import manifests
-from simkit.snapshot.protocol import Sandbox, Snapshot
 from simkit.snapshot.sources import Source
 
 if TYPE_CHECKING:
@@ -146,12 +146,11 @@ class PolicyEffect(Result):
         SimkitError
             Where no cluster is known, or the fork does not take the policies.
         """
-        from simkit.analysis.admission.proof import prove  # a proof is about policies
-
         where = sandbox or self.sandbox
         if where is None:
-            raise SimkitError("an effect is proven on a cluster: effect.prove(simkit.load(...))")
-        return prove(self, where, limit=limit)
+            raise SimkitError("a proof needs a cluster: effect.prove(simkit.load(...))")
+        proof: PolicyProof = prove_claim(self, where, limit=limit)
+        return proof
 
     def sentence(self) -> str:
         """One sentence for each resource: ``412 of 3,096 pods would be denied``."""

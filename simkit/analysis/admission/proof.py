@@ -14,13 +14,13 @@ from simkit.analysis.admission.simulated_writes import POLICY
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import html_lines, text_lines
-from simkit.analysis.result import Evidence
+from simkit.analysis.result import Evidence, prove_claim
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, name_of, namespace_of
-from simkit.meta.progress import tracked
-from simkit.snapshot.protocol import Sandbox
+from simkit.present.progress import tracked
+from simkit.seams.snapshot import Sandbox
 
 COLUMNS: Final = ("resource", "namespace", "name", "expected", "code", "message", "confirmed")
 _TOLD: Final = 10
@@ -65,6 +65,7 @@ class PolicyProof(Evidence):
         return html_lines(self.lines())
 
 
+@prove_claim.register(PolicyEffect)
 def prove(effect: PolicyEffect, sandbox: Sandbox, *, limit: int = 100) -> PolicyProof:
     """Execute the claims of an effect: put the policies into force on a fork and write denied objects there.
 

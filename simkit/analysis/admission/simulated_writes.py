@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from simkit.analysis.catalogue import catalogue_of
-from simkit.analysis.rbac.index import index_of
+from simkit.analysis.rbac.index import chain_of
 from simkit.kinds.conversions.convert import convert, convertible
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
 from simkit.logic.policy.binding import Binding, BoundPolicy, bind_policies
@@ -18,9 +18,9 @@ from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource, GroupVersionKind
 from simkit.meta.objects import Object, group_version_of, name_of, namespace_of
-from simkit.meta.progress import tracked
+from simkit.present.progress import tracked
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
 BINDINGS: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicybindings")
@@ -67,12 +67,12 @@ class SnapshotReader:
             return obj
         if to.custom or not convertible(to.kind, str(version), to.api_version):
             return {**obj, "apiVersion": to.api_version}
-        return convert(obj, to.api_version)
+        return convert(obj, to.api_version, self.catalogue.behaviour)
 
     def ask(self, question: Attributes) -> Decision:
         """The decision of the snapshot's roles; no opinion if it has none."""
         try:
-            return index_of(self.snapshot).authorize(question)
+            return chain_of(self.snapshot).authorize(question)
         except IncompleteSnapshot:
             return Decision(NO_OPINION)
 
@@ -99,7 +99,7 @@ def select_policies(snapshot: Snapshot, manifests: Iterable[Object] | None) -> P
     if not policies:
         where = "in the snapshot" if given is None else "among the manifests"
         raise SimkitError(f"there is no {POLICY} {where}")
-    bound = bind_policies(map(Policy, policies), map(Binding, bindings))
+    bound = bind_policies((Policy(each, snapshot.behaviour) for each in policies), map(Binding, bindings))
     more = [each for each in given or () if each.get("kind") not in (POLICY, BINDING)]
     named = {policy.policy.name for policy in bound}
     unbound = tuple(name_of(policy) for policy in policies if name_of(policy) not in named)

@@ -17,7 +17,7 @@ from simkit.meta.identity import administrator
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, name_of
 from simkit.schema.catalogue import Resource
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 COLUMNS: Final = ("kind", "configuration", "webhook", "on_failure", "target", "resource", "namespace", "name")
 CONFIGURATIONS: Final = {

@@ -22,7 +22,7 @@ from simkit.analysis.rbac.tables import table
 from simkit.meta.domain import API_DOMAIN, api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at
-from simkit.meta.progress import tracked
+from simkit.present.progress import tracked
 
 AuditLog = str | bytes | Path | Iterable[str | bytes | Path | Mapping[str, Any]]
 """Files (JSON lines, a JSON document, each also with .gz), folders of them, their content, or decoded events: as

@@ -55,12 +55,15 @@ class RecordedRequest:
         return str(self.group_version)
 
 
-def recorded_requests(log: AuditLog) -> Iterator[RecordedRequest]:
-    """The requests for resources in an audit log, in its order; the stages of a request are joined."""
+def recorded_requests(log: AuditLog, *, paths: bool = False) -> Iterator[RecordedRequest]:
+    """The requests for resources in an audit log, in its order; the stages of a request are joined.
+
+    With ``paths`` also those for paths that are no resources, such as ``/metrics``, with an empty resource.
+    """
     first = FirstStage()
     for event in read_events(log):
-        reference = event.get("objectRef")
-        if reference and reference.get("resource") and first(event):
+        reference = event.get("objectRef") or {}
+        if (reference.get("resource") or (paths and event.get("requestURI") and not reference)) and first(event):
             yield _recorded(event, reference)
 
 
@@ -76,7 +79,7 @@ def _recorded(event: Mapping[str, Any], reference: Mapping[str, Any]) -> Recorde
         event.get("verb") or "",
         event.get("requestURI") or "",
         GroupVersion(reference.get("apiGroup") or "", reference.get("apiVersion") or ""),
-        reference["resource"],
+        reference.get("resource") or "",
         reference.get("subresource") or "",
         reference.get("namespace") or "",
         reference.get("name") or "",

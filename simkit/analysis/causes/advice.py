@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Final
 
 from simkit.analysis.causes.narrowing import Narrowing, closing_finding, closing_steps, permissions_text
-from simkit.analysis.causes.remedy import Remedy
+from simkit.analysis.escalation.cut.aggregation import aggregation_of
 from simkit.analysis.escalation.cut.change_text import stored
 from simkit.analysis.escalation.cut.pod_security import enforcing, refused_pods, risk_of_level
+from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
 from simkit.analysis.escalation.cut.removal_kinds import Removal, RemoveSubject
 from simkit.analysis.escalation.find.graph import EscalationGraph
@@ -25,14 +26,16 @@ from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.findings.workloads import accounts_in_use
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.proposal import without
+from simkit.analysis.rbac.administrators import administrators
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta.names import Key
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
+CONFIRM: Final = "Confirm that these are the administrators, and grant the role for a limited time."
 DANGLING: Final = ("missing-account", "missing-namespace")
-RISKY: Final = {one.id: one for one in risky_permission_table().permissions}
+RISKY: Final = {one.id: one for one in risky_permission_table().every}
 EVERYBODY: Final = "everybody"
 DANGLING_ROLE: Final = ("missing-role", "empty-binding", "duplicate-binding", "subsumed-binding")
 
@@ -42,7 +45,7 @@ class Advisor:
 
     def __init__(self, snapshot: Snapshot, survey: Survey, graph: EscalationGraph) -> None:
         self._snapshot, self._survey, self._graph = snapshot, survey, graph
-        self._ways = PossibleRemovals(snapshot)
+        self.ways = PossibleRemovals(snapshot)
         self._bindings = {binding.key: binding for binding in survey.index.bindings()}
 
     @cached_property
@@ -50,7 +53,13 @@ class Advisor:
         return accounts_in_use(self._survey)
 
     def remedy(self, key: Key, nature: Nature, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
-        """The remedy for an object that causes findings and paths."""
+        """The remedy for an object that causes findings and paths. It takes their access from no administrators."""
+        made = self._remedy(key, nature, findings, paths)
+        if made.changes and not administrators(self._snapshot).keys() <= administrators(made.after()).keys():
+            return self._words(CONFIRM, nature)
+        return made
+
+    def _remedy(self, key: Key, nature: Nature, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
         if key.resource == NAMESPACES:
             return self._level(key.name)
         if key.resource == NETWORK_POLICIES:
@@ -58,14 +67,13 @@ class Advisor:
         if key.resource == SERVICE_ACCOUNTS:
             return self._account(key)
         if nature.name == SERVER:
-            return self._words("It is the server's own; put it back to what it was where it was changed.", nature)
+            return self._words("Kubernetes default. Revert the local changes.", nature)
         if nature.name == ADMINISTRATORS:
-            text = "Confirm that these are the administrators, and give such a role for a time, not for ever."
-            return self._words(text, nature)
+            return self._words(CONFIRM, nature)
         if nature.name == PRODUCT:
             text = (
-                f"{nature.product} lives by it: deleting it stops {nature.product}. Keep others out of its namespace "
-                "and its pods, and give it the narrower role that its documentation has, where it has one."
+                f"{nature.product} needs it; deleting it breaks {nature.product}. Keep others out of its namespace and "
+                "pods, and use the narrower role from its documentation if there is one."
             )
             return self._words(text, nature)
         binding = self._bindings.get(key)
@@ -80,23 +88,33 @@ class Advisor:
     def _level(self, namespace: str) -> Remedy:
         change = enforcing(self._snapshot, namespace, LEAST)
         refused = refused_pods(self._snapshot, namespace, LEAST)
-        text = f"Enforce the level {LEAST} of pod security in namespace {namespace}."
+        text = f"Enforce the {LEAST} pod security level in namespace {namespace}."
         return Remedy(text, risk_of_level(namespace, refused), (change,), (), self._snapshot)
 
     def _network(self, namespace: str) -> Remedy:
         obj = deny_all(namespace)
         change = Change(Key(NETWORK_POLICIES, namespace, obj["metadata"]["name"]), obj)
-        text = f"Let only pods of namespace {namespace} reach its pods, then allow what else is needed."
-        return Remedy(text, "clients from other namespaces and from outside are cut off", (change,), (), self._snapshot)
+        text = f"Allow only pods of namespace {namespace} to reach its pods, then add what else is needed."
+        return Remedy(
+            text, "clients in other namespaces and outside the cluster lose access", (change,), (), self._snapshot
+        )
 
     def _account(self, key: Key) -> Remedy:
         obj = stored(self._snapshot, key)
         if obj is None:
             text = "Set automountServiceAccountToken to false in the templates of the pods that run as it."
             return Remedy(text, "", (), (), self._snapshot)
-        text = f"Mount no token of sa:{key.namespace}/{key.name} unless a pod asks for it."
+        text = f"Do not mount the token of sa:{key.namespace}/{key.name} unless a pod asks for it."
         change = Change(key, {**obj, "automountServiceAccountToken": False})
-        return Remedy(text, "a pod that asks the API server needs its token", (change,), (), self._snapshot)
+        return Remedy(text, "pods that call the API server need the token", (change,), (), self._snapshot)
+
+    def unbinding(self, key: Key, paths: Sequence[Path]) -> Remedy | None:
+        """Those by whom the paths begin, taken out of the bindings of a role; None where nobody would go.
+
+        What is advised instead of a narrower role that closes none of the paths.
+        """
+        leaving = self._leaving(paths, self._survey.index.bindings_of(key))
+        return self._unbinding(leaving) if leaving else None
 
     def _role(self, key: Key, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
         narrow = self._narrowing(key, findings, paths)
@@ -105,13 +123,14 @@ class Advisor:
         leaving = self._leaving(paths, self._survey.index.bindings_of(key))
         if leaving:
             return self._unbinding(leaving)
-        if not self._survey.index.bindings_of(key) and stored(self._snapshot, key) is not None:
-            risk = "a tool that binds it when it is needed would miss it"
+        wholes = aggregation_of(self._snapshot).wholes(key)
+        if not any(map(self._survey.index.bindings_of, wholes)) and stored(self._snapshot, key) is not None:
+            risk = "a tool that binds the role when needed would no longer find it"
             return Remedy(
-                f"Delete {display_name(key)}, which nobody has.", risk, (Change(key, None),), (), self._snapshot
+                f"Delete {display_name(key)}, which no binding grants.", risk, (Change(key, None),), (), self._snapshot
             )
-        text = f"Write {display_name(key)} with the verbs and resources that are used; an audit log tells them."
-        return Remedy(text, "those who have the role may use what is taken out of it", (), (), self._snapshot)
+        text = f"Limit {display_name(key)} to the verbs and resources that are used; an audit log shows which."
+        return Remedy(text, "subjects with the role may use what is removed", (), (), self._snapshot)
 
     def _binding(self, binding: Binding, nature: Nature, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
         leaving = () if paths else _dangling(findings)
@@ -140,11 +159,11 @@ class Advisor:
             holders = [one for each in self._survey.index.bindings_of(role) for one in each.subjects]
             goals = tuple({path.goal.name: path.goal for path in paths}.values())
             subjects = dict.fromkeys(map(normalize_subject, holders))
-            return closing_steps(self._graph, self._ways, role, subjects, goals)
+            return closing_steps(self._graph, self.ways, role, subjects, goals)
         for finding in sorted(findings, key=lambda one: -one.severity.rank):
             risk = RISKY.get(finding.check)
             if finding.role == role and risk is not None:
-                found = closing_finding(self._ways, role, risk, self._snapshot.release)
+                found = closing_finding(self.ways, role, risk, self._snapshot.release)
                 if found:
                     return found
         return None
@@ -157,8 +176,8 @@ class Advisor:
             edge = next((one for one in path.edges if any(one.granted_by)), None)
             if edge is not None:
                 needs = requirements_of(edge.primitive, edge.number, self._snapshot.release)
-                found.update(set(self._ways.of_needs(zip(needs, edge.granted_by), frozenset())))
-        return sorted(found, key=lambda one: (-found[one], self._ways.cost(one), str(one)))
+                found.update(set(self.ways.of_needs(zip(needs, edge.granted_by), frozenset())))
+        return sorted(found, key=lambda one: (-found[one], self.ways.cost(one), str(one)))
 
     def _leaving(self, paths: Sequence[Path], bindings: Iterable[Binding]) -> list[RemoveSubject]:
         """The subjects to take out of bindings so that no path begins with them.
@@ -175,21 +194,21 @@ class Advisor:
         ]
 
     def _removal(self, some: Narrowing) -> Remedy:
-        changes = changes_of(some, self._snapshot, self._survey.index, self._ways.in_use)
-        subjects = self._ways.subjects(some[0])
-        taken = ", and ".join(f"{permissions_text(one.permissions)} out of rule {one.rule}" for one in some)
-        text = f"Take {taken} of {display_name(some[0].role)}."
+        changes = changes_of(some, self._snapshot, self._survey.index, self.ways.in_use)
+        subjects = self.ways.subjects(some[0])
+        taken = ", and ".join(f"{permissions_text(one.permissions)} from rule {one.rule}" for one in some)
+        text = f"Remove {taken} of {display_name(some[0].role)}."
         return Remedy(text, self._risk(subjects), changes, subjects, self._snapshot)
 
     def _unbinding(self, some: Sequence[RemoveSubject]) -> Remedy:
         """The subjects taken out of the bindings by which their paths begin; others keep the role."""
-        changes = changes_of(some, self._snapshot, self._survey.index, self._ways.in_use)
+        changes = changes_of(some, self._snapshot, self._survey.index, self.ways.in_use)
         subjects = tuple(dict.fromkeys(one.subject for one in some))
         by_binding: dict[Key, list[Subject]] = {}
         for one in some:
             by_binding.setdefault(one.binding, []).append(one.subject)
-        text = ", and ".join(f"{listed(leaving)} out of {display_name(key)}" for key, leaving in by_binding.items())
-        return Remedy(f"Take {text}.", self._risk(subjects), changes, subjects, self._snapshot)
+        text = ", and ".join(f"{listed(leaving)} from {display_name(key)}" for key, leaving in by_binding.items())
+        return Remedy(f"Remove {text}.", self._risk(subjects), changes, subjects, self._snapshot)
 
     def _without(self, binding: Binding, leaving: Iterable[Subject], nature: Nature) -> Remedy:
         subjects = tuple(dict.fromkeys(leaving))
@@ -197,9 +216,9 @@ class Advisor:
         if change.obj is None:
             text = f"Delete {display_name(binding.key)}."
         else:
-            text = f"Take {listed(subjects)} out of {display_name(binding.key)}."
+            text = f"Remove {listed(subjects)} from {display_name(binding.key)}."
         if nature.product:
-            text += f" It is part of {nature.product}, which misses it once a workload of {nature.product} runs again."
+            text += f" It is part of {nature.product}, which needs it when one of its workloads runs again."
         return Remedy(text, self._risk(subjects), (change,), subjects, self._snapshot)
 
     def _risk(self, subjects: Sequence[Subject]) -> str:
@@ -207,11 +226,11 @@ class Advisor:
         running = [one for one in subjects if one in self._in_use]
         if running:
             are = "is" if len(running) == 1 else "are"
-            return f"{listed(running)} {are} in use by pods, which may need it: look into an audit log first"
+            return f"{listed(running)} {are} used by pods, which may need it: check an audit log first"
         accounts = [one for one in subjects if one.kind == SERVICE_ACCOUNT]
         if accounts and len(accounts) == len(subjects):
-            return "no pod runs as it; something outside of the cluster may"
-        return f"{listed(subjects)} may use it: look into an audit log first" if subjects else ""
+            return "no pod runs as it, but something outside the cluster may use it"
+        return f"{listed(subjects)} may use it: check an audit log first" if subjects else ""
 
 
 def _dangling(findings: Sequence[Finding]) -> tuple[Subject, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from simkit.analysis.causes.remedy import Remedy
+from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Finding
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLUMNS: Final = (
-    *("cause", "kind", "nature", "product", "namespace", "severity", "subjects", "paths", "goals", "through"),
-    *("findings", "checks", "reaches", "share", "remedy", "command"),
+    *("cause", "kind", "nature", "product", "namespace", "severity", "closes", "loses", "subjects", "paths", "goals"),
+    *("through", "findings", "checks", "reaches", "share", "remedy", "command"),
 )
 BINDING: Final = "binding"
 ROLE_RULE: Final = "role rule"
@@ -42,8 +42,10 @@ SHOWN: Final = 12
 class Cause:
     """The source of findings and paths: an object, or a missing one.
 
-    ``paths`` begin with it, so that each path has one cause; ``through`` counts those besides that pass through it and
-    nothing else instead. ``reaches`` is the number of places that the subjects which it names can get to.
+    ``closes`` is the number of escalation paths that its remedy closes, counted on a copy of the cluster with the
+    remedy applied. ``paths`` are the paths that begin with it; each path has one cause. ``through`` counts the paths
+    that begin elsewhere and cannot avoid it. Removing one cause may not close a path that has another route.
+    ``reaches`` is the number of subjects and objects that the subjects of the cause can reach.
     """
 
     key: Key
@@ -59,6 +61,8 @@ class Cause:
     remedy: Remedy = field(repr=False, compare=False)
     obj: Object | None = field(repr=False, compare=False, default=None)
     """The object as it is stored."""
+    closes: int = 0
+    """The number of paths that its remedy closes; 0 where it has none, or all of them have another route."""
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -112,9 +116,9 @@ class Causes(Result, Sequence[Cause]):
         return sum(len(one.paths) for one in self.causes)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per cause: cause, kind, nature, product, namespace, severity, subjects (number), paths, goals
-        (paths to each), through (paths that pass it besides), findings, checks (ids), reaches (places), share (of all
-        paths), remedy, command.
+        """One row per cause: cause, kind, nature, product, namespace, severity, closes (paths that the remedy closes),
+        loses (permissions, by what-if), subjects (number), paths, goals (paths to each), through (paths that pass it
+        besides), findings, checks (ids), reaches (places), share (of all paths), remedy, command.
         """
         every = max(self.paths, 1)
         return table([_row(one, every) for one in self.causes], COLUMNS)
@@ -172,7 +176,7 @@ class Causes(Result, Sequence[Cause]):
         yield f"{counted(len(self), 'cause')} of {counted(self.paths, 'path')} and {counted(findings, 'finding')}"
         for one in self.causes[:SHOWN]:
             carries = f"{counted(len(one.paths), 'path')}, {counted(len(one.findings), 'finding')}"
-            yield f"{one.nature}: {one.text} ({carries})"
+            yield f"{one.nature}: {one.text} ({carries}; its remedy closes {one.closes:,})"
         if len(self) > SHOWN:
             yield f"... and {len(self) - SHOWN} more"
 
@@ -192,7 +196,8 @@ def _place(key: Key) -> str:
 
 def _row(one: Cause, every: int) -> tuple[Any, ...]:
     return (
-        *(one.text, one.kind, one.nature.name, one.nature.product, one.key.namespace, one.severity.word),
+        *(one.text, one.kind, one.nature.name, one.nature.product, one.key.namespace, one.severity.word, one.closes),
+        len(one.remedy.effect),
         *(len(one.subjects), len(one.paths), dict(one.goals), one.through, len(one.findings), one.checks),
         *(one.reaches, round(len(one.paths) / every, 4), one.remedy.text, "; ".join(one.remedy.commands())),
     )

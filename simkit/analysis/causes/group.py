@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simkit.analysis.causes.advice import DANGLING, Advisor
 from simkit.analysis.causes.cause import ACCOUNT, BINDING, LABEL, MISSING, ROLE_RULE, Cause, Causes
+from simkit.analysis.causes.effects import MeasuredEffects
+from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.cut.aggregation import aggregation_of
 from simkit.analysis.escalation.cut.change_text import stored
 from simkit.analysis.escalation.cut.pod_security import OPEN_NAMESPACE, EnforceLevel
@@ -17,18 +19,21 @@ from simkit.analysis.escalation.find.held_permissions import GrantSource
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.escalation.find.states import SET, AttackState, subject_state
+from simkit.analysis.escalation.table.requirement import Requirement
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.audit import audit
 from simkit.analysis.findings.check import Finding
 from simkit.analysis.findings.namespaces import NETWORK_POLICIES
-from simkit.analysis.findings.nature import ADMINISTRATORS, MISTAKE, NATURES, SERVER, UNUSED, Natures
+from simkit.analysis.findings.nature import ADMINISTRATORS, MISTAKE, NATURES, PRODUCT, SERVER, UNUSED, Natures
+from simkit.analysis.findings.paths import ESCALATION_PATH
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import Members, normalize_subject
+from simkit.analysis.rendering import first_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES, Binding, Subject
 from simkit.meta.names import Key
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 OF_NAMESPACES: Final = {"pod-security": NAMESPACES, "network-policy": NETWORK_POLICIES}
 """The checks about what a namespace lacks, with the resource of what is missing."""
@@ -40,6 +45,8 @@ OF_BINDINGS: Final = frozenset(
 """The checks about who is bound, whatever the role."""
 _GRAVE: Final = (MISTAKE, UNUSED, ADMINISTRATORS)
 """The natures that come first if paths begin with them or a finding is at least high."""
+UNTOUCHED: Final = (ADMINISTRATORS, PRODUCT, SERVER)
+"""The natures of causes for which there are words, and no change."""
 ALL_CHECKS: Final = "all checks"
 
 
@@ -50,6 +57,7 @@ class Found(NamedTuple):
     paths: list[Path]
 
 
+@about_access()
 def causes(
     snapshot: Snapshot,
     *,
@@ -60,9 +68,9 @@ def causes(
 ) -> Causes:
     """The root causes of findings and escalation paths, those first that should be looked at first.
 
-    A cause is a binding, a role that several bindings give, a namespace without a level of pod security, something
-    that is missing, or a service account. Mistakes are told apart from what installed products need for themselves,
-    from what is the server's own, and from access that nothing uses.
+    A cause is a binding, a role that several bindings grant or that contributes rules to an aggregated role, a
+    namespace without a level of pod security, something that is missing, or a service account. Mistakes are told apart
+    from what installed products need for themselves, from what is the server's own, and from access that nothing uses.
 
     Parameters
     ----------
@@ -78,10 +86,11 @@ def causes(
     Returns
     -------
     Causes
-        ``.to_frame()`` has one row per cause: cause, kind, nature, product, namespace, severity, subjects (number),
+        ``.to_frame()`` has one row per cause: cause, kind, nature, product, namespace, severity, closes (paths that the
+        remedy closes, measured in the cluster as it would be), loses (permissions, by what-if), subjects (number),
         paths, goals (paths to each), through (paths that pass it besides), findings, checks (ids), reaches (places),
         share (of all paths), remedy, command. Each path belongs to the cause that it begins with, and each finding to
-        one cause.
+        one cause. The first one is what a plan changes first.
 
     Raises
     ------
@@ -92,18 +101,18 @@ def causes(
 
     Notes
     -----
-    As ``audit`` and ``escalations`` together; O(causes x steps) besides.
+    As ``audit`` and ``escalations`` together, and a search for paths for each remedy of a cause that has some.
 
     Examples
     --------
     >>> import simkit
     >>> cluster = simkit.Cluster(seed=1)
-    >>> set(cluster.causes().to_frame()["nature"])
-    {'server'}
+    >>> len(cluster.causes()), set(cluster.causes(include_defaults=True).to_frame()["nature"])
+    (0, {'server'})
     """
     members = members or NO_MEMBERS
     found = audit(snapshot, include_defaults=include_defaults, members=members, managed=managed)
-    paths = escalations(snapshot, goal=goal, members=members)
+    paths = escalations(snapshot, goal=goal, include_defaults=include_defaults, members=members)
     return group_causes(snapshot, found.findings, tuple(paths), members=members, managed=managed)
 
 
@@ -130,30 +139,64 @@ class _Grouping:
         self.advisor = Advisor(snapshot, self.survey, self.graph)
         self.fixed = self.survey.defaults | aggregation_of(snapshot).fixed
         self.bindings = {binding.key: binding for binding in self.survey.index.bindings()}
+        self.aggregation = aggregation_of(snapshot)
+        self.effects = MeasuredEffects(snapshot, members)
 
     def of(self, findings: Sequence[Finding], paths: Sequence[Path]) -> list[Cause]:
+        self.effects.begin(paths)
         found: dict[Key, Found] = defaultdict(lambda: Found([], []))
         begins = self._beginnings(paths)
         for path in paths:
             if path in begins:
                 found[begins[path]].paths.append(path)
+        of_paths = {_granted(path): key for path, key in begins.items()}
         for finding in findings:
-            found[self._of_finding(finding, found)].findings.append(finding)
+            granted = (finding.binding, finding.role, finding.rules)
+            begun = of_paths.get(granted) if finding.check == ESCALATION_PATH else None
+            found[begun or self._of_finding(finding, found)].findings.append(finding)
         through = self._through(paths, begins)
         for key in through:
             found[key]  # what paths only pass is a cause too
         made = [self._cause(key, some, through.get(key, 0)) for key, some in found.items()]
-        return sorted(made, key=_rank)
+        first = self.effects.first
+        return sorted(made, key=lambda cause: (first is None or self._change_of(cause.key) != first, *_rank(cause)))
 
     def _beginnings(self, paths: Sequence[Path]) -> dict[Path, Key]:
-        """The cause that each path begins with: of several that are each enough, the one that most others have."""
-        options = {path: [self._of_source(source) for source in _first_need(path)] for path in paths}
+        """The cause that each path begins with: of the objects that its first step needs, the one whose change closes
+        most; of equal ones the one that most others have.
+        """
+        options = {path: list(self._of_first_step(path)) for path in paths}
         counts = Counter(key for keys in options.values() for key in dict.fromkeys(keys))
-        return {path: max(keys, key=lambda key: (counts[key], str(key))) for path, keys in options.items() if keys}
 
-    def _of_source(self, source: GrantSource) -> Key:
+        def weight(key: Key) -> tuple[int, int, str]:
+            return self.effects.closing(self._change_of(key)), counts[key], str(key)
+
+        return {path: max(keys, key=weight) for path, keys in options.items() if keys}
+
+    def _of_first_step(self, path: Path) -> Iterator[Key]:
+        """The objects behind the grants of the first step that needs some."""
+        edge = next((one for one in path.edges if any(one.granted_by)), None)
+        for requirement, sources in self.advisor.ways.needs(edge) if edge is not None else ():
+            yield from (self._of_source(source, requirement) for source in sources)
+
+    def _of_source(self, source: GrantSource, requirement: Requirement) -> Key:
+        """The object behind a grant: the role that contributes the rule to an aggregated one, else a binding or a role
+        that several bindings grant.
+        """
+        parts = self.advisor.ways.parts(source.role, requirement)
+        own = [part for part in parts if part != source.role]
+        if own and len(own) == len(parts) and not self.fixed.intersection(own):
+            return own[0]
         binding = self.bindings.get(source.binding)
         return source.binding if binding is None or not self._is_shared(binding) else binding.role
+
+    def _change_of(self, key: Key) -> Key:
+        """The object that is changed where a cause is mended: the role of a binding that is its only one."""
+        binding = self.bindings.get(key)
+        changed = self.effects.changed(key)
+        if binding is None or changed or len(self.survey.index.bindings_of(binding.role)) != 1:
+            return key
+        return binding.role if self.effects.changed(binding.role) else key
 
     def _is_shared(self, binding: Binding) -> bool:
         """True if several bindings give the role, which is not the server's own, and none of them to everybody."""
@@ -189,11 +232,11 @@ class _Grouping:
         return counts
 
     def _passed(self, path: Path) -> Iterator[Key]:
-        for requirement in path.grants:
-            keys = {self._of_source(source) for source in requirement}
-            if len(keys) == 1:
-                yield from (key for key in keys if self.natures.of(key).name != SERVER)
         for edge in path.edges:
+            for requirement, sources in self.advisor.ways.needs(edge):
+                keys = {self._of_source(source, requirement) for source in sources}
+                if len(keys) == 1:
+                    yield from (key for key in keys if self.natures.of(key).name != SERVER)
             if edge.primitive and edge.variant.condition == OPEN_NAMESPACE:
                 namespace = edge.value("namespace")
                 if EnforceLevel(namespace).stops(edge):
@@ -204,6 +247,13 @@ class _Grouping:
         if not bound:
             bound = tuple(dict.fromkeys(subject for finding in found.findings for subject in finding.subjects))
         nature = self.natures.of(key)
+        remedy = self.advisor.remedy(key, nature, found.findings, found.paths)
+        closes = 0
+        if (found.paths or self._change_of(key) == self.effects.first) and nature.name not in UNTOUCHED:
+            remedy, closes = self.effects.best(self._change_of(key), remedy)
+            if not closes and found.paths and remedy:
+                instead = self.advisor.unbinding(key, found.paths)
+                remedy, closes = self.effects.best(self._change_of(key), instead) if instead else (remedy, 0)
         return Cause(
             key,
             _kind(key, found),
@@ -215,14 +265,20 @@ class _Grouping:
             through,
             self._reaches(bound) if found.paths else 0,
             tuple(sorted({rule for finding in found.findings for rule in finding.rules})),
-            self.advisor.remedy(key, nature, found.findings, found.paths),
+            remedy,
             stored(self.snapshot, key),
+            closes,
         )
 
     def _bound(self, key: Key) -> tuple[Subject, ...]:
         """The subjects that an object gives access to."""
         binding = self.bindings.get(key)
-        every = (binding,) if binding is not None else self.survey.index.bindings_of(key) if _is_role(key) else ()
+        roles = self.aggregation.wholes(key) if _is_role(key) else ()
+        every = (
+            (binding,)
+            if binding is not None
+            else [one for role in roles for one in self.survey.index.bindings_of(role)]
+        )
         return tuple(dict.fromkeys(normalize_subject(one) for each in every for one in each.subjects))
 
     def _reaches(self, subjects: Iterable[Subject]) -> int:
@@ -239,20 +295,24 @@ class _Grouping:
 
     def _text(self, key: Key, bound: Sequence[Subject]) -> str:
         binding = self.bindings.get(key)
+        subjects = listed(bound) or "nobody"
         if binding is not None:
-            return f"{display_name(key)} gives {display_name(binding.role)} to {listed(bound) or 'nobody'}"
+            return f"{display_name(binding.key)} grants {display_name(binding.role)} to {subjects}"
         if _is_role(key):
-            return f"{display_name(key)}, which {listed(bound) or 'nobody'} {'has' if len(bound) <= 1 else 'have'}"
+            wholes = [one.name for one in self.aggregation.wholes(key) if one != key]
+            aggregated = f" is aggregated into {first_of(wholes, 3)} and" if wholes else " is"
+            return f"{display_name(key)}{aggregated} granted to {subjects}"
         if key.resource == NAMESPACES:
-            return f"Namespace {key.name} lets privileged pods in"
+            return f"Namespace {key.name} allows privileged pods"
         if key.resource == NETWORK_POLICIES:
             return f"Namespace {key.namespace} has no network policy"
         return f"Service account {key.namespace}/{key.name}" if key.namespace else ALL_CHECKS
 
 
-def _first_need(path: Path) -> tuple[GrantSource, ...]:
-    """The grants that are each enough for the first need of a path."""
-    return next(iter(path.grants), ())
+def _granted(path: Path) -> tuple[Key | None, Key | None, tuple[int, ...]]:
+    """The binding, role and rule of the first grant of a path, as its finding has them."""
+    source = next(iter(path.grants), (None,))[0]
+    return (None, None, ()) if source is None else (source.binding, source.role, (source.rule,))
 
 
 def _is_role(key: Key) -> bool:
@@ -274,10 +334,10 @@ def _kind(key: Key, found: Found) -> str:
     return BINDING
 
 
-def _rank(cause: Cause) -> tuple[bool, int, int, int, int, str]:
-    """Mistakes first; of them those that carry the most paths, then the worst, then those with the most findings."""
+def _rank(cause: Cause) -> tuple[Any, ...]:
+    """Mistakes first; of them those whose remedy closes most, then those that carry most, then the worst."""
     name = cause.nature.name
     grave = name in _GRAVE and bool(cause.paths or cause.through or cause.severity >= Severity.HIGH)
     weight = max(len(cause.paths), cause.through // 2)  # what is only passed may be passed by elsewhere
     carried = (-weight, -cause.severity.rank, -cause.through - len(cause.findings))
-    return (not grave, NATURES.index(name), *carried, cause.text)
+    return (not grave, -cause.closes if grave else 0, NATURES.index(name), *carried, cause.text)

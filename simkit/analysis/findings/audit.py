@@ -1,7 +1,8 @@
-"""All checks over a snapshot: the findings, what was skipped, and what was set aside."""
+"""All checks over a snapshot: the findings, what was skipped, and what was left out."""
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import pandas as pd
 
+from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.table.severity import LEVELS, Severity
 from simkit.analysis.findings.check import Check, Finding, Skipped
 from simkit.analysis.findings.drift import DRIFT_CHECKS
@@ -16,9 +18,12 @@ from simkit.analysis.findings.holders import risky_permission_checks
 from simkit.analysis.findings.loose import LOOSE_CHECKS
 from simkit.analysis.findings.namespaces import NAMESPACE_CHECKS
 from simkit.analysis.findings.nature import PRODUCT, Nature, Natures
+from simkit.analysis.findings.paths import PATH_CHECKS
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.findings.wide import WIDE_CHECKS
 from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
+from simkit.analysis.rbac.administrators import administrators
+from simkit.analysis.rbac.default_objects import skipped_line
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.namespaces import warn_of_unknown_namespace
 from simkit.analysis.rbac.objects import RBAC, display_name, require_captured
@@ -26,26 +31,33 @@ from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
-from simkit.meta.escaping import html_text
 from simkit.meta.names import Key
-from simkit.meta.progress import tracked
 from simkit.meta.python_gc import collection_paused
-from simkit.snapshot.protocol import Snapshot
+from simkit.meta.visible_text import html_text
+from simkit.present.progress import tracked
+from simkit.seams.parts import PartRegistry
+from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+LAST_ADMINISTRATORS: Final = "Confirm first that other administrators remain."
 Each = Literal["finding", "subject"]
 
 CHECKS: Final[tuple[Check, ...]] = (
     *WIDE_CHECKS,
+    *PATH_CHECKS,
     *risky_permission_checks(),
     *WORKLOAD_CHECKS,
     *NAMESPACE_CHECKS,
     *LOOSE_CHECKS,
     *DRIFT_CHECKS,
 )
-"""Every check, in the order of a report."""
+"""Every check of simkit, in the order of a report."""
+
+FINDINGS: Final = PartRegistry[Check]("simkit.findings", {check.id: check for check in CHECKS})
+"""The checks by id, with those that installed packages register under their ids."""
+_LOG: Final = logging.getLogger("simkit.analysis")
 
 COLUMNS: Final = ("severity", "check", "namespace", "subjects", "binding", "role", "rules", "message", "fix", "command")
 
@@ -165,18 +177,19 @@ class Audit(Result):
     def __repr__(self) -> str:
         told = ", ".join(f"{number} {word}" for word, number in self.counts().items() if number) or "no findings"
         skipped = f"; {len(self.skipped)} checks skipped" if self.skipped else ""
-        return f"<Audit: {told}{skipped}; {self.set_aside} defaults set aside>"
+        return f"<Audit: {told}{skipped}. {skipped_line(self.set_aside)}>"
 
     def _repr_html_(self) -> str:
         tiles = "".join(
             f'<div style="background:{_COLOURS[word]};{_TILE}"><b style="font-size:1.6em">{number}</b><br>{word}</div>'
             for word, number in self.counts().items()
         )
-        aside = f"<p>{self.set_aside} of the server's own roles and bindings are as it made them, and set aside.</p>"
+        aside = f"<p>{skipped_line(self.set_aside)}</p>"
         skipped = "".join(f"<li>{html_text(one.title)}: {html_text(one.reason)}</li>" for one in self.skipped)
         return f"<div>{tiles}</div>{aside}{f'<p>Not looked at:</p><ul>{skipped}</ul>' if skipped else ''}"
 
 
+@about_access()
 def audit(
     snapshot: Snapshot,
     *,
@@ -195,13 +208,14 @@ def audit(
     include_defaults
         Whether to look at the server's own roles and bindings too, where they are as it made them.
     checks
-        The ids of the checks to make; left out: all.
+        The ids of the checks to make; left out: all of simkit, and ``rules``. A check that an installed package
+        registers as an entry point in ``simkit.findings`` is made if it is named here.
     members
         Groups that the cluster does not keep, as for ``who_can``.
     managed
         Providers of managed clusters (eks, gke, aks, openshift, or auto) whose own bindings are left out.
     rules
-        Your own checks, as ``read_rules`` reads them.
+        Your own checks: ``Check`` objects, such as those that ``read_rules`` reads.
     severity
         Only findings of this severity or a worse one (``high``).
     namespace
@@ -211,7 +225,8 @@ def audit(
     -------
     Audit
         ``.to_frame()`` has one row per finding, ``.summary()`` one per check, ``.skipped`` the checks that could
-        not be made, each with the reason; ``len`` is the number of findings.
+        not be made, each with the reason; ``len`` is the number of findings. A check that fails is a finding itself,
+        with the error as its message.
 
     Raises
     ------
@@ -226,8 +241,8 @@ def audit(
     --------
     >>> from simkit.analysis import audit
     >>> from simkit.snapshot.memory import MemorySnapshot
-    >>> audit(MemorySnapshot([], captured=["*"]))
-    <Audit: no findings; 0 defaults set aside>
+    >>> audit(MemorySnapshot([], captured=["*"])).counts()["critical"]
+    0
     """
     members = members or NO_MEMBERS
     require_captured(snapshot, RBAC)
@@ -235,10 +250,12 @@ def audit(
     own = tuple(rules)
     with collection_paused():
         survey = Survey(snapshot, include_defaults=include_defaults, members=members, managed=managed)
-        findings, skipped = _found(survey, _chosen(checks, own))
+        chosen = _chosen(checks, own)
+        findings, skipped = _found(survey, chosen)
         findings = _with_owners(findings, Natures(snapshot, survey, managed))
+        findings = list(_sparing_administrators(findings, snapshot))
     ordered = sorted(findings, key=lambda finding: finding.severity, reverse=True)
-    made = Audit(tuple(ordered), tuple(skipped), len(survey.defaults | survey.managed), (*CHECKS, *own))
+    made = Audit(tuple(ordered), tuple(skipped), len(survey.defaults | survey.managed), _known(chosen, own))
     return made.filter(severity=severity, namespace=namespace)
 
 
@@ -249,11 +266,21 @@ def _found(survey: Survey, checks: Iterable[Check]) -> tuple[list[Finding], list
     for check in tracked(checks, "checks"):
         try:
             require_captured(survey.snapshot, check.needs)
+            findings += check.find(survey, check)
         except IncompleteSnapshot as missing:
             skipped.append(Skipped(check.id, check.title, str(missing)))
-            continue
-        findings += check.find(survey, check)
+        except SimkitError:
+            raise
+        except Exception as error:  # of a check of anybody; without a row for it, nothing would seem to be found
+            _LOG.exception("the check %s failed", check.id)
+            findings.append(_failed(check, error))
     return findings, skipped
+
+
+def _failed(check: Check, error: Exception) -> Finding:
+    """The finding that stands for those of a check that failed."""
+    message = f"The check failed, so that nothing is known of it: {type(error).__name__}: {error}"
+    return check.finding(message, fix="Fix the check, or report the error to the package that it is from.")
 
 
 def found_by(survey: Survey, check: Check) -> list[Finding]:
@@ -266,16 +293,30 @@ def _with_owners(found: Iterable[Finding], natures: Natures) -> list[Finding]:
     return [_with_owner(one, natures.of(one.binding)) if one.binding and one.command else one for one in found]
 
 
+def _sparing_administrators(found: Iterable[Finding], snapshot: Snapshot) -> Iterator[Finding]:
+    """The findings without commands that would, all together, delete the last binding of an administrator who stays."""
+    left = {subject: set(bindings) for subject, bindings in administrators(snapshot).items()}
+    for finding in found:
+        bound = [bindings for bindings in left.values() if finding.binding in bindings] if finding.command else []
+        if any(len(bindings) == 1 for bindings in bound):
+            yield replace(finding, command="", fix=f"{finding.fix} {LAST_ADMINISTRATORS}")
+            continue
+        for bindings in bound:
+            bindings.discard(finding.binding)
+        yield finding
+
+
 def _with_owner(finding: Finding, nature: Nature) -> Finding:
     if nature.name == PRODUCT:
-        told = f"{nature.product} lives by this binding, and stops where it is deleted."
+        told = f"{nature.product} needs this binding; deleting it breaks {nature.product}."
         return replace(finding, fix=f"{told} {finding.fix}", command="")
     if nature.product:
-        told = f"The binding is part of {nature.product}, which misses it once a workload of it runs again."
+        told = f"The binding is part of {nature.product}, which needs it when one of its workloads runs again."
         return replace(finding, fix=f"{told} {finding.fix}")
     return finding
 
 
+@about_access()
 def findings(
     snapshot: Snapshot,
     *,
@@ -330,14 +371,21 @@ def findings(
 
 
 def _chosen(ids: Iterable[str] | None, own: tuple[Check, ...]) -> tuple[Check, ...]:
-    known = {check.id: check for check in (*CHECKS, *own)}
     if ids is None:
-        return tuple(known.values())
-    wanted = list(ids)
+        return tuple({check.id: check for check in (*CHECKS, *own)}.values())
+    rules, wanted = {check.id: check for check in own}, list(ids)
     for name in wanted:
-        if name not in known:
-            raise SimkitError(f"there is no check {name!r}; known: {', '.join(known)}")
-    return tuple(known[name] for name in wanted)
+        if name not in rules and name not in FINDINGS:
+            raise SimkitError(f"there is no check {name!r}; known: {', '.join(dict.fromkeys((*FINDINGS, *rules)))}")
+    chosen = {name: rules[name] if name in rules else FINDINGS[name] for name in wanted}
+    for name, check in chosen.items():
+        FINDINGS.check_name(name, check.id)
+    return tuple(chosen.values())
+
+
+def _known(chosen: tuple[Check, ...], own: tuple[Check, ...]) -> tuple[Check, ...]:
+    """The available checks: those of simkit, of the caller, and of packages as far as they were chosen."""
+    return tuple(dict.fromkeys((*CHECKS, *own, *chosen)))
 
 
 def _row(finding: Finding) -> tuple[Any, ...]:

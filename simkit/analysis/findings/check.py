@@ -63,7 +63,7 @@ class Check:
     def primitives(self) -> tuple[str, ...]:
         """The ids of the escalation primitives that the check concerns."""
         table = risky_permission_table()
-        known = {one.id: one.primitives for one in table.permissions}
+        known = {one.id: one.primitives for one in table.every}
         return known.get(self.id) or table.checks.get(self.id, ())
 
     def finding(self, message: str, *, severity: Severity | None = None, **more: Any) -> Finding:

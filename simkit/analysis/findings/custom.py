@@ -7,22 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.findings.survey import Survey
+from simkit.analysis.model_file import model_of_file
 from simkit.analysis.rbac.objects import RBAC, display_name, kind_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
-from simkit.language.cel.environment import Environment, Program
+from simkit.language.cel.environment import Environment, Program, own_version
 from simkit.language.cel.errors import CompileError, EvaluationError
 from simkit.language.cel.types import BOOL, DYN, STRING
-from simkit.language.yaml.small_files import value_of_file
 from simkit.logic.rbac.binding import Binding, Subject
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import Key
 from simkit.meta.objects import annotations_of, labels_of
+from simkit.schema.behaviour import OWN
 
 Each = Literal["binding", "grant", "rule"]
 VARIABLES: Final[Mapping[Each, tuple[str, ...]]] = {
@@ -101,14 +102,7 @@ def read_rules(path: str | Path) -> tuple[Check, ...]:
           each: rule
           when: "'*' in rule.verbs && !binding.name.startsWith('system:')"
     """
-    file = Path(path)
-    value = value_of_file(file)
-    try:
-        rules = RuleFile.model_validate(value).rules
-    except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
-        raise SimkitError(f"{file}: {problems}") from None
-    return tuple(check_of(rule) for rule in rules)
+    return tuple(check_of(rule) for rule in model_of_file(path, RuleFile).rules)
 
 
 def check_of(rule: CustomRule) -> Check:
@@ -120,7 +114,7 @@ def check_of(rule: CustomRule) -> Check:
     >>> check_of(rule).severity.word
     'medium'
     """
-    environment = Environment(dict.fromkeys(VARIABLES[rule.each], DYN))
+    environment = Environment(OWN, dict.fromkeys(VARIABLES[rule.each], DYN), version=own_version(OWN))
     when = _compiled(environment, rule, "when", rule.when)
     message = _compiled(environment, rule, "message", rule.message) if rule.message else None
     compiled = _Compiled(rule, when, message)
@@ -179,7 +173,7 @@ class _Compiled:
             return str(self._value(self.message, variables, str))
         who = ", ".join(map(text_of, subjects)) or "nobody"
         what = f"rule {numbers[0]} of {display_name(binding.role)}" if numbers else display_name(binding.role)
-        return f"{display_name(binding.key)} gives {what} to {who}."
+        return f"{display_name(binding.key)} grants {what} to {who}."
 
     def _value(self, program: Program, variables: Mapping[str, Any], wanted: type) -> Any:
         try:

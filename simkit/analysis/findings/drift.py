@@ -45,14 +45,14 @@ def _changed_role(check: Check, key: Key, obj: Object, default: Object) -> Itera
     less = uncovered(rules_of(obj), rules_of(default))
     if more:
         yield check.finding(
-            f"{display_name(key)} allows more than the server's own: {_told(more)}.",
+            f"{display_name(key)} allows more than the Kubernetes default: {_told(more)}.",
             namespace=key.namespace,
             role=key,
             manifest=default,
         )
     if less:
         yield check.finding(
-            f"{display_name(key)} allows less than the server's own: {_told(less)}.",
+            f"{display_name(key)} allows less than the Kubernetes default: {_told(less)}.",
             severity=Severity.INFO,
             namespace=key.namespace,
             role=key,
@@ -69,7 +69,7 @@ def _changed_binding(survey: Survey, check: Check, key: Key, now: Binding, own: 
     if now.role != own.role or added:
         what = f"binds {display_name(now.role)}" if now.role != own.role else f"also names {listed(added)}"
         yield check.finding(
-            f"{display_name(key)} is the server's own and {what}.",
+            f"{display_name(key)} is a default binding, but {what}.",
             severity=Severity.HIGH if now.role in survey.full_roles else check.severity,
             namespace=key.namespace,
             binding=key,
@@ -104,9 +104,9 @@ def subsumed_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
         else:
             superfluous.add(binding.key)
             yield check.finding(
-                f"{display_name(binding.key)} gives {display_name(binding.role)} to "
-                f"{listed(map(normalize_subject, binding.subjects))}, who "
-                f"{'has' if len(binding.subjects) == 1 else 'have'} all of it by {listed(map(display_name, by), 2)}.",
+                f"{display_name(binding.key)} grants {display_name(binding.role)} to "
+                f"{listed(map(normalize_subject, binding.subjects))}, but {listed(map(display_name, by), 2)} "
+                f"already {'grants' if len(by) == 1 else 'grant'} the same access.",
                 **binding_evidence(binding),
                 command=delete_command(binding.key),
             )
@@ -127,19 +127,19 @@ def _counts(other: Binding, binding: Binding) -> bool:
 DRIFT_CHECKS: Final = (
     Check(
         "default-drift",
-        "Changes of the server's own roles",
+        "Changed default roles",
         Severity.MEDIUM,
-        "Readers take these roles for what the documentation says; the server brings back what is missing at its next "
-        "start and never takes away what was added.",
-        "Apply the default role, and grant the additions by a role of their own.",
+        "People expect these roles to match the Kubernetes documentation. When kube-apiserver starts, it restores "
+        "missing rules, but keeps those that were added.",
+        "Restore the default role, and grant the additions in a separate role.",
         changed_defaults,
     ),
     Check(
         "subsumed-binding",
         "Bindings that add nothing",
         Severity.INFO,
-        "Deleting it seems to remove access, but does not. If the wider binding is deleted, this one still grants it.",
-        "Delete it, or delete the wider binding if this one is enough.",
+        "Deleting this binding seems to remove access, but the wider binding still grants it.",
+        "Delete this binding, or the wider one if this one is enough.",
         subsumed_bindings,
     ),
 )

@@ -10,9 +10,9 @@ from simkit.analysis.findings.survey import listed
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, kind_of
 from simkit.analysis.rbac.subject import normalize_subject
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
-from simkit.meta.escaping import kubectl_command
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
+from simkit.present.escaping import kubectl_command
 
 Position = tuple[str, int | None]
 """A file, and a line in it."""

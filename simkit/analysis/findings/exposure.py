@@ -7,17 +7,18 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from simkit.analysis.access.grant_table import EVERYWHERE
+from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.table.risky_permission import risky_permission_table
 from simkit.analysis.findings.holders import Scope, holders
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.objects import EVERYWHERE
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.logic.rbac.binding import Subject
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 REACH_COLUMNS = ("subject", "cluster_wide", "in_namespaces", "namespaces", "risky_permissions")
 
@@ -38,6 +39,7 @@ def _held(snapshot: Snapshot, include_defaults: bool, members: Members) -> Mappi
     return found(snapshot) if include_defaults or members else _usual.of(snapshot, found)
 
 
+@about_access()
 def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame:
     """The number of subjects that hold each risky permission, by namespace.
 
@@ -78,6 +80,7 @@ def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Mem
     return ReadableFrame(fields, index=pd.Index(places, name="namespace", dtype=object), columns=names, dtype=int)
 
 
+@about_access()
 def reach(snapshot: Snapshot, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame:
     """The subjects, ordered by the severity of what they can do.
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
 
 from simkit.analysis.access.question import limits
-from simkit.analysis.escalation.table.requirement import Alternative, Requirement
+from simkit.analysis.escalation.find.graph import graph_of
+from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
+from simkit.analysis.escalation.find.states import subject_state
+from simkit.analysis.escalation.table.primitive import primitives
+from simkit.analysis.escalation.table.requirement import ANY_SUBRESOURCE, Alternative, Requirement
 from simkit.analysis.escalation.table.risky_permission import (
     RiskyGrant,
     RiskyPermission,
@@ -21,10 +26,11 @@ from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.index import principals_of
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import normalize_subject
-from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Grant, Subject
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Grant, Subject
+from simkit.logic.rbac.cover import EVERYTHING, covers
 from simkit.logic.rbac.match import resource_matches
 from simkit.logic.rbac.question import Question
-from simkit.logic.rbac.rule import ALL
+from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.identity import MASTERS
 from simkit.meta.names import GroupResource, Key
 
@@ -45,6 +51,8 @@ class Holding(NamedTuple):
     grants: tuple[GrantedRequirement, ...]
     by_name: bool = True
     """True if a finding is made even when the permission holds for single names only."""
+    level: Severity | None = None
+    """The severity where it depends on what the names are: of the roles that may be bound."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,9 +63,14 @@ class Holding(NamedTuple):
         """The severity of holding it in a namespace (empty: everywhere); None if no finding is made."""
         if self.names and not self.by_name:
             return None
+        if self.level is not None:
+            return self.level
         return self.risk.at(namespace, by_name=bool(self.names))
 
 
+RESOURCE_NAMES: Final = "resourceNames"
+EVERYTHING_ALLOWED: Final = "A1"
+"""The primitive of whoever may do everything."""
 BECOMING: Final[Mapping[tuple[str, str], str]] = {
     ("impersonate", "users"): USER,
     ("impersonate", "groups"): GROUP,
@@ -78,7 +91,7 @@ class HeldRisk(NamedTuple):
 
 def risky_permission_checks() -> tuple[Check, ...]:
     """A check for each risky permission of the table."""
-    return tuple(_check(permission) for permission in risky_permission_table().permissions)
+    return tuple(_check(permission) for permission in risky_permission_table().every)
 
 
 def _check(permission: RiskyPermission) -> Check:
@@ -118,12 +131,66 @@ def _holders(survey: Survey, permission: RiskyPermission, administrators: bool) 
         requirements = requirements_of_grant(risk, survey.snapshot.release)
         if risk.if_present and not any(_is_present(survey, one) for one in requirements):
             continue
+        if not all(primitives().primitive(one).holds_in(survey.snapshot.release) for one in risk.primitives):
+            continue
         granted = [_granted_once(survey, one, administrators) for one in requirements]
         for scope in dict.fromkeys(scope for some in granted for scope in some):
             grants = tuple(held for some in granted if (held := _of(survey, scope, some)))
-            if len(grants) == len(requirements):
-                found[scope] = _worse(found.get(scope), Holding(risk, requirements, grants, permission.by_name), scope)
+            if len(grants) == len(requirements) and _is_usable(survey, scope, risk):
+                level = _level_of_roles(survey, scope, requirements, grants)
+                holding = Holding(risk, requirements, grants, permission.by_name, level)
+                found[scope] = _worse(found.get(scope), holding, scope)
     return {scope: holding for scope, holding in found.items() if not _is_elsewhere(scope, holding, found)}
+
+
+def _level_of_roles(
+    survey: Survey, scope: Scope, requirements: Iterable[Requirement], grants: Iterable[GrantedRequirement]
+) -> Severity | None:
+    """The severity of the roles that may be bound, where ``bind`` is limited to some by name; else None."""
+    for requirement, held in zip(requirements, grants, strict=True):
+        resources = {one.permission.resource for one in requirement.any_of if one.permission.verb == "bind"}
+        if resources and held.names:
+            _, namespace = scope
+            cluster_roles = {Key(CLUSTER_ROLES, "", name) for name in held.names if CLUSTER_ROLES.resource in resources}
+            places = [namespace] if namespace else survey.namespaces
+            roles = {Key(ROLES, place, name) for name in held.names for place in places if ROLES.resource in resources}
+            return max((severity_of_role(survey, one, namespace) for one in cluster_roles | roles), default=None)
+    return None
+
+
+def severity_of_role(survey: Survey, role: Key, namespace: str) -> Severity:
+    """The severity of being given a role in a namespace (empty: everywhere): that of the worst that it permits."""
+    rules = survey.rules(role)
+    if covers(rules, EVERYTHING[:1]):
+        return primitives().primitive(EVERYTHING_ALLOWED).severities.at(namespace) or Severity.CRITICAL
+    levels = [Severity.INFO]
+    for permission in risky_permission_table().every:
+        for risk in permission.grants:
+            needs = requirements_of_grant(risk, survey.snapshot.release)
+            meeting = [[one for one in rules if _meets(one, need)] for need in needs]
+            if all(meeting):
+                by_name = all(rule.resource_names for some in meeting for rule in some)
+                levels.append(risk.at(namespace, by_name=by_name) or Severity.INFO)
+    return max(levels)
+
+
+def _meets(rule: Rule, requirement: Requirement) -> bool:
+    return any(one.permission.granted_by(rule) for one in requirement.any_of)
+
+
+def _is_usable(survey: Survey, scope: Scope, risk: RiskyGrant) -> bool:
+    """True unless a grant is a variant of a primitive that the holder cannot use, as nothing serves its resource or its
+    condition on the cluster's objects is not met.
+    """
+    if risk.variant is None:
+        return True
+    subject, namespace = scope
+    graph = graph_of(survey.snapshot, survey.members)
+    holder = graph.holder(subject_state(subject))
+    if holder is None:
+        return False
+    found = graph.usable(replace(holder, own=None), primitives().primitive(risk.primitives[0]), risk.variant)
+    return any(match.namespace in (EVERYWHERE, namespace) for match, _ in found)
 
 
 def _is_present(survey: Survey, requirement: Requirement) -> bool:
@@ -154,7 +221,7 @@ def _granted_once(survey: Survey, requirement: Requirement, administrators: bool
 def _granted(survey: Survey, requirement: Requirement, administrators: bool) -> dict[Scope, GrantedRequirement]:
     """Every scope where the requirement is met; among several grants the one with the fewest limits."""
     found: dict[Scope, GrantedRequirement] = {}
-    for question in questions_of(requirement):
+    for question in _asked(survey, requirement):
         for grant, first in survey.who(question):
             if not administrators and survey.administers(grant):
                 continue
@@ -170,6 +237,18 @@ def _granted(survey: Survey, requirement: Requirement, administrators: bool) -> 
 def questions_of(requirement: Requirement) -> Iterator[Question]:
     """The questions of which one has to be allowed for a requirement to be met."""
     return map(partial(_question, requirement), requirement.any_of)
+
+
+def _asked(survey: Survey, requirement: Requirement) -> Iterator[Question]:
+    """As ``questions_of``, with a question for each subresource that rules name where any is enough."""
+    for question in questions_of(requirement):
+        if question.subresource != ANY_SUBRESOURCE:
+            yield question
+            continue
+        start = f"{question.resource}/"
+        rules = (rule for binding in survey.bindings for rule in survey.rules(binding.role))
+        named = {one.removeprefix(start) for rule in rules for one in rule.resources if one.startswith(start)}
+        yield from (replace(question, subresource=one) for one in sorted({*named, ANY_SUBRESOURCE}))
 
 
 def _question(requirement: Requirement, one: Alternative) -> Question:
@@ -245,7 +324,16 @@ def _finding(check: Check, severity: Severity, places: list[Scope], holding: Hol
         role=role,
         rules=tuple(dict.fromkeys(held.rule for held in holding.grants if held.grant.role == role)),
         subjects=subjects,
+        fix=_fix(check, holding),
     )
+
+
+def _fix(check: Check, holding: Holding) -> str:
+    """The advice for a holding; a grant that is limited to names already has names to remove."""
+    if not holding.names or RESOURCE_NAMES not in check.fix:
+        return check.fix
+    roles = listed(dict.fromkeys(display_name(held.grant.role) for held in holding.grants if held.names))
+    return f"Remove from the {RESOURCE_NAMES} of {roles} what is not needed of {listed(holding.names)}."
 
 
 def _sentence(namespace: str, holding: Holding) -> str:

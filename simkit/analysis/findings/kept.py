@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Final
 
-from simkit.analysis.escalation.table.requirement import Requirement
+from simkit.analysis.escalation.table.requirement import ANY_SUBRESOURCE, Requirement
 from simkit.analysis.escalation.table.risky_permission import (
     RiskyPermission,
     requirements_of_grant,
@@ -22,7 +22,7 @@ from simkit.logic.rbac.rule import Rule
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.names import Key
 
-RISKY: Final = {one.id: one for one in risky_permission_table().permissions}
+RISKY: Final = {one.id: one for one in risky_permission_table().every}
 
 OF_DEFAULTS: Final = "default-drift"
 """The check that looks at the server's own roles and bindings alone."""
@@ -119,6 +119,8 @@ def _is_free_of(name: Hashable, rules: Iterable[Rule], every: Iterable[Rule]) ->
     """True if a name is that of a met requirement (see ``holders``) which no changed rule meets."""
     if not isinstance(name, tuple) or len(name) != 2 or not isinstance(name[0], Requirement):
         return False
+    if any(one.permission.subresource == ANY_SUBRESOURCE for one in name[0].any_of):
+        return False
     listed = list(every if name[1] else rules)
     return not any(question.allowed_by(rule) for question in questions_of(name[0]) for rule in listed)
 
@@ -127,6 +129,8 @@ def _concerns(permission: RiskyPermission, rules: Iterable[Rule], release: str) 
     """True if rules may change the findings about a permission."""
     listed = list(rules)
     for grant in permission.grants:
+        if grant.variant is not None:
+            return True  # it depends on all that the holder has, and on other objects
         for requirement in requirements_of_grant(grant, release):
             for one in requirement.any_of:
                 named = one.permission

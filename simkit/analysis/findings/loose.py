@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from simkit.analysis.access.permissions import is_effective
-from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
+from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES, REQUEST_VERBS, SPECIAL_VERBS
 from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Check, Finding
@@ -34,7 +34,7 @@ def missing_roles(survey: Survey, check: Check) -> Iterator[Finding]:
     for binding in survey.bindings:
         if survey.index.rules(binding.role) is None:
             yield check.finding(
-                f"{display_name(binding.key)} gives {display_name(binding.role)}, which does not exist, to "
+                f"{display_name(binding.key)} grants {display_name(binding.role)}, which does not exist, to "
                 f"{listed(map(normalize_subject, binding.subjects)) or 'nobody'}.",
                 **binding_evidence(binding),
                 command=delete_command(binding.key),
@@ -47,7 +47,7 @@ def missing_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
         known = (subject.namespace, subject.name) in survey.accounts
         if not known and subject.namespace in survey.namespaces:
             yield check.finding(
-                f"{display_name(binding.key)} gives {display_name(binding.role)} to {text_of(subject)}, "
+                f"{display_name(binding.key)} grants {display_name(binding.role)} to {text_of(subject)}, "
                 "which does not exist.",
                 severity=Severity.HIGH if binding.role in survey.full_roles else Severity.MEDIUM,
                 **{**binding_evidence(binding, subject), "namespace": subject.namespace},
@@ -61,7 +61,7 @@ def missing_namespaces(survey: Survey, check: Check) -> Iterator[Finding]:
     for binding, subject in _account_subjects(survey):
         if subject.namespace not in survey.namespaces:
             yield check.finding(
-                f"{display_name(binding.key)} gives {display_name(binding.role)} to {text_of(subject)}, "
+                f"{display_name(binding.key)} grants {display_name(binding.role)} to {text_of(subject)}, "
                 "whose namespace does not exist.",
                 severity=Severity.HIGH if binding.role in survey.full_roles else Severity.MEDIUM,
                 **binding_evidence(binding, subject),
@@ -95,7 +95,7 @@ def empty_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
     for binding in survey.bindings:
         if not binding.subjects:
             yield check.finding(
-                f"{display_name(binding.key)} gives {display_name(binding.role)} to nobody.",
+                f"{display_name(binding.key)} grants {display_name(binding.role)} to nobody.",
                 **binding_evidence(binding),
                 command=delete_command(binding.key),
             )
@@ -111,7 +111,7 @@ def duplicate_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
         first, *others = sorted(found, key=lambda binding: (binding.key not in survey.defaults, binding.key))
         for other in others:
             yield check.finding(
-                f"{display_name(other.key)} gives what {display_name(first.key)} gives already: "
+                f"{display_name(other.key)} grants the same as {display_name(first.key)}: "
                 f"{display_name(first.role)} to {listed(map(normalize_subject, first.subjects))}.",
                 **binding_evidence(other),
                 command=delete_command(other.key),
@@ -131,7 +131,10 @@ def unused_roles(survey: Survey, check: Check) -> Iterator[Finding]:
         collected = key.resource == CLUSTER_ROLES and any(one.matches(labels_of(role)) for one in selectors)
         if not collected:
             yield check.finding(
-                f"No binding names {display_name(key)}.", namespace=key.namespace, role=key, command=delete_command(key)
+                f"No binding grants {display_name(key)}.",
+                namespace=key.namespace,
+                role=key,
+                command=delete_command(key),
             )
 
 
@@ -145,7 +148,7 @@ def aggregated(survey: Survey, check: Check) -> Iterator[Finding]:
             if numbers:
                 shown = "; ".join(rule_text(rules[number]) for number in numbers[:2])
                 yield check.finding(
-                    f"{display_name(key)} adds to the role {extended[0]}, and so to all who have it: {shown}.",
+                    f"{display_name(key)} is aggregated into {extended[0]}, whose subjects also get: {shown}.",
                     severity=Severity.MEDIUM if extended[0] == "view" else Severity.LOW,
                     role=key,
                     rules=numbers,
@@ -167,7 +170,7 @@ def dead_rules(survey: Survey, check: Check) -> Iterator[Finding]:
         for number, why in dead.items():
             bindings = [binding for binding in survey.index.bindings_of(role) if binding.subjects]
             yield check.finding(
-                f"Rule {number} of {display_name(role)} ({rule_text(survey.rules(role)[number])}) does nothing: {why}.",
+                f"Rule {number} of {display_name(role)} ({rule_text(survey.rules(role)[number])}) {why}.",
                 namespace=role.namespace,
                 binding=bindings[0].key if bindings else None,
                 role=role,
@@ -176,22 +179,40 @@ def dead_rules(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def _dead_rules(survey: Survey, role: Key) -> dict[int, str]:
-    """The rules of a role without effect, by number, each with the reason."""
+    """The rules of a role without effect, in whole or in part, by number, each with the reason."""
     bindings = [binding for binding in survey.index.bindings_of(role) if binding.subjects]
     reasons = ((number, _why_dead(survey, rule, bindings)) for number, rule in enumerate(survey.rules(role)))
-    return {number: why for number, why in reasons if why}
+    whole = {number: f"does nothing: {why}" for number, why in reasons if why}
+    parts = ((number, list(_dead_parts(survey, rule))) for number, rule in enumerate(survey.rules(role)))
+    partly = {number: f"does nothing in part: {'; '.join(why)}" for number, why in parts if why}
+    return dict(sorted({**partly, **whole}.items()))
+
+
+def _dead_parts(survey: Survey, rule: Rule) -> Iterator[str]:
+    """The words of a rule that no request has, each with the reason, though other words of it may allow something."""
+    for resource in rule.resources:
+        if resource.endswith("/*") and resource != f"{ALL}/*":
+            yield f"{resource} is not a wildcard"
+    for group in rule.api_groups:
+        if "/" in group:
+            yield f"{group} includes a version, but rules take only the API group"
+    built_in = {one.group for one in survey.catalogue.resources() if not one.custom}
+    if rule.resources and set(rule.api_groups) <= built_in:
+        for verb in rule.verbs:
+            if verb not in (*REQUEST_VERBS, *SPECIAL_VERBS, ALL):
+                yield f"no request has the verb {verb}"
 
 
 def _why_dead(survey: Survey, rule: Rule, bindings: list[Binding]) -> str:
     literal = [one for one in rule.resources if one.endswith("/*")]
     if literal and len(literal) == len(rule.resources):
-        return f"{literal[0]} is no wildcard, subresources must be named one by one or as */name"
+        return f"{literal[0]} is not a wildcard; name each subresource, or write */name"
     top_level = all("/" not in resource for resource in rule.resources)
     if rule.resource_names and top_level and set(rule.verbs) <= {"create", "deletecollection"}:
-        return f"{' and '.join(rule.verbs)} never name an object, so no name of a rule can match"
+        return f"{' and '.join(rule.verbs)} requests do not name an object, so resourceNames never match them"
     local = bool(bindings) and all(binding.key.resource != CLUSTER_ROLE_BINDINGS for binding in bindings)
     if local and not is_effective(rule, bindings[0].namespace, survey.catalogue):
-        return "URLs and resources without a namespace cannot be granted by a RoleBinding"
+        return "a RoleBinding cannot grant access to URLs or to cluster-scoped resources"
     return ""
 
 
@@ -205,7 +226,7 @@ def unknown_resources(survey: Survey, check: Check) -> Iterator[Finding]:
             groups = survey.rules(role)[number].api_groups
             named = listed(group or "the core group" for group in groups)
             yield check.finding(
-                f"Rule {number} of {display_name(role)} names {listed(plurals)}, not served in {named}.",
+                f"Rule {number} of {display_name(role)} names {listed(plurals)}, which {named} does not serve.",
                 namespace=role.namespace,
                 role=role,
                 rules=(number,),
@@ -241,12 +262,18 @@ def _is_served(plural: str, rule: Rule, served: Set[tuple[str, str]]) -> bool:
     return plural == ALL or any((group, plural) in served for group in rule.api_groups)
 
 
+STALE: Final = (
+    *("missing-role", "missing-account", "missing-namespace", "empty-binding", "duplicate-binding", "unused-role"),
+    "dead-rule",
+)
+"""The checks for leftovers: what nobody needs, and what names an object that does not exist."""
+
 LOOSE_CHECKS: Final = (
     Check(
         "missing-role",
         "Bindings to missing roles",
         Severity.MEDIUM,
-        "Everybody who can create a role of that name decides what the subjects of the binding may do.",
+        "Anyone who can create a role of that name decides what the subjects of the binding may do.",
         "Delete the binding, or create the role.",
         missing_roles,
     ),
@@ -254,7 +281,7 @@ LOOSE_CHECKS: Final = (
         "missing-account",
         "Bindings to missing service accounts",
         Severity.HIGH,
-        "Everybody who can create a service account of that name in its namespace gets the role.",
+        "Anyone who can create a service account of that name in its namespace gets the role.",
         "Remove the subject from the binding.",
         missing_accounts,
         (*RBAC, SERVICE_ACCOUNTS, NAMESPACES),
@@ -263,16 +290,16 @@ LOOSE_CHECKS: Final = (
         "missing-namespace",
         "Bindings to service accounts of missing namespaces",
         Severity.HIGH,
-        "Everybody who can create a namespace of that name, and a service account in it, gets the role.",
+        "Anyone who can create a namespace of that name, and a service account in it, gets the role.",
         "Remove the subject from the binding.",
         missing_namespaces,
         (*RBAC, NAMESPACES),
     ),
     Check(
         "aggregation",
-        "Additions to the server's own roles",
+        "Additions to the default roles",
         Severity.MEDIUM,
-        "A label adds the rules to view, edit or admin, for all subjects of these roles, also in future bindings.",
+        "A label adds the rules to view, edit or admin for every current and future subject of these roles.",
         "Remove the label, and bind the role to those who need it.",
         aggregated,
     ),
@@ -280,32 +307,32 @@ LOOSE_CHECKS: Final = (
         "duplicate-binding",
         "Duplicate bindings",
         Severity.INFO,
-        "If one of them is deleted, it seems that the access is gone, but it is not.",
-        "Delete one of them.",
+        "Deleting one of the bindings seems to remove the access, but the other still grants it.",
+        "Delete the duplicate binding.",
         duplicate_bindings,
     ),
     Check(
         "empty-binding",
         "Bindings without subjects",
         Severity.INFO,
-        "Nobody uses it, and nobody will notice if a subject is added.",
-        "Delete it.",
+        "The binding grants nothing, and a subject that is added later may go unnoticed.",
+        "Delete the binding.",
         empty_bindings,
     ),
     Check(
         "unused-role",
-        "Roles that nobody has",
+        "Roles without a binding",
         Severity.INFO,
-        "Reviews of access do not show it, and it can be bound at any time.",
-        "Delete it, unless a tool binds it when needed.",
+        "Access reviews do not show an unbound role, yet it can be bound at any time.",
+        "Delete the role, unless a tool binds it when needed.",
         unused_roles,
     ),
     Check(
         "dead-rule",
         "Rules that allow nothing",
         Severity.INFO,
-        "A rule without effect misleads its readers. It starts to work when somebody repairs it.",
-        "Delete the rule, or correct it.",
+        "A rule without effect misleads reviewers, and starts to work once someone corrects it.",
+        "Delete or correct the rule.",
         dead_rules,
     ),
     Check(
@@ -313,7 +340,7 @@ LOOSE_CHECKS: Final = (
         "Rules about resources that do not exist",
         Severity.INFO,
         "The rule allows nothing until a resource of that name is installed.",
-        "Correct the name, or remove it.",
+        "Correct or remove the name.",
         unknown_resources,
         (*RBAC, DEFINITIONS),
     ),

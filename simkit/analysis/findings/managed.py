@@ -15,7 +15,7 @@ from simkit.logic.rbac.binding import Binding
 from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import Key
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 AUTO: Final = "auto"
 """The value that stands for every provider whose bindings are in the snapshot."""

@@ -15,9 +15,9 @@ from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.question import Question
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.domain import SYSTEM_NAMESPACE, api_group, label
-from simkit.meta.escaping import kubectl_command
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, labels_of, name_of, namespace_of
+from simkit.present.escaping import kubectl_command
 
 ENFORCE: Final = label("enforce", "pod-security")
 NETWORK_POLICIES: Final = GroupResource(api_group("networking"), "networkpolicies")

@@ -11,17 +11,16 @@ import yaml
 
 from simkit.analysis.findings.managed import Provider, managed_bindings
 from simkit.analysis.findings.survey import Survey
-from simkit.analysis.findings.workloads import accounts_in_use
+from simkit.analysis.findings.workloads import accounts_in_use, has_pods
 from simkit.analysis.least_privilege.usage import default_bindings
-from simkit.analysis.rbac.default_objects import control_plane
-from simkit.analysis.rbac.objects import PODS
+from simkit.analysis.rbac.default_objects import is_of_control_plane
 from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta import datasets
 from simkit.meta.domain import label
 from simkit.meta.names import Key
 from simkit.meta.objects import labels_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 MISTAKE: Final = "mistake"
 """Granted by those who run the cluster, and not needed by a product that is known."""
@@ -92,7 +91,7 @@ class Natures:
             return Nature(SERVER)
         if any(_is_everybody(one) for one in subjects):
             return Nature(MISTAKE)
-        if subjects and all(self._is_control_plane(one) for one in subjects):
+        if subjects and all(is_of_control_plane(one, self._snapshot.release) for one in subjects):
             return Nature(SERVER)
         product = self._product(binding, subjects)
         if subjects and self._is_unused(subjects):
@@ -103,12 +102,6 @@ class Natures:
         if people and not binding.namespace and binding.role in self._survey.full_roles:
             return Nature(ADMINISTRATORS)
         return Nature(MISTAKE)
-
-    def _is_control_plane(self, subject: Subject) -> bool:
-        """True if it is one of the server's own users, groups and controllers, or a node."""
-        if subject.kind == SERVICE_ACCOUNT:
-            return subject in control_plane(self._snapshot.release)
-        return subject.name.startswith("system:")
 
     def _product(self, binding: Binding, subjects: Iterable[Subject]) -> str:
         """The product that brought a binding along: a known one, or one that labels what it installs; or nothing."""
@@ -121,11 +114,12 @@ class Natures:
         return next((written[name] for name in LABELS if written.get(name)), "")
 
     def _is_unused(self, subjects: Iterable[Subject]) -> bool:
-        """True if they are accounts that no pod runs as; nobody can tell where pods were not captured.
+        """True if they are accounts that no pod runs as; nobody can tell where no pod was captured.
 
-        An account that does not exist is a mistake: whoever makes it has the access.
+        Manifests without pods say nothing of what runs. An account that does not exist is a mistake: whoever creates it
+        has the access.
         """
-        if PODS not in self._snapshot.captured():
+        if not has_pods(self._snapshot):
             return False
         there = self._survey.accounts
         return all(

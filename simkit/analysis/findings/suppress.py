@@ -11,42 +11,33 @@ from pathlib import Path
 from typing import Any, Final
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
 
-from simkit.analysis.findings.audit import CHECKS, Audit
+from simkit.analysis.acceptance import Acceptance
+from simkit.analysis.findings.audit import FINDINGS, Audit
 from simkit.analysis.findings.check import Check, Finding
+from simkit.analysis.model_file import model_of_file
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import text_of
-from simkit.language.yaml.small_files import text_of_file, value_of_file
+from simkit.language.yaml.small_files import text_of_file
 from simkit.meta.errors import SimkitError
 
 IN_BASELINE: Final = "in the baseline"
 
 
-class Suppression(BaseModel):
+class Suppression(Acceptance):
     """Accepted findings, with the reason and the last day of acceptance (inclusive).
 
     What is left out matches everything; texts may hold ``*``. ``binding`` and ``role`` are names, a namespaced one
     with its namespace before it: ``dev/readers``. ``subject`` matches where all subjects of the finding do.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    reason: str = Field(min_length=1, pattern=r"\S")
-    expires: date | None = None
     check: str = "*"
     namespace: str = "*"
     binding: str = "*"
     role: str = "*"
     subject: str = "*"
     fingerprint: str = "*"
-
-    @model_validator(mode="after")
-    def _about_something(self) -> Suppression:
-        fields = (self.check, self.namespace, self.binding, self.role, self.subject, self.fingerprint)
-        if all(field == "*" for field in fields):
-            raise ValueError("say what is suppressed: check, namespace, binding, role, subject or fingerprint")
-        return self
 
     def matches(self, finding: Finding) -> bool:
         """True if the rule selects the finding, whether the rule has expired or not."""
@@ -65,10 +56,6 @@ class Suppression(BaseModel):
         texts = [text_of(subject) for subject in finding.subjects]
         return bool(texts) and all(fnmatchcase(text, self.subject) for text in texts)
 
-    def expired(self, today: date) -> bool:
-        """True if the last day of acceptance has passed."""
-        return self.expires is not None and self.expires < today
-
 
 class Suppressions(BaseModel):
     """A file of suppressions."""
@@ -79,7 +66,7 @@ class Suppressions(BaseModel):
 
     @model_validator(mode="after")
     def _of_known_checks(self, info: ValidationInfo) -> Suppressions:
-        known = {check.id for check in (*CHECKS, *((info.context or {}).get("rules") or ()))}
+        known = {*FINDINGS, *(check.id for check in (info.context or {}).get("rules") or ())}
         for each in self.suppressions:
             if not any(fnmatchcase(name, each.check) for name in known):
                 raise ValueError(f"there is no check {each.check!r}")
@@ -128,13 +115,7 @@ def read_suppressions(path: str | Path, rules: Sequence[Check] = ()) -> Suppress
           reason: the backup reads everything, see ticket 812
           expires: 2027-03-31
     """
-    file = Path(path)
-    value = value_of_file(file)
-    try:
-        return Suppressions.model_validate({} if value is None else value, context={"rules": rules})
-    except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
-        raise SimkitError(f"{file}: {problems}") from None
+    return model_of_file(path, Suppressions, {"rules": rules}, empty={})
 
 
 def read_baseline(path: str | Path) -> frozenset[str]:

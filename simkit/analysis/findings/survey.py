@@ -21,7 +21,7 @@ from simkit.logic.rbac.rule import Rule
 from simkit.meta.names import Key
 from simkit.meta.objects import name_of, namespace_of
 from simkit.schema.catalogue import Catalogue
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 NAMESPACE_ROLES: Final = (Key(CLUSTER_ROLES, "", "admin"), Key(CLUSTER_ROLES, "", "edit"))
 """The default roles for people who work in a namespace."""
@@ -41,14 +41,14 @@ class OfRole(NamedTuple):
 
 
 class Survey:
-    """A snapshot under audit. ``who`` and ``bindings`` leave out bindings that are set aside.
+    """A snapshot under audit. ``who`` and ``bindings`` skip unmodified default bindings.
 
     Parameters
     ----------
     include_defaults
         Whether the server's own roles and bindings are looked at too.
     managed
-        Providers of managed clusters whose bindings are set aside as well.
+        Providers of managed clusters whose bindings are left out as well.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Survey:
         return self.index.rules(role) or ()
 
     def who(self, question: Question) -> list[AllowingGrant]:
-        """The grants that allow something, without those that are set aside."""
+        """The grants that allow something, without those that are left out."""
         found = self.index.who(question)
         return [one for one in found if not self.is_set_aside(one.grant.binding, one.grant.role)]
 

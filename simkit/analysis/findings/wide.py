@@ -32,7 +32,8 @@ def administrators(survey: Survey, check: Check) -> Iterator[Finding]:
         if binding.role in survey.full_roles and binding.subjects:
             where = f"in namespace {binding.namespace}" if binding.namespace else "in the whole cluster"
             yield check.finding(
-                f"{_are(binding)} everything {where}, by {display_name(binding.key)} of {display_name(binding.role)}.",
+                f"{listed(map(normalize_subject, binding.subjects))} can do anything {where}: "
+                f"{display_name(binding.key)} grants {display_name(binding.role)}.",
                 severity=Severity.HIGH if binding.namespace else Severity.CRITICAL,
                 **binding_evidence(binding),
                 command=delete_command(binding.key),
@@ -45,16 +46,12 @@ def namespace_administrators(survey: Survey, check: Check) -> Iterator[Finding]:
         if binding.namespace and binding.role in NAMESPACE_ROLES and binding.subjects:
             system = binding.namespace == SYSTEM_NAMESPACE
             yield check.finding(
-                f"{listed(map(normalize_subject, binding.subjects))} may read secrets, run commands in pods "
-                f"and act as every service account in namespace {binding.namespace}, by {display_name(binding.key)} of "
+                f"{listed(map(normalize_subject, binding.subjects))} can read secrets, run commands in pods "
+                f"and act as any service account in namespace {binding.namespace}: {display_name(binding.key)} grants "
                 f"{display_name(binding.role)}.",
                 severity=Severity.HIGH if system else Severity.LOW,
                 **binding_evidence(binding),
             )
-
-
-def _are(binding: Binding) -> str:
-    return f"{listed(map(normalize_subject, binding.subjects))} may do"
 
 
 def wildcards(survey: Survey, check: Check) -> Iterator[Finding]:
@@ -75,7 +72,7 @@ def _wildcard(survey: Survey, check: Check, role: Key, numbers: tuple[int, ...],
     more = f" and {len(rules) - 2} more" if len(rules) > 2 else ""
     severity = (Severity.HIGH if everywhere else Severity.MEDIUM) if anything else Severity.LOW
     return check.finding(
-        f"{display_name(role)} allows {shown}{more}; {listed(subjects)} {'has' if len(subjects) == 1 else 'have'} it.",
+        f"{display_name(role)} allows {shown}{more}. It is granted to {listed(subjects)}.",
         severity=severity,
         namespace=role.namespace,
         binding=bindings[0].key,
@@ -96,7 +93,7 @@ def everybody(survey: Survey, check: Check) -> Iterator[Finding]:
         rules = survey.rules(binding.role)
         if named and rules:
             yield check.finding(
-                f"{display_name(binding.key)} gives {display_name(binding.role)} to {listed(named)}: "
+                f"{display_name(binding.key)} grants {display_name(binding.role)} to {listed(named)}: "
                 f"{'; '.join(rule_text(rule) for rule in rules[:3])}{' ...' if len(rules) > 3 else ''}.",
                 severity=_how_bad(named, rules),
                 **binding_evidence(binding, *named),
@@ -133,8 +130,8 @@ def default_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
         ]
         if named:
             yield check.finding(
-                f"{listed(named)} {'has' if len(named) == 1 else 'have'} {display_name(binding.role)} by "
-                f"{display_name(binding.key)}, and with it every pod that names no service account.",
+                f"{display_name(binding.key)} grants {display_name(binding.role)} to {listed(named)}, and so to "
+                "every pod there that does not name a service account.",
                 severity=Severity.MEDIUM if binding.namespace else Severity.HIGH,
                 **binding_evidence(binding, *named),
                 manifest=account_manifest(named[0].namespace, f"{binding.key.name.replace(':', '-')}-user"),
@@ -155,7 +152,7 @@ def admin_pods(survey: Survey, check: Check) -> Iterator[Finding]:
                 names = pods[subject]
                 yield check.finding(
                     f"{pods_run(names)} as {text_of(subject)}, "
-                    f"which {display_name(binding.key)} makes an administrator.",
+                    f"which {display_name(binding.key)} makes a cluster administrator.",
                     **{**binding_evidence(binding, subject), "namespace": subject.namespace},
                 )
 
@@ -163,52 +160,52 @@ def admin_pods(survey: Survey, check: Check) -> Iterator[Finding]:
 WIDE_CHECKS: Final = (
     Check(
         "cluster-admin",
-        "May do everything",
+        "Can do anything",
         Severity.CRITICAL,
-        "No other rule limits an administrator, or anybody who has a credential of one.",
-        "Give this role to named people for a limited time. Give products the roles that their documentation lists.",
+        "RBAC does not limit an administrator, nor anyone who obtains an administrator's credentials.",
+        "Grant this role to named people for a limited time. Give products the roles that their documentation lists.",
         administrators,
     ),
     Check(
         "namespace-admin",
         "Administers a namespace",
         Severity.HIGH,
-        "The server's edit and admin roles contain reading secrets, commands in pods, and all rights of the service "
-        "accounts there: whoever has one can do what the most powerful service account of the namespace can.",
-        "Keep service accounts with rights outside of their namespace in namespaces of their own.",
+        "The default edit and admin roles allow reading secrets, running commands in pods and acting as service "
+        "accounts. Their holders can do whatever the most powerful service account of the namespace can.",
+        "Move powerful service accounts to their own namespace.",
         namespace_administrators,
     ),
     Check(
         "admin-pods",
         "Pods run as administrators",
         Severity.HIGH,
-        "A flaw in the program of such a pod, or access to its node, gives the whole cluster.",
+        "A vulnerability in such a pod, or access to its node, gives an attacker the whole cluster.",
         "Give the workload a role with only the permissions that it uses.",
         admin_pods,
         (*RBAC, PODS),
     ),
     Check(
         "everybody",
-        "Granted to everybody",
+        "Granted to everyone",
         Severity.CRITICAL,
-        "These groups contain all users, all workloads, or everybody who reaches the API server without a credential.",
-        "Bind the groups that need it.",
+        "These groups contain all users, all workloads, or everyone who can reach the API server without credentials.",
+        "Bind the role to the groups that need it.",
         everybody,
     ),
     Check(
         "default-account",
         "Granted to a default service account",
         Severity.HIGH,
-        "Every pod of the namespace that names no service account runs with these rights.",
-        "Create a service account for the workload, name it in the pod template, and bind it.",
+        "Every pod in the namespace that does not name a service account has these permissions.",
+        "Create a service account for the workload, name it in the pod template, and bind the role to it.",
         default_accounts,
     ),
     Check(
         "wildcard",
         "Rules with wildcards",
         Severity.HIGH,
-        "A wildcard also allows everything that is installed later. Readers do not see what it allows today.",
-        "List the verbs and resources that are used; an audit log shows them.",
+        "A wildcard also allows access to whatever is installed later, and hides what it allows today.",
+        "List the verbs and resources that are used; an audit log shows which they are.",
         wildcards,
     ),
 )

@@ -16,9 +16,11 @@ from simkit.analysis.rbac.default_objects import control_plane
 from simkit.analysis.rbac.objects import PODS, RBAC, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Binding, Subject
+from simkit.meta.errors import IncompleteSnapshot
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.seams.snapshot import Snapshot
 
 _TEMPLATES: Final = {
     GroupResource("", "replicationcontrollers"): ("spec", "template", "spec"),
@@ -68,16 +70,23 @@ def unused_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
         subject = Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj))
         found = bindings.get(subject)
         if found and subject not in used:
+            if not has_pods(survey.snapshot):
+                raise IncompleteSnapshot([PODS])
             first = found[0]
             roles = listed(dict.fromkeys(display_name(one.role) for one in found), 3)
             yield check.finding(
-                f"No pod runs as {text_of(subject)} and no workload names it, but it has {roles}.",
+                f"No pod runs as {text_of(subject)} and no workload names it, but it is granted {roles}.",
                 severity=Severity.MEDIUM if any(one.role in survey.full_roles for one in found) else check.severity,
                 namespace=subject.namespace,
                 binding=first.key,
                 role=first.role,
                 subjects=(subject,),
             )
+
+
+def has_pods(snapshot: Snapshot) -> bool:
+    """True if the snapshot has a pod, so that it shows what runs; every running cluster has some."""
+    return PODS in snapshot.captured() and next(iter(snapshot.scan(PODS)), None) is not None
 
 
 def accounts_in_use(survey: Survey) -> frozenset[Subject]:
@@ -162,7 +171,7 @@ WORKLOAD_CHECKS: Final = (
         "power-pods",
         "Pods run with dangerous accounts",
         Severity.HIGH,
-        "A flaw in the program of such a pod, or access to its node, gives all rights of its service account.",
+        "A vulnerability in such a pod, or access to its node, gives an attacker its service account's permissions.",
         "Give the service account only the permissions that the program uses, in the namespaces where it needs them.",
         dangerous_pods,
         (*RBAC, PODS),
@@ -171,17 +180,17 @@ WORKLOAD_CHECKS: Final = (
         "unused-account",
         "Unused service accounts",
         Severity.LOW,
-        "Nobody would notice its use: its tokens work as long as the service account exists.",
-        "Check if something outside the cluster uses it. If not, delete the service account and its bindings.",
+        "Its tokens work as long as the service account exists, and nobody would notice their use.",
+        "Check whether anything outside the cluster uses it. If not, delete the service account and its bindings.",
         unused_accounts,
         (*RBAC, PODS, SERVICE_ACCOUNTS),
     ),
     Check(
         "needless-token",
-        "Tokens mounted without need",
+        "Tokens mounted unnecessarily",
         Severity.INFO,
-        "An attacker in the pod has an identity of the cluster, and all that is granted to all service accounts.",
-        "Set automountServiceAccountToken to false for the account, or in the pod template.",
+        "An attacker in the pod can call the API server, with everything that is granted to all service accounts.",
+        "Set automountServiceAccountToken to false in the service account or in the pod template.",
         needless_tokens,
         (*RBAC, PODS, SERVICE_ACCOUNTS),
     ),

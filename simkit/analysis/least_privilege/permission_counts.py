@@ -10,7 +10,7 @@ from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.match import group_matches, resource_matches
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.schema.catalogue import Catalogue
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 
 class PermissionCounter:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import pandas as pd
 
 from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.caveats import about_access
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.permission_counts import PermissionCounter
 from simkit.analysis.least_privilege.recorded_access import Action
@@ -41,12 +42,12 @@ from simkit.logic.rbac.cover import covers
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import kubectl_command
 from simkit.meta.identity import ANONYMOUS, MASTERS
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
-from simkit.meta.progress import tracked
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.present.escaping import kubectl_command
+from simkit.present.progress import tracked
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 COLUMNS: Final = ("subject", "before", "after", "roles", "reused", "new")
 API_VERSION: Final = f"{RBAC_GROUP}/v1"
@@ -137,6 +138,7 @@ def _is_role_of(change: Change, subject: Subject) -> bool:
     return change.key.resource in (ROLES, CLUSTER_ROLES) and change.key.name.startswith(_name(subject))
 
 
+@about_access()
 def least_privilege(
     snapshot: Snapshot,
     audit_log: AuditLog,

@@ -7,18 +7,18 @@ from typing import Final
 import pandas as pd
 
 from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.caveats import about_access
 from simkit.analysis.least_privilege.usage import usage
-from simkit.analysis.rbac.index import index_of
+from simkit.analysis.rbac.index import chain_of
 from simkit.analysis.rbac.objects import snapshot_of
-from simkit.analysis.rbac.subject import text_of, text_of_user
+from simkit.analysis.rbac.subject import text_of_identity
 from simkit.analysis.rbac.tables import table
-from simkit.logic.rbac.binding import GROUP, Subject
-from simkit.meta.identity import MASTERS
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 COLUMNS: Final = ("subject", "action", "namespace", "times")
 
 
+@about_access()
 def refused_requests(before: Snapshot | Sandbox, after: Snapshot | Sandbox, audit_log: AuditLog) -> pd.DataFrame:
     """The requests of an audit log that were allowed before a change and are refused after it.
 
@@ -56,17 +56,15 @@ def refused_requests(before: Snapshot | Sandbox, after: Snapshot | Sandbox, audi
     0
     """
     was, now = snapshot_of(before), snapshot_of(after)
-    used, index = usage(was, audit_log), index_of(now)
+    used, chain = usage(was, audit_log), chain_of(now)
     rows = [
         (
-            text_of_user(identity.user) or text_of(Subject(GROUP, identity.groups[0])),
+            text_of_identity(identity),
             str(action._replace(namespace="")),
             action.namespace,
             times,
         )
         for (identity, action), times in used.allowed.items()
-        if (identity, action) not in used.ungranted
-        and MASTERS not in identity.groups
-        and not index.authorize(action.ask(identity)).allowed
+        if (identity, action) not in used.ungranted and not chain.authorize(action.ask(identity)).allowed
     ]
     return table(sorted(rows, key=lambda row: (-row[3], row)), COLUMNS)

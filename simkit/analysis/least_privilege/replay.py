@@ -24,8 +24,8 @@ from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
-from simkit.meta.progress import tracked
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.present.progress import tracked
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 REVIEWS: Final = f"/apis/{AUTHORIZATION_GROUP}/v1/subjectaccessreviews"
 COLUMNS: Final = ("outcome", "subject", "action", "before", "after")
@@ -77,11 +77,13 @@ class Replay(Evidence):
     def lines(self) -> Iterator[str]:
         """The answer, line by line."""
         verdict = (
-            "nothing in use is lost" if not self.broken else f"requests in use that are lost: {len(self.broken):,}"
+            "all of them are still allowed"
+            if not self.broken
+            else f"{len(self.broken):,} allowed requests are now denied"
         )
-        yield f"{self.asked:,} different requests of the log asked again: {verdict}"
-        yield f"refused requests that are allowed now: {len(self.opened):,}"
-        yield f"{self.taken} of {self.taken + len(self.left)} sampled permissions are gone"
+        yield f"{self.asked:,} different allowed requests of the log checked again: {verdict}"
+        yield f"denied requests that are now allowed: {len(self.opened):,}"
+        yield f"{self.taken} of {self.taken + len(self.left)} sampled unused permissions were removed"
         yield from (f"lost: {_subject(identity)} {action}" for identity, action in self.broken[:10])
 
     def __str__(self) -> str:

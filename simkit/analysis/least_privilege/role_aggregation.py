@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.logic.rbac.aggregate import is_aggregated, with_aggregated_rules
+from simkit.logic.rbac.aggregate import CONTROLLER, is_aggregated, with_aggregated_rules
 from simkit.logic.rbac.binding import CLUSTER_ROLES
 from simkit.meta.domain import RBAC_GROUP, SYSTEM_NAMESPACE
 from simkit.meta.identity import administrator, service_account
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import name_of
-from simkit.snapshot.protocol import Sandbox
+from simkit.seams.snapshot import Sandbox
 
-CONTROLLER: Final = "clusterrole-aggregation-controller"
 MERGE: Final = "application/merge-patch+json"
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from simkit.analysis.caveats import about_access
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.least_privilege.usage import Usage, default_bindings, granting, question_of
 from simkit.analysis.rbac.index import index_of
@@ -19,7 +20,7 @@ from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.identity import Identity
 from simkit.meta.names import Key
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 COLUMNS: Final = (
     "verdict",
@@ -37,6 +38,7 @@ COLUMNS: Final = (
 Marks = Mapping[tuple[Key, Subject, int], Counter[Action]]
 
 
+@about_access()
 def unused_grants(snapshot: Snapshot, used: Usage) -> pd.DataFrame:
     """The permissions that the bindings of a snapshot grant and a log does not show in use.
 

@@ -12,7 +12,7 @@ import pandas as pd
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.least_privilege.audit_events import read_access_requests
 from simkit.analysis.least_privilege.recorded_access import AccessRequest, Action
-from simkit.analysis.rbac.index import index_of
+from simkit.analysis.rbac.index import chain_of, index_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE, table
 from simkit.analysis.rendering import counted
@@ -23,7 +23,7 @@ from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.names import Key
 from simkit.meta.objects import labels_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 COLUMNS: Final = ("subject", "action", "namespace", "times")
 
@@ -120,7 +120,7 @@ def _checked_besides(
     snapshot: Snapshot, identity: Identity, action: Action, body: Mapping[str, object]
 ) -> Iterator[Action]:
     """Further checks of the server for a write: to bind a role, to escalate one, to approve for a signer."""
-    index, more = index_of(snapshot), None
+    chain, more = chain_of(snapshot), None
     if action.api_group == RBAC_GROUP and action.resource in ("rolebindings", "clusterrolebindings"):
         reference = body.get("roleRef")
         if isinstance(reference, Mapping):
@@ -132,7 +132,7 @@ def _checked_besides(
         spec = body.get("spec")
         signer = str(spec.get("signerName")) if isinstance(spec, Mapping) else ""
         more = Action("approve", CERTIFICATES_GROUP, "signers", "", "", signer)
-    if more is not None and index.authorize(more.ask(identity)).allowed:
+    if more is not None and chain.authorize(more.ask(identity)).allowed:
         yield more
 
 

@@ -13,7 +13,7 @@ from simkit.meta.domain import CERTIFICATES_GROUP, SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, name_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 _MAPPINGS: Final = "aws-auth"
 """The config map in which one provider maps its users to users of the cluster."""

@@ -43,7 +43,7 @@ def members_of_certificates(pem: bytes | str) -> MembershipTable:
     try:
         certificates = x509.load_pem_x509_certificates(raw)
     except unreadable() as wrong:
-        raise SimkitError(f"these are no certificates: {wrong}") from None
+        raise SimkitError(f"these are not certificates: {wrong}") from None
     return membership_table(pair for certificate in certificates for pair in _of_certificate(certificate))
 
 
@@ -105,7 +105,7 @@ def _claims(token: str) -> Mapping[str, Any]:
     try:
         payload = orjson.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
     except (IndexError, binascii.Error, orjson.JSONDecodeError):
-        raise SimkitError("this is no token of three parts with claims in the second") from None
+        raise SimkitError("this is not a JWT: it needs three parts, with claims in the second") from None
     if not isinstance(payload, dict):
-        raise SimkitError("the claims of the token are no object")
+        raise SimkitError("the claims of the token are not a JSON object")
     return payload

@@ -70,7 +70,7 @@ def _of_file(path: Path, user_prefix: str, group_prefix: str) -> MembershipTable
     except SimkitError as wrong:
         raise SimkitError(f"{path}: {wrong}") from None
     except (AttributeError, TypeError, ValueError) as wrong:  # such as a number where an entry belongs
-        raise SimkitError(f"{path}: a value is not what such a file has there: {wrong}") from None
+        raise SimkitError(f"{path}: a value has the wrong type for this kind of file: {wrong}") from None
 
 
 def _of_content(path: Path, raw: bytes, prefixes: Mapping[str, str]) -> MembershipTable:

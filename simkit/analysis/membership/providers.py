@@ -48,7 +48,7 @@ def _of_mapping(content: Mapping[str, Any]) -> Iterable[Pair]:
         return list(_of_keycloak(content))
     if "Resources" in content or str(content.get("schemas", "")).find("scim") >= 0:
         return list(_of_scim(content.get("Resources") or [content]))
-    raise SimkitError("this is no export of a Keycloak realm and no SCIM list")
+    raise SimkitError("this is neither an export of a Keycloak realm nor a SCIM list")
 
 
 def _of_keycloak(realm: Mapping[str, Any]) -> Iterator[Pair]:
@@ -78,9 +78,9 @@ def _of_text(text: str) -> Iterable[Pair]:
     try:
         rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row and not row[0].startswith("#")]
     except csv.Error as error:
-        raise SimkitError(f"no table: {error}") from None
+        raise SimkitError(f"this is not a table: {error}") from None
     if not rows:
-        raise SimkitError("there is nothing in it")
+        raise SimkitError("the file is empty")
     heading = [cell.strip().lower().replace(" ", "") for cell in rows[0]]
     user = next((place for place, cell in enumerate(heading) if cell in _USER_COLUMNS), None)
     group = next((place for place, cell in enumerate(heading) if cell in _GROUP_COLUMNS), None)

@@ -16,7 +16,7 @@ from simkit.meta.domain import MIRROR_POD, label
 from simkit.meta.duration import seconds
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, annotations_of, labels_of, metadata, name_of, namespace_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 _ZONE: Final = label("zone", "topology")
 _MERGE: Final = "application/merge-patch+json"
@@ -179,5 +179,5 @@ def named_nodes(snapshot: Snapshot, nodes: str | Sequence[str], zone: str) -> li
         wanted += [name for name, labels in known.items() if labels.get(_ZONE) == zone and name not in wanted]
     if not wanted:
         zones = sorted({labels[_ZONE] for labels in known.values() if _ZONE in labels})
-        raise SimkitError(f"say a node or a zone that has nodes; zones are {', '.join(zones) or 'not set'}")
+        raise SimkitError(f"name a node, or a zone with nodes; the zones are {', '.join(zones) or 'not set'}")
     return wanted

@@ -14,7 +14,7 @@ from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 PODS: Final = GroupResource("", "pods")
 NODES: Final = GroupResource("", "nodes")

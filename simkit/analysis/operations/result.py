@@ -10,7 +10,7 @@ import pandas as pd
 
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Result, ResultDict, Row, records
-from simkit.meta.escaping import html_text
+from simkit.meta.visible_text import html_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 
 class RehearsalCluster(Protocol):

@@ -78,7 +78,7 @@ def roll_out(
     kind, _, name = workload.partition("/")
     resource = _RESOURCES.get(kind.lower().removesuffix("s"))
     if resource is None or not name:
-        raise SimkitError(f"{workload!r} is not a workload that is rolled out; say deployment/NAME or statefulset/NAME")
+        raise SimkitError(f"{workload!r} cannot be rolled out; name a workload as deployment/NAME or statefulset/NAME")
     observed = Observation(sandbox.rehearsal(settings={"ready-after": ready_after}))
     path = f"/apis/apps/v1/namespaces/{namespace}/{resource}/{name}"
     held = observed.demand(observed.send("GET", path))
@@ -183,7 +183,7 @@ def put_under_load(
     target = observed.demand(observed.send("GET", path))["spec"]["scaleTargetRef"]
     resource = _RESOURCES.get(str(target["kind"]).lower())
     if resource is None:
-        raise SimkitError(f"{target['kind']}/{target['name']} has no pods that are known here")
+        raise SimkitError(f"{target['kind']}/{target['name']} has no pods in the dump")
     scale = observed.demand(
         observed.send("GET", f"/apis/apps/v1/namespaces/{namespace}/{resource}/{target['name']}/scale")
     )

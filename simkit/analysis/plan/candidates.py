@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Final
 
-from simkit.analysis.causes.remedy import Remedy
 from simkit.analysis.escalation.cut.cutter import Candidate, Policy
 from simkit.analysis.escalation.cut.pod_security import EnforceLevel, enforcing, refused_pods, risk_of_level
 from simkit.analysis.escalation.cut.refused_accounts import (
@@ -15,6 +14,7 @@ from simkit.analysis.escalation.cut.refused_accounts import (
     risk_of_refusal,
     running_as,
 )
+from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
 from simkit.analysis.escalation.cut.removal_kinds import ReduceToUsage, RemovePermissions
 from simkit.analysis.escalation.find.edge import Edge
@@ -39,7 +39,7 @@ NONE: Final = 0
 PERHAPS: Final = 1
 """Somebody may need it: nothing tells."""
 SURELY: Final = 2
-"""Something that is used breaks: an installed product lives by it, or a log shows its use."""
+"""Something that is used breaks: an installed product needs it, or a log shows its use."""
 POLICY_COST: Final = 10.0
 """The cost of an admission policy beside the accounts that it refuses: it stays, and every write passes it."""
 
@@ -116,7 +116,7 @@ class Candidates:
         """The uses that would fail: requests of the log, pods that could not be created again."""
         if isinstance(one, EnforceLevel):
             pods = refused_pods(self.snapshot, one.namespace, one.level)
-            return tuple(f"pod {one.namespace}/{name} could not be made again" for name in pods)
+            return tuple(f"pod {one.namespace}/{name} could not be recreated" for name in pods)
         if isinstance(one, ReduceToUsage):
             return ()
         if isinstance(one, RefuseAccounts):
@@ -170,12 +170,14 @@ class Candidates:
     def _risk(self, one: Candidate, subjects: Iterable[Subject]) -> str:
         nature = self._natures.of(object_of(one))
         if nature.name == PRODUCT:
-            return f"{nature.product} lives by it, and may stop"
+            return f"{nature.product} needs it, and may stop working"
         if self._log:
             lost = len(self.breaks(one))
-            return f"the log shows {lost} requests in use that are refused by it" if lost else "the log shows no use"
+            return (
+                f"it denies {lost} requests that the log shows" if lost else "the log shows no use of what it removes"
+            )
         running = [subject for subject in subjects if subject in self._running]
-        return f"pods run as {listed(running)}, and may need it" if running else ""
+        return f"pods run as {listed(running)} and may need it" if running else ""
 
 
 def object_of(one: Candidate) -> Key:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.cut.cutter import Candidate, Cutter
 from simkit.analysis.escalation.cut.removal_kinds import RemovePermissions
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
@@ -20,11 +21,12 @@ from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import Key
 from simkit.meta.python_gc import collection_paused
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 BEST: Final = 5
 
 
+@about_access()
 def plan(
     snapshot: Snapshot,
     *,

@@ -14,7 +14,7 @@ from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 Use = tuple[Identity, Action]
 _WRITES: Final = ("create", "update", "patch")

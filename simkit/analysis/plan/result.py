@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from simkit.analysis.causes.remedy import Remedy
 from simkit.analysis.escalation.cut.cutter import Candidate
+from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.plan.candidates import Use, object_of
@@ -20,7 +20,7 @@ from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +91,9 @@ class Plan(Result, Sequence[PlanStep]):
 
     @cached_property
     def knee(self) -> int:
-        """The number of the step after which more changes bring little: where the curve is furthest from its chord."""
+        """The number of the step after which further changes close few paths: where the curve of closed paths is
+        furthest above the straight line from its start to its end.
+        """
         heights = [0.0, *(self.share(step) for step in self.steps)]
         last = len(heights) - 1
         if last < 1:
@@ -115,11 +117,11 @@ class Plan(Result, Sequence[PlanStep]):
         )
 
     def summary(self) -> pd.DataFrame:
-        """The numbers before the first change, at the knee and after the last: what, count (of changes), paths,
-        subjects, findings.
+        """The numbers before the first change, where gains level off (``knee``) and after the last: what, count (of
+        changes), paths, subjects, findings.
         """
         rows: list[tuple[Any, ...]] = [("before", 0, self.paths, self.subjects, self.findings)]
-        for what, number in (("at the knee", self.knee), ("after all", len(self.steps))):
+        for what, number in (("where gains level off", self.knee), ("after all", len(self.steps))):
             if number:
                 step = self.steps[number - 1]
                 rows.append((what, number, step.remaining, step.subjects, step.findings))
@@ -155,7 +157,7 @@ class Plan(Result, Sequence[PlanStep]):
             f"{counted(len(self), 'change')}: {self.paths:,} paths to {', '.join(self.goals)} become {len(self.left):,}"
         )
         for step in self.steps:
-            knee = " (the knee)" if step.number == self.knee and len(self) > 2 else ""
+            knee = "; later steps close less" if step.number == self.knee and len(self) > 2 else ""
             yield (
                 f"{step.number}. {step.change}: closes {step.closes:,}, {step.remaining:,} remain, "
                 f"{self.share(step):.0%} are closed; harm: {step.harm}{knee}"

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from simkit.analysis.causes.remedy import Remedy
 from simkit.analysis.escalation.cut.cutter import Candidate
+from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.escalation.find.edge import Reached
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.path import Path, shortest_first
-from simkit.analysis.escalation.find.queries import listed_sources, places_of
+from simkit.analysis.escalation.find.queries import granted_by_defaults, listed_sources, places_of
 from simkit.analysis.escalation.find.search import hops_of, path_towards, towards, ways_to
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.findings.kept import CountedFindings
@@ -22,8 +22,8 @@ from simkit.analysis.plan.candidates import Candidates, Use
 from simkit.analysis.plan.open_paths import GoalEnds, LeftOver, OpenPaths, Stopping
 from simkit.analysis.rbac.subject import Members
 from simkit.logic.rbac.binding import Subject
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.overlay import OverlaySnapshot
-from simkit.snapshot.protocol import Snapshot
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,8 @@ class Round:
             for state in listed_sources(self._sources, best, every=every)
             if hops_of(best[state])
         ]
-        return tuple(shortest_first(found))
+        hidden = granted_by_defaults(self.graph) if every else None
+        return tuple(shortest_first(path for path in found if hidden is None or not hidden(path)))
 
     @cached_property
     def findings(self) -> CountedFindings:

@@ -10,7 +10,8 @@ import pandas as pd
 
 from simkit.analysis.escalation.cut.refused_accounts import RefuseAccounts
 from simkit.analysis.escalation.find.queries import escalations
-from simkit.analysis.escalation.prove.proof import Proof
+from simkit.analysis.escalation.prove.proof import Proof, by_outcome
+from simkit.analysis.escalation.prove.verdicts import tally_text
 from simkit.analysis.findings.audit import audit
 from simkit.analysis.least_privilege.replay import apply, may
 from simkit.analysis.plan.candidates import Use
@@ -18,7 +19,7 @@ from simkit.analysis.plan.recorded_writes import makes_pods, passes, written
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.analysis.result import Evidence
-from simkit.snapshot.protocol import Sandbox
+from simkit.seams.snapshot import Sandbox
 
 if TYPE_CHECKING:
     from simkit.analysis.plan.result import Plan, PlanStep
@@ -38,8 +39,10 @@ class StepVerified:
     step: PlanStep
     remaining: int
     findings: int
-    refused: tuple[Proof, ...]
     still_proven: tuple[Proof, ...]
+    refused: tuple[Proof, ...]
+    not_executed: tuple[Proof, ...]
+    """Closed paths of which executing them again shows nothing."""
     lost: tuple[Use, ...]
 
     @property
@@ -75,10 +78,10 @@ class PlanVerified(Evidence):
         """The answer, line by line."""
         yield "the plan holds" if self else "the plan does not hold"
         for one in self.steps:
-            refused = f"{counted(len(one.refused), 'closed path')} executed again and refused"
+            tried = tally_text((*one.still_proven, *one.refused, *one.not_executed))
             left = f"{counted(one.remaining, 'path')}, {counted(one.findings, 'finding')}"
-            yield f"{one.step.number}. {left}; {refused}" + (
-                "" if one.holds else f"; promised: {counted(one.step.remaining, 'path')}"
+            yield f"{one.step.number}. {left}; closed paths, executed again: {tried}" + (
+                "" if one.holds else f"; planned: {counted(one.step.remaining, 'path')}"
             )
 
     def __str__(self) -> str:
@@ -107,8 +110,7 @@ def verify(plan: Plan, sandbox: Sandbox) -> PlanVerified:
         made.append(
             StepVerified(
                 *(step, len(left), len(audit(snapshot, members=plan.members))),
-                tuple(one for one in proofs if not one.proven),
-                tuple(one for one in proofs if one.proven),
+                *by_outcome(proofs),
                 lost,
             )
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from simkit.analysis.plots.style import BLUE, INK, SEVERITY_COLOURS, SKY, figure, shortened, title
+from simkit.analysis.plots.style import INK, SEVERITY_COLOURS, figure, shortened, title
 from simkit.analysis.rendering import counted
+from simkit.present.colours import BLUE, SKY
 
 
 def findings_by_severity(findings: pd.DataFrame, *, ax: Axes | None = None) -> Axes:

@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from simkit.analysis.plots.folded_bindings import Edge, Node, edges_of
-from simkit.analysis.plots.style import BLUE, GREY, INK, VERMILION, figure, shortened, title
+from simkit.analysis.plots.style import INK, figure, shortened, title
 from simkit.analysis.rendering import counted
 from simkit.logic.rbac.binding import GROUP, USER
+from simkit.present.colours import BLUE, GREY, VERMILION
 
 ROW: Final = 0.145
 """Inches a row: the least at which the labels do not touch."""

@@ -10,20 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Wedge
 
-from simkit.analysis.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    figure,
-    shortened,
-    title,
-)
+from simkit.analysis.plots.style import INK, figure, shortened, title
 from simkit.analysis.rendering import counted
+from simkit.present.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 
 NAMED: Final = 2
 """Of how many places of one kind in one ring the names are written; of more their number."""
@@ -51,7 +40,7 @@ _KINDS: Final = {
     "secrets": (SKY, "secrets"),
     "impact": (GREY, "kinds of harm"),
 }
-"""The colour and the name of each kind that is drawn, the gravest first. Sets to choose from are left out.
+"""The colour and the name of each kind that is drawn, the gravest first.
 
 Colours mean one thing each: everything; a namespace; nodes; workloads' identities; people; what identities run and
 hold; what only adds or harms.
@@ -71,7 +60,7 @@ def blast_figure(subject: str, reached: pd.DataFrame, *, ax: Axes | None = None)
         Axes to draw into; None: a figure of its own.
     """
     _, axes = figure(10, 10, ax)
-    drawn = reached[reached["kind"].isin(_KINDS)]
+    drawn = reached
     hops = sorted(set(drawn["hops"]))
     near, far = hops[: MOST_RINGS - 1], hops[MOST_RINGS - 1 :]
     rings = [(counted(int(one), "hop"), drawn[drawn["hops"] == one]) for one in near]

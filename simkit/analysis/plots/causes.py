@@ -8,7 +8,8 @@ from typing import Final
 import pandas as pd
 from matplotlib.axes import Axes
 
-from simkit.analysis.plots.style import BLUE, GREEN, GREY, INK, ORANGE, VERMILION, figure, shortened, title
+from simkit.analysis.plots.style import INK, figure, shortened, title
+from simkit.present.colours import BLUE, GREEN, GREY, ORANGE, VERMILION
 
 NATURE_COLOURS: Final[Mapping[str, str]] = {
     "mistake": VERMILION,

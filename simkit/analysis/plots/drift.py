@@ -7,8 +7,9 @@ from typing import Any, Final
 import pandas as pd
 from matplotlib.axes import Axes
 
-from simkit.analysis.plots.style import BLUE, INK, VERMILION, figure, shortened, title
+from simkit.analysis.plots.style import INK, figure, shortened, title
 from simkit.analysis.rendering import counted
+from simkit.present.colours import BLUE, VERMILION
 
 LABEL_ROOM: Final = 1.12
 """The ratio of the axis to the longest bar, which leaves room for the numbers beside the bars."""

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.ticker import NullLocator
 
-from simkit.analysis.access.grant_table import EVERYWHERE
 from simkit.analysis.plots.style import INK, figure, shortened, title
+from simkit.analysis.rbac.objects import EVERYWHERE
 
 COLOURS = "Oranges"
 """From pale to dark, which colour-blind readers and grey prints tell apart: the most is the loudest."""

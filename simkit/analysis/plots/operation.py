@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from simkit.analysis.plots.style import BLUE, GREEN, VERMILION, figure, title
+from simkit.analysis.plots.style import figure, title
+from simkit.present.colours import BLUE, GREEN, VERMILION
 
 
 def operation_curve(moments: pd.DataFrame, *, name: str = "", ax: Axes | None = None) -> Axes:

@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Patch
 
 from simkit.analysis.plots.path_tree import ROOT, START, Branch, path_trees
-from simkit.analysis.plots.style import BLUE, GREEN, GREY, INK, ORANGE, SKY, VERMILION, figure, shortened, title
+from simkit.analysis.plots.style import INK, figure, shortened, title
 from simkit.analysis.rendering import counted
+from simkit.present.colours import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
 
 if TYPE_CHECKING:
     from simkit.analysis.escalation.find.path import Path

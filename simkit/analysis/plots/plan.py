@@ -8,8 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from simkit.analysis.plots.style import BLUE, GREEN, INK, VERMILION, figure, shortened, title
+from simkit.analysis.plots.style import INK, figure, shortened, title
 from simkit.analysis.rendering import counted
+from simkit.present.colours import BLUE, GREEN, VERMILION
 
 NAMED: Final = 12
 """Changes whose words stand under the curve."""
@@ -42,7 +43,7 @@ def plan_curve(steps: pd.DataFrame, *, before: tuple[int, int, int], knee: int =
         axes.plot(places, [first, *steps[column]], marker, color=colour, markersize=4, label=label)
     if knee:
         axes.axvline(knee, color=INK, linewidth=1, linestyle=":")
-        axes.text(knee, max(before), " knee", fontsize=8, color=INK, va="top")
+        axes.text(knee, max(before), " later changes close less", fontsize=8, color=INK, va="top")
     axes.set_ylim(bottom=0)
     axes.xaxis.set_major_locator(MaxNLocator(20, integer=True))
     axes.set_xlim(-0.3, len(steps) + 0.3)

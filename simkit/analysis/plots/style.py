@@ -1,4 +1,4 @@
-"""Colours and paper of all figures. The palette is that of Okabe and Ito, for colour-blind readers."""
+"""Colours of severities, and paper of all figures."""
 
 from __future__ import annotations
 
@@ -11,15 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from simkit.meta.escaping import figure_text
+from simkit.present.colours import GREY, ORANGE, SKY, VERMILION
+from simkit.present.escaping import figure_text
 
-BLUE: Final = "#0072B2"
-ORANGE: Final = "#E69F00"
-VERMILION: Final = "#D55E00"
-GREEN: Final = "#009E73"
-SKY: Final = "#56B4E9"
-PURPLE: Final = "#CC79A7"
-GREY: Final = "#8C8C8C"
 INK: Final = "#222222"
 
 SEVERITY_COLOURS: Final[Mapping[str, str]] = {

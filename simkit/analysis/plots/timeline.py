@@ -12,8 +12,9 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from simkit.analysis.plots.style import BLUE, GREEN, GREY, INK, ORANGE, SKY, VERMILION, figure, shortened, title
+from simkit.analysis.plots.style import INK, figure, shortened, title
 from simkit.logic.lifecycle import Calendar, Release
+from simkit.present.colours import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
 
 PHASES: Final[Mapping[str, str]] = {"alpha": SKY, "beta": BLUE, "stable": GREEN, "deprecated": ORANGE}
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.objects import RBAC
-from simkit.logic.rbac.aggregate import is_aggregated, with_aggregated_rules
-from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, SERVICE_ACCOUNT, Binding, Subject, key_of
-from simkit.logic.rbac.defaults import default_objects
+from simkit.analysis.rbac.subject import EVERYONE
+from simkit.analysis.rendering import counted
+from simkit.logic.rbac.aggregate import is_aggregated
+from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject, key_of
 from simkit.logic.rbac.rule import rules_of
+from simkit.logic.rbac.settled import settled_rbac
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.memory import MemorySnapshot
 
 
 @cache
 def settled_defaults(release: str) -> Mapping[Key, Object]:
     """The roles and bindings of a server of the release soon after its start, by key."""
-    made = {key_of(obj, RESOURCES_OF_KINDS[obj["kind"]]): obj for obj in default_objects(release)}
-    roles = with_aggregated_rules(obj for key, obj in made.items() if key.resource == CLUSTER_ROLES)
-    return {**made, **{key_of(role, CLUSTER_ROLES): role for role in roles}}
+    return settled_rbac(MemorySnapshot((), release, captured=["*"]))
 
 
 def unchanged_defaults(snapshot: Snapshot) -> frozenset[Key]:
@@ -29,6 +31,29 @@ def unchanged_defaults(snapshot: Snapshot) -> frozenset[Key]:
     A default role whose rules are collected from others counts as changed where they were extended. One that carries
     the label of the defaults, but not their content, is not a default.
     """
+    return _unchanged.of(snapshot, _unchanged_of)
+
+
+def skipped_line(count: int, noun: str = "") -> str:
+    """The line that says what analyses leave out unless they are asked for it: default roles and bindings as
+    kube-apiserver made them, or what they grant.
+
+    Examples
+    --------
+    >>> skipped_line(120)
+    'Skipped 120 unmodified default roles and bindings.'
+    >>> skipped_line(1, "path")
+    'Skipped 1 path that unmodified default roles and bindings grant.'
+    """
+    if not noun:
+        return f"Skipped {count:,} unmodified default roles and bindings."
+    return f"Skipped {counted(count, noun)} that unmodified default roles and bindings grant."
+
+
+_unchanged: SnapshotMemo[frozenset[Key]] = SnapshotMemo()
+
+
+def _unchanged_of(snapshot: Snapshot) -> frozenset[Key]:
     known = settled_defaults(snapshot.release)
     stored = ((key_of(obj, resource), obj) for resource in RBAC for obj in snapshot.scan(resource))
     return frozenset(key for key, obj in stored if key in known and _same(key, obj, known[key]))
@@ -39,6 +64,13 @@ def control_plane(release: str) -> frozenset[Subject]:
     """The service accounts in default bindings: their controllers run outside of pods."""
     bindings = (Binding.of(key, obj) for key, obj in settled_defaults(release).items() if "roleRef" in obj)
     return frozenset(one for each in bindings for one in each.subjects if one.kind == SERVICE_ACCOUNT)
+
+
+def is_of_control_plane(subject: Subject, release: str) -> bool:
+    """True for kube-apiserver's own users, groups and controllers, and for nodes; not for groups of everybody."""
+    if subject.kind == SERVICE_ACCOUNT:
+        return subject in control_plane(release)
+    return subject.name.startswith("system:") and not subject.name.startswith(EVERYONE)
 
 
 def _same(key: Key, obj: Object, default: Object) -> bool:

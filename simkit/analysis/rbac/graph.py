@@ -6,21 +6,27 @@ from collections.abc import Iterable
 
 import networkx as nx
 
+from simkit.analysis.caveats import about_access
+from simkit.analysis.rbac.namespaces import check_namespace
 from simkit.analysis.rbac.objects import all_bindings, all_roles, display_name, kind_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.logic.rbac.binding import Binding, Subject
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.names import Key
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 
-def access_graph(snapshot: Snapshot, *, rules: bool = True) -> nx.MultiDiGraph[str]:
+@about_access()
+def access_graph(snapshot: Snapshot, *, rules: bool = True, namespace: str | None = None) -> nx.MultiDiGraph[str]:
     """The RBAC objects of a snapshot as a networkx graph.
 
     Parameters
     ----------
     rules
         Whether the rules are nodes too; without them the graph ends at the roles.
+    namespace
+        Only the RoleBindings of this namespace, and the ClusterRoleBindings, which apply in it too, with their subjects
+        and roles. None: all.
 
     Returns
     -------
@@ -35,6 +41,8 @@ def access_graph(snapshot: Snapshot, *, rules: bool = True) -> nx.MultiDiGraph[s
     ------
     IncompleteSnapshot
         Where roles or bindings were not captured.
+    SimkitError
+        For an empty namespace.
 
     Notes
     -----
@@ -50,12 +58,18 @@ def access_graph(snapshot: Snapshot, *, rules: bool = True) -> nx.MultiDiGraph[s
     ['ClusterRoleBinding cluster-admin']
     """
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+    check_namespace(snapshot, namespace)
     for key, role in all_roles(snapshot):
         _add_role(graph, key, exists=True)
         if rules:
             _add_rules(graph, key, rules_of(role))
     for binding in all_bindings(snapshot):
-        _add_binding(graph, binding)
+        if namespace is None or binding.key.namespace in ("", namespace):
+            _add_binding(graph, binding)
+    if namespace is not None:
+        bindings = [node for node, data in graph.nodes(data=True) if data["layer"] == "binding"]
+        kept = {*bindings, *(near for node in bindings for near in (*graph.pred[node], *nx.descendants(graph, node)))}
+        graph.remove_nodes_from([node for node in graph if node not in kept])
     return graph
 
 

@@ -8,9 +8,8 @@ from typing import Final
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS, require_captured
 from simkit.analysis.rbac.subject import Members, groups_in, identity_of, implied_groups, parse_subject
-from simkit.logic.rbac.aggregate import is_aggregated, with_aggregated_rules
+from simkit.logic.authorizers.chain import AuthorizerChain
 from simkit.logic.rbac.binding import (
-    CLUSTER_ROLES,
     GROUP,
     RESOURCES_OF_KINDS,
     SERVICE_ACCOUNT,
@@ -24,13 +23,14 @@ from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.meta.python_gc import collection_paused
-from simkit.snapshot.protocol import Snapshot, Successor
+from simkit.seams.snapshot import Snapshot, Successor
 
 NO_MEMBERS: Final[Members] = {}
 MASTERS_GROUP: Final = Subject(GROUP, MASTERS)
 """The group whose members may do everything without a binding."""
 
 _indexes: SnapshotMemo[AccessIndex] = SnapshotMemo()
+_chains: SnapshotMemo[AuthorizerChain] = SnapshotMemo()
 _known: SnapshotMemo[tuple[Subject, ...]] = SnapshotMemo()
 
 
@@ -38,10 +38,13 @@ def index_of(snapshot: Snapshot) -> AccessIndex:
     """The access index of a snapshot, computed at the first question and updated after writes to a cluster.
 
     Raises IncompleteSnapshot without roles or bindings.
-
-    Aggregated roles without rules, as manifests have them, get those that their controller would give them.
     """
     return _indexes.of(snapshot, _indexed)
+
+
+def chain_of(snapshot: Snapshot) -> AuthorizerChain:
+    """The authorizers of a snapshot, which decide as those of its API server do."""
+    return _chains.of(snapshot, lambda one: AuthorizerChain(one, index_of(one)))
 
 
 def derive_index(before: Snapshot, after: Snapshot, put: Iterable[Object], gone: Iterable[Key]) -> None:
@@ -80,33 +83,17 @@ def _indexed(snapshot: Snapshot) -> AccessIndex:
 
 def _whole(snapshot: Snapshot) -> AccessIndex:
     with collection_paused():
-        index = AccessIndex.of(snapshot)
-        _fill(index, snapshot)
-    return index
+        return AccessIndex.of(snapshot)
 
 
 def _updated(index: AccessIndex, snapshot: Successor) -> AccessIndex:
     """The index updated with the writes since its snapshot."""
-    refill = False
     for key, obj in snapshot.written():
-        refill = refill or key.resource == CLUSTER_ROLES
         if obj is None:
             index.remove(key)
         else:
             index.put(key, obj)
-    if refill:
-        _fill(index, snapshot)
     return index
-
-
-def _fill(index: AccessIndex, snapshot: Snapshot) -> None:
-    """Fill aggregated roles without rules as their controller would."""
-    roles = {name_of(role): role for role in snapshot.scan(CLUSTER_ROLES)}
-    bare = [name for name, role in roles.items() if is_aggregated(role) and not role.get("rules")]
-    if bare:  # manifests, which no controller has filled in yet
-        for role in with_aggregated_rules(roles.values()):
-            if name_of(role) in bare:
-                index.put(key_of(role, CLUSTER_ROLES), role)
 
 
 def identity_with_members(

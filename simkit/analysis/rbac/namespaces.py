@@ -9,7 +9,7 @@ from simkit.logic.rbac.binding import ROLE_BINDINGS
 from simkit.meta.errors import SimkitError, UnknownNamespace
 from simkit.meta.objects import name_of
 from simkit.meta.warning import warn_user
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 
 def check_namespace(snapshot: Snapshot, namespace: str | None) -> None:

@@ -17,7 +17,7 @@ from simkit.logic.rbac.binding import (
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 RBAC: Final = (CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLES, ROLE_BINDINGS)
 SERVICE_ACCOUNTS: Final = GroupResource("", "serviceaccounts")
@@ -30,6 +30,8 @@ KINDS: Final = {
     ROLE_BINDINGS: "RoleBinding",
     CLUSTER_ROLE_BINDINGS: "ClusterRoleBinding",
 }
+EVERYWHERE: Final = "*"
+"""The scope of a grant that holds in the whole cluster."""
 
 
 def snapshot_of(value: Snapshot | Sandbox) -> Snapshot:
@@ -44,9 +46,9 @@ def _require_snapshot(value: object) -> None:
     if hasattr(value, "captured"):
         return
     if isinstance(value, str | Path):
-        raise SimkitError(f"{str(value)!r} is a text; of a dump give simkit.load({str(value)!r}).snapshot()")
+        raise SimkitError(f"{str(value)!r} is a text; to ask about a dump, pass simkit.load({str(value)!r}).snapshot()")
     what = f"{type(value).__name__} is no snapshot"
-    raise SimkitError(f"{what}; of a cluster give cluster.snapshot(), or ask the cluster itself")
+    raise SimkitError(f"{what}; pass cluster.snapshot(), or call the method of the cluster")
 
 
 def require_captured(snapshot: Snapshot, resources: Iterable[GroupResource] = RBAC) -> None:

@@ -12,6 +12,8 @@ from simkit.meta.identity import (
     ANONYMOUS,
     AUTHENTICATED,
     MASTERS,
+    NODE_PREFIX,
+    NODES,
     SERVICE_ACCOUNTS,
     UNAUTHENTICATED,
     Identity,
@@ -20,7 +22,7 @@ from simkit.meta.identity import (
 )
 
 _ACCOUNT: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-_GROUPS: Final = (MASTERS, AUTHENTICATED, UNAUTHENTICATED, SERVICE_ACCOUNTS, "system:nodes")
+_GROUPS: Final = (MASTERS, AUTHENTICATED, UNAUTHENTICATED, SERVICE_ACCOUNTS, NODES)
 EVERYONE: Final = (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, SERVICE_ACCOUNTS)
 """Names of groups that contain everybody, everybody without a credential, or every workload."""
 
@@ -36,9 +38,9 @@ def several(subjects: Subject | str | Iterable[Subject | str]) -> tuple[Subject 
 def parse_subject(subject: Subject | str) -> Subject:
     """The subject that a text names.
 
-    ``alice`` and ``user:alice`` are users, ``group:devs`` a group, ``sa:ns/name``, ``serviceaccount:ns/name`` and
-    ``system:serviceaccount:ns:name`` a service account. Other names that begin with ``system:`` are users, except those
-    of the server's own groups, which are refused without ``group:``.
+    ``alice`` and ``user:alice`` are users, ``group:devs`` a group, ``sa:ns/name``, ``ns/name``,
+    ``serviceaccount:ns/name`` and ``system:serviceaccount:ns:name`` a service account. Other names that begin with
+    ``system:`` are users, except those of the server's own groups, which are refused without ``group:``.
 
     Parameters
     ----------
@@ -53,8 +55,8 @@ def parse_subject(subject: Subject | str) -> Subject:
     Raises
     ------
     SimkitError
-        Where the text is empty, a service account lacks its namespace, or a bare name can hardly be that of a user:
-        ``ci/runner``, ``system:masters``.
+        Where the text is empty, a service account lacks its namespace, or a bare name is that of a group of the server:
+        ``system:masters``.
 
     Examples
     --------
@@ -74,8 +76,10 @@ def parse_subject(subject: Subject | str) -> Subject:
     name = rest if kind == "user" else subject
     if name and kind != "user":
         _refuse_unlikely_user(name)
+        if _ACCOUNT.fullmatch(name):
+            return _parse_service_account(subject, name)
     if not name or kind == "group":
-        raise SimkitError(f"{subject!r} names no subject; write alice, user:alice, group:devs or sa:namespace/name")
+        raise SimkitError(f"{subject!r} is not a subject; write alice, user:alice, group:devs or sa:namespace/name")
     return normalize_subject(Subject(USER, name))
 
 
@@ -84,10 +88,8 @@ def _refuse_unlikely_user(name: str) -> None:
     first, _, rest = name.partition("/")
     if _ACCOUNT.fullmatch(name) and first in ("sa", "serviceaccount", "serviceaccounts"):
         raise SimkitError(f"{name!r} lacks the namespace of the service account; write sa:NAMESPACE/{rest}")
-    if _ACCOUNT.fullmatch(name):
-        raise SimkitError(f"{name!r} may be a service account, sa:{name}, or a user, user:{name}; write which")
     if name in _GROUPS or name.startswith(f"{SERVICE_ACCOUNTS}:"):
-        raise SimkitError(f"{name!r} is a group of the server; write group:{name}")
+        raise SimkitError(f"{name!r} is a group of Kubernetes; write group:{name}")
 
 
 def _parse_service_account(text: str, rest: str) -> Subject:
@@ -132,6 +134,11 @@ def text_of_user(name: str) -> str:
     return text_of(normalize_subject(Subject(USER, name))) if name else ""
 
 
+def text_of_identity(identity: Identity) -> str:
+    """The subject of an identity: its user, or, if it has none, its first group."""
+    return text_of_user(identity.user) if identity.user else text_of(Subject(GROUP, identity.groups[0]))
+
+
 def identity_of(subject: Subject | str, groups: Iterable[str] = ()) -> Identity:
     """The identity that requests of the subject carry, with the groups that the server adds by itself.
 
@@ -160,6 +167,8 @@ def identity_of(subject: Subject | str, groups: Iterable[str] = ()) -> Identity:
         return Identity(known.user, _merged(extra, known.groups))
     if subject.kind == GROUP:
         return Identity("", _merged((subject.name, *extra), implied_groups(subject.name)))
+    if subject.name.startswith(NODE_PREFIX):
+        return Identity(subject.name, _merged(extra, (NODES, AUTHENTICATED)))
     implied = UNAUTHENTICATED if subject.name == ANONYMOUS else AUTHENTICATED
     return Identity(subject.name, _merged(extra, (implied,)))
 

@@ -16,7 +16,7 @@ from simkit.logic.rbac.rule import rules_of
 from simkit.meta.domain import label
 from simkit.meta.names import Key
 from simkit.meta.objects import labels_of, name_of, namespace_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 PART_COLUMNS: Final = ("subject_kind", "subject_namespace", "subject_name")
 SUBJECT_COLUMNS: Final = ("subject", "exists", "bindings", "cluster_wide")

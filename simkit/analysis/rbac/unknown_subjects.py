@@ -11,8 +11,10 @@ from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS
 from simkit.analysis.rbac.subject import parse_subject, text_of
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.errors import UnknownSubject
+from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
+from simkit.meta.identity import SERVICE_ACCOUNTS as EVERY_ACCOUNT
 from simkit.meta.warning import warn_user
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 
 def known_subject(snapshot: Snapshot, subject: Subject | str) -> Subject:
@@ -24,7 +26,7 @@ def known_subject(snapshot: Snapshot, subject: Subject | str) -> Subject:
     who = parse_subject(subject)
     likely = _likely.of(snapshot, lambda _: set())
     if who not in likely:
-        doubt = _doubt(snapshot, who)
+        doubt = doubt_about(snapshot, who)
         if doubt:
             warn_user(UnknownSubject(doubt))
         else:
@@ -38,24 +40,47 @@ def warn_of_unnamed_subject(snapshot: Snapshot, subject: Subject | str) -> None:
     Users whom bindings do not name are common, so that programs are not warned of them. Groups of the server are known.
     """
     who = parse_subject(subject)
-    if who.kind not in (USER, GROUP) or who.name.startswith("system:") or not set(RBAC) <= set(snapshot.captured()):
-        return
+    doubt = unnamed(snapshot, who)
+    if doubt and not doubt_about(snapshot, who):
+        warn_user(UnknownSubject(doubt))
+
+
+def unnamed(snapshot: Snapshot, subject: Subject | str) -> str:
+    """A sentence on a subject that neither exists nor is named by a binding, with near ones; empty for others."""
+    who = parse_subject(subject)
+    if not set(RBAC) <= set(snapshot.captured()):
+        return ""
+    if who.kind == SERVICE_ACCOUNT:
+        return doubt_about(snapshot, who)
     named = [one for one in index_of(snapshot).subjects() if one.kind == who.kind]
-    if who in named or _doubt(snapshot, who):
-        return
+    if who in named or who.name.startswith("system:"):
+        return ""
+    told = f"no binding names {text_of(who)}"
+    meant = MEANT.get(who.name)
+    if meant is not None and meant != who:
+        return f"{told}; the server's own is {text_of(meant)}"
     near = get_close_matches(text_of(who), map(text_of, named), n=1, cutoff=_SIMILAR)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    warn_user(UnknownSubject(f"no binding names {text_of(who)}{hint}"))
+    return f"{told}; did you mean {near[0]}?" if near else doubt_about(snapshot, who) or told
 
 
+MEANT: Final = {
+    name.removeprefix("system:"): Subject(kind, name)
+    for kind, names in (
+        (GROUP, (AUTHENTICATED, UNAUTHENTICATED, MASTERS, EVERY_ACCOUNT)),
+        (USER, (ANONYMOUS, "system:kube-scheduler", "system:kube-controller-manager", "system:kube-proxy")),
+    )
+    for name in names
+}
+"""The server's own users and groups by their names without ``system:``."""
 _SIMILAR: Final = 0.8
 """The likeness of a name that may be meant: one letter of eight is another."""
 _likely: SnapshotMemo[set[Subject]] = SnapshotMemo()
 """Subjects of which no warning is due."""
 
 
-def _doubt(snapshot: Snapshot, who: Subject) -> str:
-    """The reason why a subject is unlikely; empty for none."""
+def doubt_about(snapshot: Snapshot, subject: Subject | str) -> str:
+    """The reason why a subject is unlikely, of which every answer warns; empty for none."""
+    who = parse_subject(subject)
     if who.kind == SERVICE_ACCOUNT and SERVICE_ACCOUNTS in snapshot.captured():
         return _doubt_of_account(snapshot, who)
     if who.kind == USER:

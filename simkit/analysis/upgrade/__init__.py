@@ -1,6 +1,6 @@
 """Use of API versions that a release removes, and the lives of versions."""
 
-from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
+from simkit.analysis.upgrade.removal_report import removal_report
 from simkit.analysis.upgrade.timeline import calendar, timeline
 from simkit.analysis.upgrade.upgrade_report import UpgradeReport, upgrade_report
 from simkit.kinds.conversions.explain import Conversion, explain
@@ -12,7 +12,6 @@ __all__ = [
     "RELEASES",
     "Conversion",
     "History",
-    "RemovalReport",
     "UpgradeReport",
     "calendar",
     "check",

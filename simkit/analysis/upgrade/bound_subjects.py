@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.upgrade.items import Item
@@ -16,26 +16,44 @@ Role = tuple[str, str, str]
 """Kind, namespace (empty for a ClusterRole) and name."""
 
 
+class BoundRole(NamedTuple):
+    """A binding with the role and the subjects that it names."""
+
+    item: Item
+    role: Role
+    subjects: tuple[str, ...]
+
+
+def bindings_of(items: Iterable[Item]) -> Iterator[BoundRole]:
+    """The bindings among some items, whatever their version."""
+    for item in items:
+        if item.group == RBAC_GROUP and item.kind in ("RoleBinding", "ClusterRoleBinding"):
+            reference = item.obj.get("roleRef")
+            if isinstance(reference, Mapping):
+                kind = str(reference.get("kind"))
+                role = (kind, item.namespace if kind == "Role" else "", str(reference.get("name")))
+                yield BoundRole(item, role, tuple(_subjects(item)))
+
+
+def named(subjects: Sequence[str]) -> str:
+    """Subjects as text: the first ones, and how many more there are."""
+    more = f" and {len(subjects) - SHOWN} more" if len(subjects) > SHOWN else ""
+    return ", ".join(subjects[:SHOWN]) + more
+
+
 class BoundSubjects:
     """The subjects of each role, by the bindings among some items, whatever their version."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         found: dict[Role, dict[str, None]] = {}
-        for item in items:
-            if item.group == RBAC_GROUP and item.kind in ("RoleBinding", "ClusterRoleBinding"):
-                reference = item.obj.get("roleRef")
-                if isinstance(reference, Mapping):
-                    kind = str(reference.get("kind"))
-                    role = (kind, item.namespace if kind == "Role" else "", str(reference.get("name")))
-                    found.setdefault(role, {}).update(dict.fromkeys(_subjects(item)))
+        for binding in bindings_of(items):
+            found.setdefault(binding.role, {}).update(dict.fromkeys(binding.subjects))
         self._found = {role: tuple(names) for role, names in found.items()}
 
     def of(self, item: Item) -> str:
         """The subjects of a role as text; empty if no binding among the items names it."""
         role = (item.kind, item.namespace if item.kind == "Role" else "", item.name)
-        names = self._found.get(role, ())
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-        return ", ".join(names[:SHOWN]) + more
+        return named(self._found.get(role, ()))
 
 
 def _subjects(item: Item) -> Iterator[str]:

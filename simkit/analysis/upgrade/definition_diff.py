@@ -20,7 +20,8 @@ from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, name_of, namespace_of, with_metadata
-from simkit.snapshot.protocol import Sandbox
+from simkit.schema.behaviour import OWN
+from simkit.seams.snapshot import Sandbox
 from simkit.snapshot.sources import Source
 
 DEFINITION_COLUMNS: Final = (
@@ -141,7 +142,7 @@ def _definitions(source: Source, side: str) -> dict[str, Object]:
         raise SimkitError(f"the {side} side cannot be read whole: {'; '.join(map(str, items.problems[:3]))}")
     for item in items.items:
         if item.kind == "CustomResourceDefinition" and item.group == EXTENSIONS_GROUP:
-            found[item.name] = convert(item.obj, _STABLE)
+            found[item.name] = convert(item.obj, _STABLE, OWN)
     if not found:
         raise SimkitError(f"there is no CustomResourceDefinition on the {side} side")
     return found

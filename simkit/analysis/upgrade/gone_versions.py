@@ -9,20 +9,26 @@ import orjson
 
 from simkit.analysis.upgrade.breaks import Break, break_of
 from simkit.analysis.upgrade.items import Item
-from simkit.analysis.upgrade.removed_resources import RemovedResource, RemovedResources, removed_before
+from simkit.analysis.upgrade.removed_resources import GUIDE, RemovedResource, RemovedResources, removed_by
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.kinds.conversions import ConversionError, convertible, explain
 from simkit.meta.domain import LAST_APPLIED
+from simkit.meta.names import GroupVersion
 from simkit.meta.objects import annotations_of, at
-from simkit.schema.catalogue import Catalogue
-from simkit.schema.lifecycle import Lifecycle, is_served, lifecycle_of, successor
-from simkit.schema.releases import minor_of
+from simkit.schema.lifecycle import Lifecycle, is_served, lifecycle_of
+from simkit.schema.releases import dated, minor_of
 from simkit.snapshot.templates import Template
 
-GUIDE: Final = "https://kubernetes.io/docs/reference/using-api/deprecation-guide/"
 CHECK: Final = "api-version"
 DEPRECATED: Final = "api-version-deprecated"
 _SHOWN: Final = 4
+_COMPONENTS: Final = frozenset(("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy"))
+"""Field managers that the upgrade replaces by those of the later release."""
+_FAIRNESS: Final = "api-priority-and-fairness-config-"
+"""How the names of the field managers begin that are kube-apiserver itself."""
+_UNDATED: Final = "unknown"
+"""Stands for a time that is not told; as a text it comes after all times."""
+_APPLICATION: Final = ("argoproj.io", "Application")
 _DEEPEST: Final = 60
 
 
@@ -31,8 +37,7 @@ class GoneVersions:
 
     def __init__(self, span: ReleaseSpan) -> None:
         self.span = span
-        target = Catalogue.for_release(span.end)
-        self.removed: RemovedResources = removed_before(target, target)
+        self.removed: RemovedResources = removed_by(span)
         self.needles = sorted({each.api_version.encode() for each in self.removed.resources})
 
     def find(self, item: Item, body: bytes) -> Iterator[Break]:
@@ -44,15 +49,15 @@ class GoneVersions:
             yield from self._written(item, life)
         if not body or any(needle in body for needle in self.needles):
             yield from self._named(item)
+        if (item.group, item.kind) == _APPLICATION:
+            yield from self._deployed(item)
 
     # Manifests
 
     def _written(self, item: Item, life: Lifecycle) -> Iterator[Break]:
         if self.is_gone(life):
             evidence = "the release of the chart was" if item.origin == "chart release" else "the manifest is"
-            yield self._row(
-                item, life, f"{evidence} written in this version", "high", remedy=_remedy(item, life, self.span.end)
-            )
+            yield self._row(item, life, f"{evidence} written in this version", "high", remedy=self._remedy(item, life))
         elif life.deprecated and minor_of(life.deprecated) <= minor_of(self.span.end):
             yield break_of(
                 item,
@@ -87,21 +92,34 @@ class GoneVersions:
     def _stored(self, item: Item, life: Lifecycle | None) -> Iterator[Break]:
         if life is not None and self._is_unreachable(item, life):
             evidence = "no other version of it is served"
-            remedy = _remedy(item, life, self.span.end)
+            remedy = self._remedy(item, life)
             yield self._row(item, life, evidence, "critical", remedy=remedy, what="its objects are lost")
         elif life is not None and item.file and self.is_gone(life) and not self._was_listed(item):
-            remedy = _remedy(item, life, self.span.end)
+            remedy = self._remedy(item, life)
             yield self._row(item, life, "the file has the object in this version", "medium", remedy=remedy)
         managed = [each for each in at(item.obj, "metadata", "managedFields") or () if isinstance(each, Mapping)]
         for version, managers in _managers(managed).items():
             written = lifecycle_of(version, item.kind)
             if written is not None and self.is_gone(written):
-                evidence = f"written by {', '.join(managers)} in this version"
+                names, last = ", ".join(managers), max(managers.values())
+                old = self._is_of_the_past(written, last) or all(map(_comes_along, managers))
+                evidence = f"written by {names} in this version" + (
+                    f", the last time {last}" if last != _UNDATED else ""
+                )
                 yield self._row(
-                    item, written, evidence, "medium", remedy=_instead(written, self.span.end), who=", ".join(managers),
-                    field="metadata.managedFields", api_version=version,
+                    item, written, evidence, "info" if old else "medium", remedy=self._instead(written),
+                    breaks=not old, who=names, field="metadata.managedFields", api_version=version,
                 )  # fmt: skip
         yield from self._applied(item, known=bool(managed))
+
+    def _is_of_the_past(self, life: Lifecycle, last: str) -> bool:
+        """True if a version was last written before the release was out that the upgrade starts from, or that was the
+        last one to serve it: whoever wrote it has stopped.
+        """
+        if self.span.start and not self.span.meets(self._since(life)):
+            return True
+        first = minor_of(self.span.start) if self.span.start else minor_of(life.removed) - 1
+        return any(each.minor == first and last < each.released.isoformat() for each in dated())
 
     def _is_unreachable(self, item: Item, life: Lifecycle) -> bool:
         found = self.removed.kind(item.api_version, item.kind)
@@ -127,7 +145,8 @@ class GoneVersions:
             return
         evidence = "the last client-side apply used it" + (", maybe long ago" if known else "")
         yield self._row(
-            item, life, evidence, "info" if known else "medium", remedy=_instead(life, self.span.end), breaks=not known,
+            item, life, evidence, "info" if known else "medium", remedy=self._instead(life),
+            breaks=not known and (not self.span.start or self.span.meets(self._since(life))),
             field=f"metadata.annotations[{LAST_APPLIED}]", api_version=life.api_version,
         )  # fmt: skip
 
@@ -142,13 +161,53 @@ class GoneVersions:
                 ("low", "a text spells it") if spelled else ("medium", "a reference or a part names it")
             )
             yield self._row(
-                item, life, evidence, severity, remedy=_instead(life, self.span.end), breaks=not spelled, field=path,
+                item, life, evidence, severity, remedy=self._instead(life), breaks=not spelled, field=path,
                 api_version=version,
             )  # fmt: skip
 
+    def _deployed(self, item: Item) -> Iterator[Break]:
+        """The resources of an application of Argo CD, in the versions in which it applies them."""
+        resources = at(item.obj, "status", "resources")
+        for index, each in enumerate(resources if isinstance(resources, list) else ()):
+            if not isinstance(each, Mapping):
+                continue
+            version = str(GroupVersion(str(each.get("group") or ""), str(each.get("version"))))
+            life = lifecycle_of(version, str(each.get("kind")))
+            if life is not None and self.is_gone(life):
+                name = f"{each.get('namespace') or ''}/{each.get('name')}".strip("/")
+                yield self._row(
+                    item, life, f"Argo CD applies {life.kind} {name} in this version", "high",
+                    remedy=self._instead(life), field=f"status.resources[{index}]", api_version=version,
+                )  # fmt: skip
+
     def is_gone(self, life: Lifecycle) -> bool:
         """True if a version is not served at the end of the span."""
+        if self.span.disabled:
+            return self.removed.kind(life.api_version, life.kind) is not None
         return bool(life.removed) and minor_of(life.removed) <= minor_of(self.span.end)
+
+    def _since(self, life: Lifecycle) -> str:
+        gone = self.removed.kind(life.api_version, life.kind)
+        return gone.since if gone is not None else life.removed
+
+    def _instead(self, life: Lifecycle) -> str:
+        return self.removed.instead(life.api_version, life.kind)
+
+    def _remedy(self, item: Item, life: Lifecycle) -> str:
+        """The version to use, and what a change of the version alone would make different."""
+        told = self._instead(life)
+        version = self.removed.successor(life.api_version, life.kind).partition(" ")[0]
+        if not version or not convertible(life.kind, life.api_version, version):
+            return told
+        try:
+            meaning = explain(item.obj, version, self.span.end).meaning
+        except (ConversionError, AttributeError, TypeError, KeyError, ValueError):
+            return told  # a broken manifest: the version is told all the same
+        paths = list(dict.fromkeys(_told_path(each.path) for each in meaning))
+        if not paths:
+            return f"{told} Only apiVersion changes."
+        more = f" and {len(paths) - _SHOWN} fields more" if len(paths) > _SHOWN else ""
+        return f"{told} Fields change too: {', '.join(paths[:_SHOWN])}{more}; simkit migrate rewrites them."
 
     def _row(
         self,
@@ -164,10 +223,11 @@ class GoneVersions:
         who: str = "",
         api_version: str = "",
     ) -> Break:
-        already = not self.span.meets(life.removed)
+        since = self._since(life)
+        already = not self.span.meets(since)
         return break_of(
             item,
-            release=life.removed,
+            release=since,
             severity=severity,
             check=CHECK,
             what=f"{life.api_version} {life.kind} is not served any more" + (f": {what}" if what else ""),
@@ -197,40 +257,23 @@ def _source(life: Lifecycle) -> str:
     return f"{GUIDE}#v{life.end.replace('.', '-')}" if life.end else GUIDE
 
 
-def _instead(life: Lifecycle, release: str) -> str:
-    found = successor(life.api_version, life.kind, release)
-    return f"Use {found}." if found else "There is no successor."
-
-
-def _remedy(item: Item, life: Lifecycle, release: str) -> str:
-    """The version to use, and what a change of the version alone would make different."""
-    told, version = _instead(life, release), successor(life.api_version, life.kind, release).partition(" ")[0]
-    if not version or not convertible(life.kind, life.api_version, version):
-        return told
-    try:
-        meaning = explain(item.obj, version).meaning
-    except (ConversionError, AttributeError, TypeError, KeyError, ValueError):
-        return told  # a broken manifest: the version is told all the same
-    paths = list(dict.fromkeys(_told_path(each.path) for each in meaning))
-    if not paths:
-        return f"{told} Only apiVersion changes."
-    more = f" and {len(paths) - _SHOWN} fields more" if len(paths) > _SHOWN else ""
-    return f"{told} Fields change too: {', '.join(paths[:_SHOWN])}{more}; simkit migrate rewrites them."
-
-
 def _told_path(path: str) -> str:
     """A path that is short enough to be told: of the schema of a definition only that it is one."""
     before, schema, _ = path.partition(".openAPIV3Schema")
     return before + schema
 
 
-def _managers(managed: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+def _comes_along(manager: str) -> bool:
+    return manager in _COMPONENTS or manager.startswith(_FAIRNESS)
+
+
+def _managers(managed: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """The managers that wrote each version, with the last time of each; ``_UNDATED`` where it is not told."""
+    found: dict[str, dict[str, str]] = {}
     for each in managed:
-        names = found.setdefault(str(each.get("apiVersion")), [])
+        times = found.setdefault(str(each.get("apiVersion")), {})
         manager = str(each.get("manager") or "somebody")
-        if manager not in names:
-            names.append(manager)
+        times[manager] = max(times.get(manager, ""), str(each.get("time") or _UNDATED))
     return found
 
 

@@ -9,11 +9,12 @@ from typing import Any, Literal
 import orjson
 
 from simkit.analysis.upgrade.chart_releases import chart_release
-from simkit.meta.names import GroupVersion
-from simkit.meta.objects import Object, metadata
+from simkit.meta.names import GroupVersion, Key
+from simkit.meta.objects import Object, metadata, name_of, namespace_of
+from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.dump import Dump
 from simkit.snapshot.flatten import Found
 from simkit.snapshot.load import read_documents
-from simkit.snapshot.protocol import Snapshot
 from simkit.snapshot.report import Problem
 from simkit.snapshot.sources import Piece, Source
 from simkit.snapshot.templates import Template
@@ -84,16 +85,24 @@ class Items:
     """The release of the server, where the source tells it."""
 
 
-def stored_items(snapshot: Snapshot) -> Iterator[Item]:
-    """Every captured object of a snapshot once, and the objects of the chart releases that it keeps."""
+def stored_items(snapshot: Snapshot, dump: Dump | None = None) -> Iterator[Item]:
+    """Every captured object of a snapshot once, and the objects of the chart releases that it keeps.
+
+    Objects that a dump has without a uid are manifests, and are given as they are written there.
+    """
     seen = set()
+    written = {} if dump is None else {key: obj for key, obj in dump.keyed.items() if not metadata(obj).get("uid")}
     for resource in sorted(snapshot.captured()):
         for obj in snapshot.scan(resource):
             uid = metadata(obj).get("uid")
             if uid and uid in seen:
                 continue  # the second view of an event
             seen.add(uid)
-            yield Item(obj)
+            key = Key(resource, namespace_of(obj), name_of(obj))
+            if dump is not None and key in written:
+                yield Item(written[key], "manifest", *dump.origins.get(key, ("", None)))
+            else:
+                yield Item(obj)
             yield from release_items(obj)
 
 

@@ -13,18 +13,19 @@ import pandas as pd
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.logic.migration.documents import Document, Rewritten, objects_of, rewrite
-from simkit.logic.migration.migrate_object import MigratedObject
+from simkit.logic.migration.kustomizations import FILES, partial, patch_files, retargeted
+from simkit.logic.migration.migrated import MigratedObject
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import patch_lines, patch_path, readable_path
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.meta.whole_file import write_whole
+from simkit.present.escaping import patch_lines, patch_path, readable_path
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.releases import release_name
-from simkit.snapshot.protocol import Sandbox
+from simkit.seams.snapshot import Sandbox
 
 MIGRATION_COLUMNS: Final = ("file", "line", "kind", "name", "before", "after", "verdict", "person", "notes")
 _SUFFIXES: Final = (".yaml", ".yml", ".json", ".tpl")
@@ -179,11 +180,15 @@ def migrate(
         MigratedFile(path, text, rewrite(text, release, output_version=wanted, file=path))
         for path, text in _texts(source)
     ]
+    patches = _patches(files)
+    files = [_referring(each, files, patches, release) for each in files]
     if sandbox is not None:
         server = sandbox.fork(release=release)
-        files = [replace(each, rewritten=_tried(each.rewritten, server, release)) for each in files]
+        whole = [not _is_among(each, patches) for each in files]
+        tried = [replace(each, rewritten=_tried(each.rewritten, server, release)) for each in files]
         if check:
-            files = [replace(each, rewritten=_with_refused(each, server, release)) for each in files]
+            tried = [replace(each, rewritten=_with_refused(each, server, release)) for each in tried]
+        files = [new if is_whole else old for old, new, is_whole in zip(files, tried, whole, strict=True)]
     return Migration(release, tuple(files), sandbox is not None)
 
 
@@ -194,7 +199,7 @@ def _texts(source: str | Path | Sequence[str | Path]) -> Iterator[tuple[str, str
     for each in [source] if isinstance(source, str | Path) else source:
         path = Path(each).expanduser()
         if path.is_dir():
-            inner = sorted(one for one in path.rglob("*") if one.is_file() and one.suffix.lower() in _SUFFIXES)
+            inner = sorted(one for one in path.rglob("*") if one.is_file() and _is_read(one))
             if not inner:
                 raise SimkitError(f"there is no manifest in {path}; files that end in {', '.join(_SUFFIXES)} are read")
             for one in inner:
@@ -206,12 +211,56 @@ def _texts(source: str | Path | Sequence[str | Path]) -> Iterator[tuple[str, str
             raise SimkitError(f"there is nothing to migrate at {path}")
 
 
+def _is_read(path: Path) -> bool:
+    return path.suffix.lower() in _SUFFIXES or path.name in FILES
+
+
 def _read(path: Path) -> str:
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             return stream.read()
     except UnicodeDecodeError:
         raise SimkitError(f"{path} is no text in UTF-8") from None
+
+
+# Kustomizations, which name the versions of what they patch
+
+
+def _patches(files: Sequence[MigratedFile]) -> set[Path]:
+    """The files that hold patches, by the kustomizations beside them: their objects are not whole."""
+    return {
+        (Path(each.path).parent / name).resolve()
+        for each in files
+        if Path(each.path).name in FILES
+        for name in patch_files(each.before)
+    }
+
+
+def _is_among(file: MigratedFile, paths: set[Path]) -> bool:
+    return Path(file.path).resolve() in paths
+
+
+def _referring(file: MigratedFile, files: Sequence[MigratedFile], patches: set[Path], release: str) -> MigratedFile:
+    """A file whose references follow the objects that were rewritten: a kustomization, or one of its patches."""
+    if _is_among(file, patches):
+        documents = tuple(
+            replace(each, migrated=replace(each.migrated, person=each.migrated.person or partial(each)))
+            for each in file.rewritten.documents
+        )
+        return replace(file, rewritten=replace(file.rewritten, documents=documents))
+    if Path(file.path).name not in FILES:
+        return file
+    moved = {
+        (document.before, document.kind): document.migrated.to
+        for each in files
+        if not _is_among(each, patches)
+        for document in each.rewritten.documents
+        if document.migrated.changed and document.migrated.to
+    }
+    texts = {Path(each.path).resolve(): each.before for each in files}
+    folder = Path(file.path).parent
+    made = retargeted(file.before, release, moved, lambda name: texts.get((folder / name).resolve(), ""))
+    return replace(file, rewritten=made) if made.documents else file
 
 
 # What a server of the release says to the rewritten objects
@@ -224,7 +273,7 @@ def _tried(rewritten: Rewritten, server: Sandbox, release: str) -> Rewritten:
 
 def _tried_document(document: Document, server: Sandbox, release: str) -> Document:
     migrated = document.migrated
-    if not migrated.changed or migrated.person:
+    if not migrated.changed or migrated.person or not document.whole:
         return document
     said = refusal(migrated.object, server, release)
     if not said:

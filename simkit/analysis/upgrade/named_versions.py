@@ -8,13 +8,11 @@ from typing import Any, Final
 from simkit.analysis.upgrade.bound_subjects import BoundSubjects
 from simkit.analysis.upgrade.breaks import Break, break_of
 from simkit.analysis.upgrade.configuration import ConfigurationReference, references_of
-from simkit.analysis.upgrade.gone_versions import GUIDE
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.removed_resources import RemovedResource, RemovedResources
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.names import GroupVersion
-from simkit.schema.lifecycle import successor
 
 RULE: Final = "rule"
 CONFIGURATION: Final = "configuration"
@@ -64,7 +62,7 @@ class NamedVersions:
             what=f"A rule grants {gone.resource} in {gone.group or 'the core group'}, which has them no more",
             evidence=f"the rule names {gone.resource}",
             remedy=f"Grant {gone.resource} in {GroupVersion.parse(moved).group}." if moved else "Take the rule out.",
-            source=f"{GUIDE}#v{gone.since.replace('.', '-')}",
+            source=gone.source,
             breaks=bool(moved) and not _grants_moved(rules, moved, gone.resource),
             field=f"rules[{number}]",
             who=self._bound.of(item),
@@ -96,20 +94,19 @@ def _covers(rule: Mapping[str, Any], resource: str) -> bool:
 
 def _configuration(item: Item, found: ConfigurationReference, removed: RemovedResources, span: ReleaseSpan) -> Break:
     severity, breaks, evidence = _SAID[found.verdict]
-    gone = removed.resource(found.api_version, found.resource)
-    since = gone.since if gone is not None else ""
-    instead = successor(found.api_version, gone.kind, span.end) if gone is not None else ""
-    already = bool(span.start and since) and not span.meets(since)
+    gone = found.removed
+    instead = removed.successor(gone.api_version, gone.kind)
+    already = bool(span.start) and not span.meets(gone.since)
     return break_of(
         item,
-        release=since,
+        release=gone.since,
         severity="info" if already else severity,
         check=CONFIGURATION,
-        what=f"It names {found.api_version} {found.resource}, which is not served any more",
+        what=f"It names {gone.api_version} {gone.resource}, which is not served any more",
         evidence=evidence + (f"; {span.start} does not serve it either" if already else ""),
         remedy=f"Name {instead}." if instead else "Take it out.",
-        source=f"{GUIDE}#v{since.replace('.', '-')}",
+        source=gone.source,
         breaks=breaks and not already,
         field=found.part,
-        api_version=found.api_version,
+        api_version=gone.api_version,
     )

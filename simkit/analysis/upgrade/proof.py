@@ -14,6 +14,7 @@ from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Evidence
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.migration import create_on_trial, ensure_namespace
+from simkit.analysis.upgrade.refusals import Refusal, Refusals
 from simkit.analysis.upgrade.removed_resources import RemovedResources
 from simkit.analysis.upgrade.replay import ReplayedRequest, RequestKey, best_answers, replay
 from simkit.analysis.upgrade.span import ReleaseSpan
@@ -22,9 +23,9 @@ from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object
-from simkit.schema.lifecycle import every_resource, lifecycle_of, successor
+from simkit.schema.lifecycle import every_resource, lifecycle_of
 from simkit.schema.releases import minor_of
-from simkit.snapshot.protocol import Sandbox
+from simkit.seams.snapshot import Sandbox
 
 PROOF_COLUMNS: Final = (
     *("release", "what", "who", "request", "requests", "before", "after", "mended", "verdict", "message", "mending"),
@@ -95,9 +96,16 @@ def prove_upgrade(
     items: Sequence[Item],
     requests: Sequence[RecordedRequest],
     removed: RemovedResources,
+    refused: Refusals,
+    *,
+    after: Sandbox | None = None,
 ) -> UpgradeProof:
-    """Execute manifests and recorded requests on forks of a cluster, as they are and mended."""
-    rows = [*_manifests(sandbox, span, items), *_requests(sandbox, span, requests, removed)]
+    """Execute manifests and recorded requests on forks of a cluster, as they are and mended.
+
+    ``after`` is the cluster after a change that is no upgrade.
+    """
+    rows = [*_manifests(sandbox, span, items), *_requests(sandbox, span, requests, removed, after)]
+    rows += map(_refused, refused.found)
     return UpgradeProof(tuple(rows))
 
 
@@ -163,27 +171,54 @@ def _created(obj: Object, server: Sandbox) -> Response:
 
 
 def _requests(
-    sandbox: Sandbox, span: ReleaseSpan, requests: Sequence[RecordedRequest], removed: RemovedResources
+    sandbox: Sandbox,
+    span: ReleaseSpan,
+    requests: Sequence[RecordedRequest],
+    removed: RemovedResources,
+    after: Sandbox | None,
 ) -> Iterator[Answers]:
     """Each distinct request for what goes, at the release that takes it away, as recorded and in another version."""
+
+    def later(release: str) -> Sandbox:
+        return sandbox.fork(release=release) if after is None else after.fork()
+
     by_release: dict[str, list[RecordedRequest]] = {}
     for request in requests:
         gone = removed.resource(request.api_version, request.resource)
         if gone is not None:
-            by_release.setdefault(gone.since if span.meets(gone.since) else span.end, []).append(request)
+            by_release.setdefault(gone.since if gone.since and span.meets(gone.since) else span.end, []).append(request)
     for release in sorted(by_release, key=minor_of):
         asked = by_release[release]
-        answers = list(replay(asked, sandbox.fork(), sandbox.fork(release=release)))
+        answers = list(replay(asked, sandbox.fork(), later(release)))
         moved = filter(None, (_moved(each, removed, release) for each in asked))
-        mended = best_answers(moved, sandbox.fork(release=release))
+        mended = best_answers(moved, later(release))
         for answer in answers:
             yield _request(answer, mended, removed, release)
+
+
+def _refused(refusal: Refusal) -> Answers:
+    """The answers to requests that a later release refuses, of which no other version helps."""
+    request = refusal.request
+    place = f"{request.namespace}/{request.name}".strip("/")
+    return Answers(
+        refusal.release,
+        f"{request.api_version} {refusal.resource}",
+        refusal.who,
+        f"{request.verb} {place}".rstrip(),
+        refusal.count,
+        refusal.before.status,
+        refusal.after.status,
+        None,
+        UNMENDED,
+        refusal.after.message,
+        "grant what the answer names, or change the request",
+    )
 
 
 def _moved(request: RecordedRequest, removed: RemovedResources, release: str) -> RecordedRequest | None:
     """The same request in the version that takes the place of the one that goes."""
     gone = removed.resource(request.api_version, request.resource)
-    version = successor(gone.api_version, gone.kind, release).partition(" ")[0] if gone is not None else ""
+    version = removed.successor(gone.api_version, gone.kind, release).partition(" ")[0] if gone is not None else ""
     if not version:
         return None
     uri = request.uri.replace(f"/{request.api_version}/", f"/{version}/", 1)
@@ -202,7 +237,7 @@ def _request(
     status, message = mended.get(key, (None, ""))
     broken, works = answer.verdict == "breaks", status is not None and status < 400
     gone = removed.resource(answer.api_version, answer.resource.partition("/")[0])
-    instead = successor(gone.api_version, gone.kind, release).partition(" ")[0] if gone is not None else ""
+    instead = removed.successor(gone.api_version, gone.kind, release).partition(" ")[0] if gone is not None else ""
     told = f"asked as {instead}" if instead else "there is no successor"
     return Answers(
         release,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersion
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.schema.lifecycle import every_resource, lifecycle_of
+from simkit.schema.lifecycle import every_resource, lifecycle_of, successor
 from simkit.schema.releases import minor_of
+
+GUIDE: Final = "https://kubernetes.io/docs/reference/using-api/deprecation-guide/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,12 @@ class RemovedResource:
     replacement: str
     """The version to use instead."""
     since: str = ""
-    """The first release that does not serve it by default; empty where no release removes it."""
+    """The first release that does not serve it by default; empty where it is disabled."""
+
+    @property
+    def source(self) -> str:
+        """The address of what Kubernetes tells about the removal."""
+        return f"{GUIDE}#v{self.since.replace('.', '-')}" if self.since else GUIDE
 
     @property
     def group(self) -> str:
@@ -39,10 +48,10 @@ class RemovedResource:
 class RemovedResources:
     """Everything that is taken away, found by version and resource or by version and kind."""
 
-    def __init__(self, gone: Collection[RemovedResource], stored: dict[tuple[str, str], GroupResource]) -> None:
+    def __init__(self, gone: Collection[RemovedResource], release: str) -> None:
         self.resources = tuple(gone)
-        self.stored = stored
-        """The stored resource of each removed version and resource."""
+        self.release = release
+        """The release that does not serve them."""
         self._by_resource = {(each.api_version, each.resource): each for each in gone}
         self._by_kind = {(each.api_version, each.kind): each for each in gone}
 
@@ -55,9 +64,18 @@ class RemovedResources:
     def kind(self, api_version: str, kind: str) -> RemovedResource | None:
         return self._by_kind.get((api_version, kind))
 
-    @property
-    def api_versions(self) -> frozenset[str]:
-        return frozenset(each.api_version for each in self.resources)
+    def successor(self, api_version: str, kind: str, release: str = "") -> str:
+        """Version and kind that are served instead, at some release; empty where nothing takes their place."""
+        found = successor(api_version, kind, release or self.release)
+        gone = self.kind(api_version, kind)
+        if gone is not None and self.kind(found.partition(" ")[0], kind) is not None:
+            return f"{gone.left[0]} {kind}" if gone.left else ""
+        return found
+
+    def instead(self, api_version: str, kind: str) -> str:
+        """What to do about a use, as a sentence."""
+        found = self.successor(api_version, kind)
+        return f"Use {found}." if found else "There is no successor."
 
 
 def removed_between(old: Catalogue, new: Catalogue) -> RemovedResources:
@@ -66,10 +84,33 @@ def removed_between(old: Catalogue, new: Catalogue) -> RemovedResources:
     return _table(removed, new)
 
 
-def removed_before(old: Catalogue, new: Catalogue) -> RemovedResources:
-    """The resources that an earlier release served and neither catalogue does: requests for them fail already."""
-    removed = [each for _, each in every_resource() if old.find(*each.gvr) is None and new.find(*each.gvr) is None]
-    return _table([each for each in removed if not _to_come(each, new.release)], new)
+def removed_by(span: ReleaseSpan) -> RemovedResources:
+    """The resources that an earlier release served and the end of a span does not, or those that are disabled.
+
+    Of disabled elements, resources that an earlier release removed are found too: they may still be asked for.
+
+    Raises
+    ------
+    SimkitError
+        For a disabled element that neither the release nor an earlier one serves.
+    """
+    target = Catalogue.for_release(span.end)
+    before = [each for _, each in every_resource() if target.find(*each.gvr) is None]
+    before = [each for each in before if not _to_come(each, span.end)]
+    if not span.disabled:
+        return _table(before, target)
+    for element in span.disabled:
+        if not any(_named(each, [element]) for each in (*target.resources(), *before)):
+            raise SimkitError(f"release {span.end} does not serve {element!r}")
+    gone = [each for each in before if _named(each, span.disabled)]
+    off = [each for each in target.resources() if _named(each, span.disabled)]
+    return _table(gone, target.without(lambda resource: _named(resource, span.disabled)), off)
+
+
+def served_elements(span: ReleaseSpan) -> list[str]:
+    """The disabled elements of which the release serves something."""
+    served = Catalogue.for_release(span.end).resources()
+    return [element for element in span.disabled if any(_named(each, [element]) for each in served)]
 
 
 def _to_come(resource: Resource, release: str) -> bool:
@@ -77,62 +118,29 @@ def _to_come(resource: Resource, release: str) -> bool:
     return known is None or not known.removed or minor_of(known.removed) > minor_of(release)
 
 
-def removed_by_disabling(catalogue: Catalogue, elements: Sequence[str]) -> RemovedResources:
-    """The resources that are removed when versions (``policy/v1beta1``), groups or resources of a version are disabled.
-
-    Elements that the catalogue does not serve remove nothing: see ``removed_already``.
-    """
-    removed = [each for each in catalogue.resources() if _named(each, elements)]
-    return _table(removed, catalogue.without(lambda resource: _named(resource, elements)))
-
-
-def removed_already(catalogue: Catalogue, elements: Sequence[str]) -> RemovedResources:
-    """The resources of some elements that an earlier release served: requests for them fail already.
-
-    Raises
-    ------
-    SimkitError
-        For an element that neither the catalogue nor an earlier release serves.
-    """
-    gone: list[Resource] = []
-    for element in elements:
-        before = [each for each in _every(element) if catalogue.find(*each.gvr) is None]
-        before = [each for each in before if not _to_come(each, catalogue.release)]
-        if not before and not any(_named(each, [element]) for each in catalogue.resources()):
-            raise SimkitError(f"release {catalogue.release} does not serve {element!r}")
-        gone += before
-    return _table(gone, catalogue)
-
-
-def served_elements(catalogue: Catalogue, elements: Sequence[str]) -> list[str]:
-    """The elements of which the catalogue serves something."""
-    return [element for element in elements if any(_named(each, [element]) for each in catalogue.resources())]
-
-
-def _every(element: str) -> Iterator[Resource]:
-    return (each for _, each in every_resource() if _named(each, [element]))
-
-
 def _named(resource: Resource, elements: Sequence[str]) -> bool:
     names = {resource.group, resource.api_version, f"{resource.api_version}/{resource.resource}"}
     return not names.isdisjoint(filter(None, elements))
 
 
-def _table(removed: Sequence[Resource], new: Catalogue) -> RemovedResources:
+def _table(removed: Sequence[Resource], new: Catalogue, disabled: Sequence[Resource] = ()) -> RemovedResources:
     left: dict[GroupResource, list[str]] = {}
     for each in new.resources():
-        if each.stored:
-            left.setdefault(each.storage, []).append(each.api_version)
-        else:
-            left.setdefault(each.group_resource, []).append(each.api_version)
-    gone = [_gone(each, left) for each in removed]
-    return RemovedResources(gone, {(each.api_version, each.resource): each.storage for each in removed if each.stored})
+        left.setdefault(_place(each), []).append(each.api_version)
+    gone = [_gone(each, left, new.release, disabled=False) for each in removed]
+    gone += [_gone(each, left, new.release, disabled=True) for each in disabled]
+    return RemovedResources(gone, new.release)
 
 
-def _gone(resource: Resource, left: dict[GroupResource, list[str]]) -> RemovedResource:
-    place = resource.storage if resource.stored else resource.group_resource
+def _place(resource: Resource) -> GroupResource:
+    return resource.storage if resource.stored else resource.group_resource
+
+
+def _gone(resource: Resource, left: dict[GroupResource, list[str]], release: str, *, disabled: bool) -> RemovedResource:
     known = lifecycle_of(resource.api_version, resource.kind)
-    replacement, since = (known.instead, known.removed) if known is not None else ("", "")
+    replacement = successor(resource.api_version, resource.kind, release) if known is not None and known.end else ""
+    since = known.removed if known is not None else ""
+    versions = tuple(left.get(_place(resource), ()))
     return RemovedResource(
-        resource.api_version, resource.resource, resource.kind, tuple(left.get(place, ())), replacement, since
+        resource.api_version, resource.resource, resource.kind, versions, replacement, "" if disabled else since
     )

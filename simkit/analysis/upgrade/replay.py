@@ -10,7 +10,7 @@ from simkit.analysis.audit_log.requests import RecordedRequest
 from simkit.analysis.rbac.subject import text_of_user
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
-from simkit.meta.progress import tracked
+from simkit.present.progress import tracked
 
 REPLAY_COLUMNS: Final = (
     "subject",

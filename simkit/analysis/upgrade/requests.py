@@ -12,7 +12,6 @@ from simkit.analysis.rbac.subject import text_of_user
 from simkit.analysis.upgrade.behaviour.entries import behaviour_entries
 from simkit.analysis.upgrade.behaviour.skew import kubectl_minor
 from simkit.analysis.upgrade.breaks import Break
-from simkit.analysis.upgrade.gone_versions import GUIDE
 from simkit.analysis.upgrade.removed_resources import RemovedResource, RemovedResources
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.language.yaml.small_files import text_of_file
@@ -20,7 +19,6 @@ from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import service_account_user
 from simkit.meta.names import GroupVersion
-from simkit.schema.lifecycle import successor
 from simkit.schema.releases import minor_of
 
 CALLER: Final = "caller"
@@ -72,20 +70,36 @@ def caller_breaks(requests: Iterable[RecordedRequest], removed: RemovedResources
             key = (request.caller or request.identity.user, minor)
             agents[key] = agents.get(key, 0) + 1
         if removed.resource(request.api_version, request.resource) is not None:
-            caller = request.caller if request.caller != request.identity.user else ""
-            place = (request.identity.user, caller, request.agent, request.api_version, request.resource)
+            place = (request.identity.user, request.caller, request.agent, request.api_version, request.resource)
             found.setdefault(place, _Caller()).note(request)
     for (user, caller, agent, version, resource), asked in sorted(found.items(), key=lambda p: (-p[1].requests, p[0])):
         gone = removed.resource(version, resource)
         if gone is not None:
-            yield _row(gone, user, caller, agent, asked, span)
+            yield _row(gone, user, caller, agent, asked, span, removed)
     yield from _kubectl(agents, span)
 
 
-def _row(gone: RemovedResource, user: str, caller: str, agent: str, asked: _Caller, span: ReleaseSpan) -> Break:
+def caller_text(user: str, sender: str, agent: str) -> str:
+    """The user of a request with the program, and who sent it if another user did.
+
+    Examples
+    --------
+    >>> caller_text("ann", "admin", "k9s")
+    'user:ann (k9s), sent by user:admin'
+    """
     who = f"{text_of_user(user)} ({agent})" if agent else text_of_user(user)
-    if caller:
-        who += f", sent by {text_of_user(caller)}"
+    return f"{who}, sent by {text_of_user(sender)}" if sender and sender != user else who
+
+
+def _row(
+    gone: RemovedResource,
+    user: str,
+    caller: str,
+    agent: str,
+    asked: _Caller,
+    span: ReleaseSpan,
+    removed: RemovedResources,
+) -> Break:
     already = bool(span.start) and not span.meets(gone.since)
     adapts = user in _ADAPTING
     breaks = asked.worked and not already and not adapts
@@ -103,18 +117,13 @@ def _row(gone: RemovedResource, user: str, caller: str, agent: str, asked: _Call
         NOISE if adapts else CALLER,
         f"{gone.api_version} {gone.resource} is not served any more: requests are answered 404",
         f"{gone.api_version} {gone.resource}",
-        who,
+        caller_text(user, caller, agent),
         f"{asked}{note}",
-        _instead(gone, span),
-        f"{GUIDE}#v{gone.since.replace('.', '-')}",
+        removed.instead(gone.api_version, gone.kind),
+        gone.source,
         gone.api_version,
         gone.kind,
     )
-
-
-def _instead(gone: RemovedResource, span: ReleaseSpan) -> str:
-    found = successor(gone.api_version, gone.kind, span.end)
-    return f"Use {found}." if found else "There is no successor."
 
 
 def _kubectl(agents: Mapping[tuple[str, int], int], span: ReleaseSpan) -> Iterator[Break]:
@@ -159,8 +168,7 @@ def metric_breaks(metrics: Metrics, removed: RemovedResources, span: ReleaseSpan
             gone.since, "medium" if breaks else "info", breaks, CALLER,
             f"{version} {resource} is not served any more: requests are answered 404", f"{version} {resource}",
             "not known: an audit log tells", evidence,
-            _instead(gone, span),
-            f"{GUIDE}#v{gone.since.replace('.', '-')}", version, gone.kind,
+            removed.instead(version, gone.kind), gone.source, version, gone.kind,
         )  # fmt: skip
 
 

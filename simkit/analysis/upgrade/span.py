@@ -1,11 +1,16 @@
-"""The releases that an upgrade goes over."""
+"""The releases that an upgrade goes over, or the API versions that are disabled at one release."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from simkit.meta.errors import SimkitError
+from simkit.meta.integers import saturating_int
 from simkit.schema.releases import RELEASES, minor_of, release_name
+
+_PATCH: Final = re.compile(r"v?1\.\d+\.(\d+)(?:[+-].*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +19,15 @@ class ReleaseSpan:
 
     start: str
     end: str
+    disabled: tuple[str, ...] = ()
+    """API groups, versions or resources that are disabled at one release, instead of an upgrade."""
+    patch: int | None = None
+    """The patch of the end, if it is said: 4 of ``1.35.4``."""
+
+    def __str__(self) -> str:
+        if self.disabled:
+            return f"{self.end} without {', '.join(self.disabled)}"
+        return f"{self.start or 'any release'} -> {self.end}"
 
     @classmethod
     def of(cls, start: str, end: str) -> ReleaseSpan:
@@ -32,10 +46,24 @@ class ReleaseSpan:
         try:
             first, last = release_name(start) if start else "", release_name(end)
         except SimkitError as wrong:
-            raise SimkitError(f"{wrong}; the newest known release is {RELEASES[-1]}") from None
+            told = "simkit releases --calendar has what is planned for later ones"
+            raise SimkitError(f"{wrong}; the newest known release is {RELEASES[-1]}; {told}") from None
         if first and minor_of(first) > minor_of(last):
             raise SimkitError(f"an upgrade goes to a later release; {last} comes before {first}")
-        return cls(first, last)
+        patch = _PATCH.fullmatch(end.strip())
+        return cls(first, last, patch=saturating_int(patch[1]) if patch is not None else None)
+
+    def has_fix(self, fixed: str) -> bool | None:
+        """True if the end has the fix of a patch release, False if it has not; None if its patch is not said.
+
+        Examples
+        --------
+        >>> [ReleaseSpan.of("1.34", to).has_fix("1.35.4") for to in ("1.35.4", "1.35.3", "1.35", "1.36")]
+        [True, False, None, None]
+        """
+        if self.patch is None or minor_of(fixed) != minor_of(self.end):
+            return None
+        return self.patch >= int(fixed.rpartition(".")[2])
 
     @property
     def hops(self) -> tuple[str, ...]:
@@ -44,6 +72,11 @@ class ReleaseSpan:
         return tuple(each for each in RELEASES if first <= minor_of(each) <= minor_of(self.end))
 
     def meets(self, release: str) -> bool:
-        """True if a change of some release lies on the way. Without a start, all that led to the end does."""
+        """True if a change of some release lies on the way. Without a start, all that led to the end does.
+
+        What is disabled has no release, and always does.
+        """
+        if not release:
+            return True
         at = minor_of(release)
         return at <= minor_of(self.end) and (not self.start or at > minor_of(self.start))

@@ -11,7 +11,7 @@ from simkit.analysis.upgrade.migration import refusal
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.analysis.upgrade.unknown_fields import SOURCE
 from simkit.schema.lifecycle import is_served
-from simkit.snapshot.protocol import Sandbox
+from simkit.seams.snapshot import Sandbox
 
 VALIDATION: Final = "validation"
 REFUSED: Final = "refused-already"

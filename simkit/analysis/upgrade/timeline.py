@@ -13,9 +13,11 @@ from simkit.analysis.rbac.tables import table
 from simkit.logic.lifecycle import Calendar, History, Track, of_releases
 from simkit.logic.lifecycle.document import Group, Version
 from simkit.logic.lifecycle.stability import age_order
+from simkit.meta.names import GroupVersion
 from simkit.meta.objects import at
-from simkit.schema.lifecycle import lifecycle_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.schema.lifecycle import lifecycle_of, successor
+from simkit.schema.releases import RELEASES
+from simkit.seams.snapshot import Snapshot
 
 LANE_COLUMNS: Final = ("lane", "api_version", "kind", "phase", "first", "until", "start", "end", "objects", "callers")
 CALENDAR_COLUMNS: Final = ("release", "date", "expected", "event", "api_version", "kind", "replacement")
@@ -50,8 +52,9 @@ def timeline(
     -------
     DataFrame
         One row per version and phase: lane, api_version, kind, phase (alpha, beta, stable, deprecated), first (release
-        of its beginning), until (the first release that no longer has it; empty: no end in sight), start and end
-        (days; the latest day of the table where there is no end), objects and callers (None where not asked).
+        of its beginning), until (the first release that no longer has it, or is planned not to; empty: no end in
+        sight), start and end (days; the latest day of the table where there is no end), objects and callers (None where
+        not asked).
 
     Raises
     ------
@@ -69,7 +72,7 @@ def timeline(
     objects = _objects(snapshot) if snapshot is not None else None
     callers = _callers(audit_log) if audit_log is not None else None
     rows: list[tuple[Any, ...]] = []
-    for group, version, kind in _versions(whole, wanted, named):
+    for group, version, kind in _versions(whole, wanted, named, planned=history is None):
         api_version = f"{group.name}/{version.name}" if group.name else version.name
         lane = f"{api_version} {kind}".rstrip()
         for phase, first, until in _phases(version):
@@ -83,16 +86,17 @@ def timeline(
 
 
 def _versions(
-    history: History, groups: frozenset[str] | None, kinds: frozenset[str]
+    history: History, groups: frozenset[str] | None, kinds: frozenset[str], *, planned: bool
 ) -> Iterator[tuple[Group, Version, str]]:
-    """Versions kind by kind, the oldest first."""
+    """Versions kind by kind, the oldest first; with ``planned``, a removal that is planned counts as one."""
     for group in history.groups:
         if groups is not None and group.name not in groups:
             continue
         lanes = [(kind, version) for version in group.versions for kind in version.kinds or ("",)]
         for kind, version in sorted(lanes, key=lambda lane: (lane[0], age_order(lane[1].name))):
             if not kinds or kind in kinds:
-                yield group, version, kind
+                known = lifecycle_of(str(GroupVersion(group.name, version.name)), kind) if planned else None
+                yield group, version.model_copy(update={"removed": known.end}) if known is not None else version, kind
 
 
 def _phases(version: Version) -> Iterator[tuple[str, str, str]]:
@@ -152,7 +156,7 @@ def calendar(
     -------
     DataFrame
         One row per event, by day: release, date, expected (whether the release is still to come), event (introduced,
-        deprecated, removed), api_version, kind, replacement.
+        deprecated, removed), api_version, kind, replacement (a version that the newest release serves).
     """
     whole = history or of_releases(api_groups)
     dates = whole.calendar
@@ -161,26 +165,29 @@ def calendar(
     high = dates.position(last) if last else len(dates.releases) + 100
     rows = [
         (dates.position(release), event, api_version, kind, replacement)
-        for release, event, api_version, kind, replacement in _events(whole, wanted)
+        for release, event, api_version, kind, replacement in _events(whole, wanted, planned=history is None)
         if low <= dates.position(release) <= high
     ]
     return table(_dated(sorted(rows), dates), CALENDAR_COLUMNS)
 
 
-def _events(history: History, groups: frozenset[str] | None) -> Iterator[tuple[str, str, str, str, str]]:
-    for group, version, kind in _versions(history, groups, frozenset()):
+def _events(
+    history: History, groups: frozenset[str] | None, *, planned: bool
+) -> Iterator[tuple[str, str, str, str, str]]:
+    for group, version, kind in _versions(history, groups, frozenset(), planned=planned):
         api_version = f"{group.name}/{version.name}" if group.name else version.name
         for event in ("introduced", "deprecated", "removed"):
             release = getattr(version, event)
             if release:
-                instead = "" if event == "introduced" else version.replacement or _instead(api_version, kind)
+                instead = version.replacement if not planned else _instead(api_version, kind)
+                instead = "" if event == "introduced" else instead
                 yield release, event, api_version, kind, instead
 
 
 def _instead(api_version: str, kind: str) -> str:
-    """The version to use instead of a built-in version, where its data names none."""
-    known = lifecycle_of(api_version, kind)
-    return known.instead.partition(" ")[0] if known is not None else ""
+    """The version that the newest release serves instead of a built-in version."""
+    found = successor(api_version, kind, RELEASES[-1]).partition(" ")[0]
+    return "" if found == api_version else found
 
 
 def _dated(rows: Sequence[tuple[int, str, str, str, str]], dates: Calendar) -> Iterator[tuple[Any, ...]]:

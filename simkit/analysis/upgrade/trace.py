@@ -19,7 +19,7 @@ from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, at, name_of, namespace_of, with_metadata
 from simkit.schema.lifecycle import every_resource
-from simkit.snapshot.protocol import Sandbox
+from simkit.seams.snapshot import Sandbox
 from simkit.snapshot.resources import guess_plural, index_of
 
 TRACE_COLUMNS: Final = ("time", "what", "difference", "before", "after")

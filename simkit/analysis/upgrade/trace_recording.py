@@ -9,10 +9,12 @@ from typing import Final
 
 from simkit.analysis.upgrade.trace import OF_SERVERS, TraceEvent
 from simkit.kinds.conversions import convert, convertible
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import RBAC_GROUP, REGISTRATION_GROUP, api_group, label
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, labels_of, name_of, namespace_of, with_metadata
+from simkit.schema.behaviour import default_behaviour
 from simkit.snapshot.live import LiveCluster
 from simkit.snapshot.live_watch import ObjectChange, ResourceWatch
 from simkit.snapshot.withhold import is_secret, withheld
@@ -38,15 +40,15 @@ class TraceRecorder:
     change the status alone. Of secrets the values are left out.
     """
 
-    def __init__(self, clock: Callable[[], float] = time) -> None:
-        self._clock = clock
+    def __init__(self, behaviour: ServedBehaviour, clock: Callable[[], float] = time) -> None:
+        self._behaviour, self._clock = behaviour, clock
         self._events: list[TraceEvent] = []
         self._written: dict[tuple[str, str, str], Object] = {}
         self._lock = Lock()
 
     def add(self, change: ObjectChange) -> None:
         """Record a change, if it is one that a replay needs."""
-        obj = _kept(change.object)
+        obj = _kept(change.object, self._behaviour)
         key = (str(obj.get("kind")), namespace_of(obj), name_of(obj))
         with self._lock:
             if change.deleted:
@@ -66,15 +68,15 @@ class TraceRecorder:
             return tuple(self._events)
 
 
-def _kept(obj: Object) -> Object:
+def _kept(obj: Object, behaviour: ServedBehaviour) -> Object:
     """An object as somebody would apply it."""
-    bare = {name: value for name, value in _as_written(obj).items() if name != "status"}
+    bare = {name: value for name, value in _as_written(obj, behaviour).items() if name != "status"}
     if bare.get("kind") == "Service" and at(bare, "spec", "clusterIP") != "None":
         bare["spec"] = {name: value for name, value in (bare.get("spec") or {}).items() if name not in _GIVEN}
     return with_metadata(withheld(bare) if is_secret(bare) else bare, **OF_SERVERS, **_OF_ENDS)
 
 
-def _as_written(obj: Object) -> Object:
+def _as_written(obj: Object, behaviour: ServedBehaviour) -> Object:
     """An object in the version in which it was last written, which its managed fields tell.
 
     A watch gives objects in the server's preferred version, whatever version somebody wrote.
@@ -84,7 +86,7 @@ def _as_written(obj: Object) -> Object:
     kind, version, wanted = (
         str(each or "") for each in (obj.get("kind"), obj.get("apiVersion"), last.get("apiVersion"))
     )
-    return convert(obj, wanted) if wanted != version and convertible(kind, version, wanted) else obj
+    return convert(obj, wanted, behaviour) if wanted != version and convertible(kind, version, wanted) else obj
 
 
 def _is_made_by_programs(obj: Object) -> bool:
@@ -146,7 +148,7 @@ def record_trace(
     -----
     The trace begins with the objects that are there. A thread and a connection for each resource.
     """
-    recorder = TraceRecorder()
+    recorder = TraceRecorder(default_behaviour(live.release()))
     watches: list[ResourceWatch] = []
     for path, resource in chosen_resources(live, resources).items():
         watch = ResourceWatch(live, path, resource, ended)

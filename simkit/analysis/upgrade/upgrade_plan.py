@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
@@ -16,12 +17,12 @@ from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.entries import behaviour_entries
 from simkit.analysis.upgrade.breaks import Break
 from simkit.analysis.upgrade.definitions import STORED
-from simkit.analysis.upgrade.gone_versions import GUIDE
 from simkit.analysis.upgrade.items import Item
+from simkit.analysis.upgrade.removed_resources import GUIDE
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.analysis.upgrade.unknown_fields import FIELD
-from simkit.meta.escaping import html_text
 from simkit.meta.names import GroupVersion, GroupVersionKind
+from simkit.meta.visible_text import html_text
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.lifecycle import lifecycle_of, successor
 from simkit.schema.releases import RELEASES, minor_of
@@ -114,7 +115,7 @@ def _of_breaks(span: ReleaseSpan, rows: Sequence[Break]) -> Iterator[PlanStep]:
     """The repairs that are due before the hop that breaks: equal remedies are one step."""
     groups: dict[tuple[str, str, str], list[Break]] = {}
     for row in rows:
-        if row.breaks or row.check == STORED:
+        if row.breaks or row.check == STORED or row.check in _delaying():
             hop = row.release if row.release and span.meets(row.release) else span.hops[0] if span.hops else span.end
             what = row.what.partition(": " if row.check == FIELD else ". ")[0]
             groups.setdefault((hop, what, _remedy(row)), []).append(row)
@@ -140,6 +141,13 @@ def _possible_from(row: Break, span: ReleaseSpan) -> str:
         told = life.introduced if life is not None else ""
     start = span.start or RELEASES[0]
     return told if told and minor_of(told) > minor_of(start) else start
+
+
+@cache
+def _delaying() -> frozenset[str]:
+    """The entries that break nothing, and hold up every upgrade where they are found."""
+    entries = (each for each in behaviour_entries() if not each.release and not each.breaks)
+    return frozenset(each.id for each in entries if each.severity != "info")
 
 
 def _possible() -> Mapping[str, str]:

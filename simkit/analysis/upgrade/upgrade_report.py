@@ -11,30 +11,32 @@ import pandas as pd
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.audit_log.requests import RecordedRequest, recorded_requests
+from simkit.analysis.forked import on_all_cores
 from simkit.analysis.rbac.tables import SEVERITY_WORDS, table
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
-from simkit.analysis.upgrade.behaviour.find import BehaviourSearch
+from simkit.analysis.upgrade.behaviour.find import BehaviourSearch, harmless_entries
 from simkit.analysis.upgrade.bound_subjects import BoundSubjects
 from simkit.analysis.upgrade.breaks import BREAK_COLUMNS, Break
 from simkit.analysis.upgrade.chart_releases import chart_release
 from simkit.analysis.upgrade.definitions import CustomVersions
 from simkit.analysis.upgrade.gone_versions import CHECK, GoneVersions, unread
 from simkit.analysis.upgrade.items import Item, Items, read_items, stored_items, with_bodies
-from simkit.analysis.upgrade.named_versions import NamedVersions
-from simkit.analysis.upgrade.requests import CALLER, Metrics, caller_breaks, metric_breaks
+from simkit.analysis.upgrade.named_versions import CONFIGURATION, RULE, NamedVersions
+from simkit.analysis.upgrade.refusals import Refusals, refusals
+from simkit.analysis.upgrade.requests import CALLER, NOISE, Metrics, caller_breaks, metric_breaks
 from simkit.analysis.upgrade.span import ReleaseSpan
+from simkit.analysis.upgrade.stream_access import STREAMS, StreamAccess
 from simkit.analysis.upgrade.timeline import LANE_COLUMNS
 from simkit.analysis.upgrade.unknown_fields import UnknownFields
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import html_text
-from simkit.meta.forked import on_all_cores
+from simkit.meta.visible_text import html_text
 from simkit.schema.lifecycle import lifecycle_of, successor
 from simkit.schema.releases import minor_of
+from simkit.seams.snapshot import Sandbox, Snapshot
 from simkit.snapshot.field_types import without_mismatches
-from simkit.snapshot.protocol import Sandbox, Snapshot
 from simkit.snapshot.sources import Source
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 
 SUMMARY_COLUMNS: Final = ("release", "check", "severity", "breaks", "count", "example")
 _OF_VERSIONS: Final = (CHECK, CALLER)
+OF_REMOVALS: Final = (*_OF_VERSIONS, NOISE, RULE, CONFIGURATION)
+"""The checks that are about API versions which are not served any more."""
 WORTH_A_PROCESS: Final = 1_000
 """Items that are looked at in a process of their own, where there are cores."""
 _DRIVERS: Final = api_group("storage")
@@ -61,11 +65,15 @@ class UpgradeReport(Result):
     """True if recorded requests or metrics were given; without them nothing is known of callers."""
     requests: tuple[RecordedRequest, ...] = field(default=(), repr=False)
     """The recorded requests for what goes."""
+    refused: Refusals = field(default=Refusals(), repr=False)
+    """The other recorded requests that a later release refuses."""
     sandbox: Sandbox | None = field(default=None, repr=False, compare=False)
+    after: Sandbox | None = field(default=None, repr=False, compare=False)
+    """The sandbox after a change that is no upgrade."""
 
     @property
     def title(self) -> str:
-        return f"{self.span.start or 'any release'} -> {self.span.end}"
+        return str(self.span)
 
     @property
     def has_impact(self) -> bool:
@@ -86,6 +94,10 @@ class UpgradeReport(Result):
     def breaks(self) -> pd.DataFrame:
         """The rows of ``to_frame`` that stop working."""
         return table([row for row in self.rows if row.breaks], BREAK_COLUMNS)
+
+    def of(self, *checks: str) -> UpgradeReport:
+        """The report of some checks alone."""
+        return replace(self, rows=tuple(row for row in self.rows if row.check in checks))
 
     def summary(self) -> pd.DataFrame:
         """DataFrame with one row per release and check: severity (the worst), breaks, count, example."""
@@ -162,7 +174,9 @@ class UpgradeReport(Result):
         """
         from simkit.analysis.upgrade.proof import prove_upgrade
 
-        return prove_upgrade(self._forkable(), self.span, self.items, self.requests, GoneVersions(self.span).removed)
+        removed = GoneVersions(self.span).removed
+        sandbox = self._forkable()
+        return prove_upgrade(sandbox, self.span, self.items, self.requests, removed, self.refused, after=self.after)
 
     def __repr__(self) -> str:
         count = sum(row.breaks for row in self.rows)
@@ -186,6 +200,7 @@ def upgrade_report(
     metrics: Metrics | None = None,
     manifests: Source | None = None,
     validate: bool = False,
+    requests_since: str = "",
     sandbox: Sandbox | None = None,
 ) -> UpgradeReport:
     """Report what an upgrade to a later release breaks, where, for whom, and what to do.
@@ -198,7 +213,8 @@ def upgrade_report(
         The release to upgrade from; None: the snapshot's own. An empty text: not known; then everything
         is reported that the target does not have any more.
     audit_log
-        Recorded requests; without them callers are not known.
+        Recorded requests; without them callers are not known. Those for what both releases serve are sent to forks of
+        ``sandbox`` at both: what only the later one refuses is a row with the caller.
     metrics
         The answer of ``/metrics`` of a kube-apiserver, as text or a path: it tells which deprecated versions are asked
         for, not by whom.
@@ -206,8 +222,11 @@ def upgrade_report(
         Files, folders, charts as rendered, texts or objects that are applied to the cluster beside what it holds.
     validate
         Whether to create every object as a trial on forks at both releases, to find what only the later one refuses.
+    requests_since
+        A day or time, ``2026-11-01``: recorded requests of before do not count, so that callers which have stopped do
+        not.
     sandbox
-        The cluster on whose forks ``validate`` and ``prove()`` execute.
+        The cluster on whose forks recorded requests are decided, and ``validate`` and ``prove()`` execute.
 
     Returns
     -------
@@ -239,7 +258,7 @@ def upgrade_report(
     span = ReleaseSpan.of(snapshot.release if since is None else since, to)
     given = read_items(manifests) if manifests is not None else Items()
     items = Items((*stored_items(snapshot), *given.items), given.templates, given.problems, given.values)
-    found = report_of(items, span, audit_log=audit_log, metrics=metrics, sandbox=sandbox)
+    found = report_of(items, span, audit_log=audit_log, metrics=metrics, sandbox=sandbox, requests_since=requests_since)
     return found.validated() if validate else found
 
 
@@ -250,6 +269,7 @@ def report_of(
     audit_log: AuditLog | None = None,
     metrics: Metrics | None = None,
     sandbox: Sandbox | None = None,
+    requests_since: str = "",
 ) -> UpgradeReport:
     """The report about some items that are read already."""
     gone = GoneVersions(span)
@@ -263,14 +283,19 @@ def report_of(
         rows += search.values(each)
     rows += [unread(str(each), each.what, Item({}, "manifest", each.file, each.line)) for each in items.problems]
     asked: tuple[RecordedRequest, ...] = ()
+    refused = Refusals()
     if audit_log is not None:
-        recorded = tuple(recorded_requests(audit_log))
+        recorded = tuple(each for each in recorded_requests(audit_log, paths=True) if each.time >= requests_since)
         asked = tuple(each for each in recorded if gone.removed.resource(each.api_version, each.resource) is not None)
         rows += caller_breaks(recorded, gone.removed, span)
+        if sandbox is not None and span.start:
+            gone_too = set(map(id, asked))
+            refused = refusals([each for each in recorded if id(each) not in gone_too], sandbox, span)
+            rows += refused.rows(span)
     if metrics is not None:
         rows += metric_breaks(metrics, gone.removed, span)
     known = audit_log is not None or metrics is not None
-    return UpgradeReport(span, tuple(sorted(rows, key=_order)), items.items, known, asked, sandbox)
+    return UpgradeReport(span, tuple(sorted(rows, key=_order)), items.items, known, asked, refused, sandbox)
 
 
 def _sound(items: Sequence[Item], span: ReleaseSpan) -> tuple[list[Item], list[Break]]:
@@ -291,13 +316,15 @@ def _sound(items: Sequence[Item], span: ReleaseSpan) -> tuple[list[Item], list[B
 
 
 def _of_items(items: Sequence[Item], span: ReleaseSpan, gone: GoneVersions) -> list[Break]:
-    search, custom, fields = BehaviourSearch(span, _drivers(items)), CustomVersions(items), UnknownFields(span)
+    search = BehaviourSearch(span, _drivers(items), harmless_entries(items))
+    custom, fields, streams = CustomVersions(items), UnknownFields(span), StreamAccess(items)
     named = NamedVersions(gone.removed, span, BoundSubjects(items))
 
     def found(some: Sequence[Item]) -> Iterator[Break]:
         for item, body in with_bodies(some):
             yield from gone.find(item, body)
-            yield from search.find(item, body)
+            for row in search.find(item, body):
+                yield streams.judged(item, row) if row.check == STREAMS else row
             yield from custom.find(item)
             yield from fields.find(item)
             yield from named.find(item)

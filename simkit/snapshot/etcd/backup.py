@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.free_port import free_port
 from simkit.meta.names import GroupResource
@@ -60,9 +61,7 @@ def read_backup(path: Path, report: Report, *, release: str, prefix: str = "/reg
         from simkit.snapshot.etcd.client import EtcdClient
         from simkit.snapshot.etcd.values import Values
     except ModuleNotFoundError as error:
-        raise SimkitError(
-            f"reading {path}, a backup of etcd, needs {error.name}: pip install 'simkit[etcd]'"
-        ) from error
+        raise SimkitError(f"reading {path}, a backup of etcd, needs {error.name}: {install_hint('etcd')}") from error
     catalogue = Catalogue.for_release(release, everything=True)
     with _running(path) as url:
         endpoints = EtcdEndpoints([url], prefix)

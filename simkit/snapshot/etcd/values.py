@@ -12,6 +12,7 @@ import orjson
 
 from simkit.kinds.conversions import ConversionError, convert
 from simkit.kinds.strategies import strategy_of
+from simkit.meta.behaviour import serving
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError, StatusError, unexplained
 from simkit.meta.names import GroupResource, GroupVersionKind, Key, Revision
@@ -60,7 +61,7 @@ class Values:
     def _built_in(self, resource: Resource, obj: Object) -> bytes:
         kept, wanted = resource.storage_gvk, stored_as(self._catalogue.release, resource)
         named = {**obj, "apiVersion": kept.api_version, "kind": kept.kind}
-        stored = named if wanted == kept else convert(named, wanted.api_version)
+        stored = named if wanted == kept else convert(named, wanted.api_version, self._catalogue.behaviour)
         if kept.group in _JSON_GROUPS or not has_binary_form(wanted):
             return _as_json(stored)
         return encode(stored)
@@ -101,8 +102,10 @@ class Values:
             return obj
         found = GroupVersionKind(*group_version_of(obj), str(obj.get("kind", "")))
         plain = normalise(obj, self._catalogue.schema(found))
-        kept = plain if found == resource.storage_gvk else copied(convert(plain, resource.storage_gvk.api_version))
-        strategy_of(resource.storage_gvk.group_kind).default(kept)
+        behaviour, wanted = self._catalogue.behaviour, resource.storage_gvk
+        kept = plain if found == wanted else copied(convert(plain, wanted.api_version, behaviour))
+        with serving(behaviour):
+            strategy_of(wanted.group_kind).default(kept)
         return kept
 
 

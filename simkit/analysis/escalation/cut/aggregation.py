@@ -15,8 +15,8 @@ from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, ROLES, 
 from simkit.meta import labels
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.overlay import OverlaySnapshot
-from simkit.snapshot.protocol import Snapshot
 
 
 class RoleAggregation:

@@ -13,10 +13,11 @@ from simkit.analysis.escalation.cut.file_diff import diff_of_file
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.language.merge.mergepatch import patch_between
-from simkit.meta.escaping import kubectl_command, one_line, patch_lines, shell_command
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, labels_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.meta.visible_text import one_line
+from simkit.present.escaping import kubectl_command, patch_lines, shell_command
+from simkit.seams.snapshot import Snapshot
 
 FilePosition = tuple[str, int | None]
 """A file, and a line in it."""

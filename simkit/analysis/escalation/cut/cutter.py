@@ -17,19 +17,16 @@ from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.queries import granted_by_defaults, listed_sources
 from simkit.analysis.escalation.find.search import always, path_towards, towards, ways_to
 from simkit.analysis.escalation.find.states import AttackState, subject_state
 from simkit.analysis.least_privilege.change import Change
-from simkit.analysis.least_privilege.usage import default_bindings, usage
-from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.subject import Members, normalize_subject, parse_subject, several
-from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
-from simkit.meta.domain import SYSTEM_NAMESPACE
-from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, SERVICE_ACCOUNTS, UNAUTHENTICATED
-from simkit.meta.progress import tracked
-from simkit.snapshot.protocol import Snapshot
+from simkit.analysis.least_privilege.usage import usage
+from simkit.analysis.rbac.subject import Members, parse_subject, several
+from simkit.logic.rbac.binding import Subject
+from simkit.present.progress import tracked
+from simkit.seams.snapshot import Snapshot
 
-OPEN_TO_ALL: Final = (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, SERVICE_ACCOUNTS)
 ROUNDS: Final = 200
 """The limit of rounds; each round finds only the paths that the cut before left open."""
 Policy = EnforceLevel | RefuseAccounts
@@ -77,25 +74,6 @@ class Chosen:
     exact: bool
 
 
-def trusted(snapshot: Snapshot) -> Callable[[Subject], bool]:
-    """A predicate for subjects of the control plane: its own users and groups, and the accounts of its controllers."""
-    index, kept = index_of(snapshot), default_bindings(snapshot)
-    controllers = {
-        normalize_subject(subject)
-        for binding in index.bindings()
-        if binding.key in kept
-        for subject in binding.subjects
-        if subject.kind == SERVICE_ACCOUNT and subject.namespace == SYSTEM_NAMESPACE
-    }
-
-    def test(subject: Subject) -> bool:
-        if subject.kind == SERVICE_ACCOUNT:
-            return subject in controllers
-        return subject.name.startswith("system:") and not subject.name.startswith(OPEN_TO_ALL)
-
-    return test
-
-
 class Cutter:
     """One search for a cut."""
 
@@ -121,6 +99,7 @@ class Cutter:
         """The paths that no change closes."""
         self._solved: Solved[Candidate] = {}
         self._everybody = False
+        self._hidden = granted_by_defaults(self.graph)
 
     def run(self, subject: Subject | str | Iterable[Subject | str] | None, *, direct: bool) -> Chosen:
         """Find and close paths until none is left."""
@@ -159,12 +138,11 @@ class Cutter:
             listed = [subject_state(parse_subject(one)) for one in several(subject)]
             yield from ((number, state) for number in range(len(self.goals)) for state in listed)
             return
-        is_trusted = trusted(self.snapshot)
         for number, goal in enumerate(self.goals):
             found = ways_to(self.graph, goal)
-            for state in self.graph.sources():
-                outside = state.subject is not None and not is_trusted(state.subject)
-                if outside and state in found and (direct or path_towards(found, state, goal).hops):
+            for state in listed_sources(self.graph.sources(), found, every=True):
+                path = path_towards(found, state, goal)
+                if (direct or path.hops) and not self._hidden(path):
                     yield number, state
 
     def _open(
@@ -183,6 +161,8 @@ class Cutter:
             found = towards(graph, goal, sources=None if self._everybody else listed, usable=usable, holds=holds)
             paths = ((state, path_towards(found, state, goal)) for state in listed if state in found)
             opened.update(((number, state), path) for state, path in paths if direct or path.hops)
+        if self._everybody:
+            return {start: path for start, path in opened.items() if not self._hidden(path)}
         return opened
 
     def _usable(self, removals: frozenset[Removal], policies: frozenset[Policy]) -> Callable[[Edge], bool]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from difflib import unified_diff
-from typing import Any, Final
+from functools import lru_cache
+from typing import Final
 
 from simkit.analysis.escalation.cut.written_text import text_of
 from simkit.analysis.rbac.objects import kind_of
@@ -13,15 +16,20 @@ from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.language.yaml.roundtrip import rewritten
 from simkit.logic.migration.documents import is_separator, pieces
-from simkit.meta.escaping import one_line, patch_lines
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
+from simkit.meta.visible_text import one_line
+from simkit.present.escaping import patch_lines
 
 LARGEST_DOCUMENT: Final = 256 * 1024
 """Letters up to which a document is written anew."""
 LARGEST_JSON: Final = 512 * 1024
 """Letters of a JSON file up to which it is written anew as a whole."""
-_INDENTS: Final = (4, 2, "\t", 1)
+ITEM_DEPTH: Final = 2
+"""Levels of indentation before an item of a list of objects."""
+CONTEXT: Final = 3
+"""Unchanged lines around a change."""
+_INDENTS: Final = ("    ", "  ", "\t", " ")
 
 
 def diff_of_file(file: str, line: int | None, key: Key, patch: Object | None) -> str:
@@ -92,32 +100,66 @@ def _with_change(value: Object, key: Key, patch: Object | None) -> Object | None
 
 def _changed_json(text: str, key: Key, patch: Object | None) -> str:
     """The text of a JSON file with the object changed, or the same text where only its form could not be kept."""
-    if len(text) > LARGEST_JSON:
+    value = _parsed(text) if len(text) <= LARGEST_JSON else None
+    old = None if value is None else _inner(value, key)
+    if value is None or old is None:
         return text
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    if not isinstance(value, dict) or _inner(value, key) is None:
-        return text
-    end = text[len(text.rstrip()) :]
+    new = None if patch is None else merge_patch(old, patch)
+    depth = 0 if old is value else ITEM_DEPTH
     for indent in _INDENTS:
-        if _as_json(value, indent) + end == text:
-            made = _with_change(value, key, patch)
-            return "" if made is None else _as_json(made, indent) + end
+        written = _as_json(old, indent, depth)
+        if text.count(written) == 1:
+            return text.replace(written, _as_json(new, indent, depth)) if new is not None else _without(text, written)
     return text
 
 
-def _as_json(value: Any, indent: int | str) -> str:
-    return json.dumps(value, indent=indent, ensure_ascii=False)
+@lru_cache(maxsize=1)
+def _parsed(text: str) -> Object | None:
+    """The object in a text, kept for the next change of the same file."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _as_json(value: Object, indent: str, depth: int) -> str:
+    return json.dumps(value, indent=indent, ensure_ascii=False).replace("\n", "\n" + indent * depth)
+
+
+def _without(text: str, written: str) -> str:
+    """A text without an item of a list, and without the comma beside it."""
+    before, after = text.split(written)
+    if after.startswith(","):
+        return before + after[1:].lstrip()
+    before = before.rstrip()
+    if before.endswith(","):
+        return before[:-1] + after
+    return before + after.lstrip() if before.endswith("[") else ""
 
 
 def _diff(name: str, before: str, after: str) -> str:
     named = one_line(name.lstrip("/"))
+    old, new = patch_lines(before), patch_lines(after)
+    first, last = _unchanged(old, new)
     lines = unified_diff(
-        patch_lines(before),
-        patch_lines(after),
+        old[first : len(old) - last],
+        new[first : len(new) - last],
         f"a/{named}",
         f"b/{named}" if after.strip() else "/dev/null",
     )
-    return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)
+    moved = (_moved(each, first) if each.startswith("@@ ") else each for each in lines)
+    return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in moved)
+
+
+def _unchanged(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """How many lines at the beginning and at the end are the same, without those that a diff shows around a change."""
+    most = min(len(old), len(new))
+    first = next((n for n in range(most) if old[n] != new[n]), most)
+    last = next((n for n in range(most - first) if old[-1 - n] != new[-1 - n]), most - first)
+    return max(first - CONTEXT, 0), max(last - CONTEXT, 0)
+
+
+def _moved(header: str, lines: int) -> str:
+    """The head of a hunk in a file that has some lines before what was compared."""
+    return re.sub(r"(?<=[-+])\d+", lambda found: str(int(found[0]) + lines), header) if lines else header

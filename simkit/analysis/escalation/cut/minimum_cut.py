@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
 from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.cut.cutter import Chosen, Cutter, Policy
 from simkit.analysis.escalation.cut.result import Cut
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, parse_subject
 from simkit.logic.rbac.binding import Subject
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 
+@about_access()
 def cut(
     snapshot: Snapshot,
     goal: Goal | str = "cluster-admin",
@@ -80,10 +83,12 @@ def cut(
 
 
 def _cut(cutter: Cutter, found: Chosen) -> Cut:
-    removals = tuple(sorted((one for one in found.changes if not isinstance(one, Policy)), key=str))
     ways = {
         path: frozenset(one for one in some if not isinstance(one, Policy)) for path, some in cutter.closed().items()
     }
+    closing = Counter(one for some in ways.values() for one in some)
+    chosen = (one for one in found.changes if not isinstance(one, Policy))
+    removals = tuple(sorted(chosen, key=lambda one: (-closing[one], str(one))))
     return Cut(
         *(cutter.goals[0], removals, {one: cutter.cost(one) for one in removals}, tuple(ways)),
         *(tuple(cutter.left.values()), found.exact, cutter.snapshot, cutter.changes(removals)),

@@ -17,7 +17,7 @@ from simkit.logic.podsecurity.policy import LevelVersion
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, labels_of, name_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 Level = Literal["privileged", "baseline", "restricted"]
 BASELINE: Final = "baseline"
@@ -35,7 +35,7 @@ class EnforceLevel:
     level: Level = BASELINE
 
     def __str__(self) -> str:
-        return f"enforce the level {self.level} of pod security in namespace {self.namespace}"
+        return f"enforce the {self.level} pod security level in namespace {self.namespace}"
 
     def stops(self, edge: Edge) -> bool:
         """True if a step is no longer possible by it: one that makes a privileged pod there, and could nowhere else."""
@@ -69,16 +69,16 @@ def refused_pods(snapshot: Snapshot, namespace: str, level: Level = BASELINE) ->
     if PODS not in snapshot.captured():
         return ()
     wanted = LevelVersion(level)
-    return tuple(
-        name_of(pod)
-        for pod in snapshot.scan(PODS, namespace)
-        if not has_ended(pod) and violations(wanted, pod.get("metadata") or {}, pod.get("spec") or {})
-    )
+
+    def is_refused(pod: Object) -> bool:
+        return bool(violations(wanted, pod.get("metadata") or {}, pod.get("spec") or {}, snapshot.behaviour))
+
+    return tuple(name_of(pod) for pod in snapshot.scan(PODS, namespace) if not has_ended(pod) and is_refused(pod))
 
 
 def risk_of_level(namespace: str, refused: tuple[str, ...]) -> str:
     """The workloads that a pod security level may break, in words."""
     if not refused:
-        return f"no running pod of {namespace} is refused by it"
+        return f"it refuses no running pod of {namespace}"
     shown = first_of(refused, SHOWN)
-    return f"{counted(len(refused), 'running pod')} of {namespace} could not be made again: {shown}"
+    return f"{counted(len(refused), 'running pod')} of {namespace} could not be recreated: {shown}"

@@ -28,7 +28,7 @@ from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.identity import service_account_user
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 API_VERSION: Final = f"{ADMISSION_GROUP}/v1"
 _LONGEST_NAME: Final = 63
@@ -118,11 +118,11 @@ def running_as(snapshot: Snapshot, one: RefuseAccounts) -> tuple[str, ...]:
 def risk_of_refusal(one: RefuseAccounts, running: tuple[str, ...]) -> str:
     """The workloads that the policy may break, in words."""
     if not running:
-        return f"no running pod of {one.namespace} has one of these accounts"
+        return f"no running pod in {one.namespace} uses one of these service accounts"
     shown = first_of(running, SHOWN)
     return (
-        f"{counted(len(running), 'running pod')} of {one.namespace} run as these accounts: {shown}; "
-        f"{text_of(one.subject)} cannot make or change their workloads"
+        f"{counted(len(running), 'running pod')} in {one.namespace} run as these service accounts: {shown}; "
+        f"{text_of(one.subject)} will not be able to create or change their workloads"
     )
 
 

@@ -22,6 +22,8 @@ from simkit.analysis.least_privilege.proposal import granting_changes, without
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.least_privilege.roles import minimal_rules
 from simkit.analysis.least_privilege.usage import default_bindings, granting
+from simkit.analysis.rbac.administrators import administrators
+from simkit.analysis.rbac.default_objects import is_of_control_plane
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import kind_of
 from simkit.analysis.rbac.subject import normalize_subject
@@ -30,7 +32,7 @@ from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import ALL, Rule, rules_of
 from simkit.meta.identity import Identity
 from simkit.meta.names import Key
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 Needed = tuple[Requirement, tuple[GrantSource, ...]]
 """A requirement, with the sources that each meet it alone."""
@@ -148,15 +150,16 @@ class UsedAccess:
 class PossibleRemovals:
     """The removals that are possible in a cluster, and the steps that they stop.
 
-    Not touched are the server's own bindings and roles, and the access of those who shall keep it. A rule with
-    wildcards is not narrowed, since what is left could only be listed. Instead of an aggregated role, which its
-    controller would fill again, the one role is narrowed that it has the rule from.
+    Not touched are the server's own bindings and roles, the bindings of administrators, and the access of those who
+    shall keep it. A rule with wildcards is not narrowed, since what is left could only be listed. Instead of an
+    aggregated role, which its controller would fill again, the one role is narrowed that it has the rule from.
     """
 
     def __init__(self, snapshot: Snapshot, keep: frozenset[Subject] = frozenset(), used: Iterable[Use] = ()) -> None:
         self._index, self._keep, self._release = index_of(snapshot), keep, snapshot.release
         self.in_use = UsedAccess(snapshot, used)
         self._kept = default_bindings(snapshot)
+        self._administrators = administrators(snapshot)
         self._gathering = aggregation_of(snapshot)
         self._roles = {binding.key: binding.role for binding in self._index.bindings()}
         self._known: dict[tuple[GrantSource, Requirement], tuple[Removal, ...]] = {}
@@ -174,7 +177,9 @@ class PossibleRemovals:
         subject = normalize_subject(source.subject)
         if source.binding not in self._roles:
             return  # made by a cut itself, of what is in use
-        if source.binding not in self._kept and subject not in self._keep:
+        kept = subject in self._keep or is_of_control_plane(subject, self._release)
+        kept = kept or source.binding in self._administrators.get(subject, ())
+        if source.binding not in self._kept and not kept:
             unbind = RemoveSubject(source.binding, subject)
             yield unbind
             rest = self.in_use.kept(unbind)
@@ -198,6 +203,10 @@ class PossibleRemovals:
                 if granted
             ]
         return known
+
+    def parts(self, role: Key, requirement: Requirement) -> tuple[Key, ...]:
+        """The roles whose rules meet a requirement for the holders of a role: itself, or those aggregated into it."""
+        return tuple(dict.fromkeys(part for part, _, _ in self._parts(role, requirement)))
 
     def narrowings(self, role: Key, requirement: Requirement) -> tuple[RemovePermissions, ...] | None:
         """The permissions to take out of the rules of a role so that it does not meet a requirement; empty if it does

@@ -32,7 +32,7 @@ class RemoveSubject:
         return RemoveSubject, (self.binding, self.subject)  # another process has other hashes
 
     def __str__(self) -> str:
-        return f"take {text_of(self.subject)} out of {display_name(self.binding)}"
+        return f"remove {text_of(self.subject)} from {display_name(self.binding)}"
 
 
 @dataclass(frozen=True, order=True)
@@ -56,7 +56,7 @@ class RemovePermissions:
         return RemovePermissions, (self.role, self.rule, self.permissions)  # another process has other hashes
 
     def __str__(self) -> str:
-        return f"take {', '.join(map(str, self.permissions))} out of rule {self.rule} of {display_name(self.role)}"
+        return f"remove {', '.join(map(str, self.permissions))} from rule {self.rule} of {display_name(self.role)}"
 
 
 @dataclass(frozen=True, order=True)
@@ -68,8 +68,8 @@ class ReduceToUsage:
     subject: Subject
 
     def __str__(self) -> str:
-        of = "its members" if self.subject.kind == GROUP else "it"
-        return f"leave {text_of(self.subject)} of {display_name(self.binding)} what {of} used"
+        user = "its members have" if self.subject.kind == GROUP else "it has"
+        return f"reduce {text_of(self.subject)} in {display_name(self.binding)} to what {user} used"
 
 
 Removal = RemoveSubject | RemovePermissions | ReduceToUsage

@@ -25,7 +25,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 COLUMNS: Final = ("change", "kind", "object", "namespace", "cost", "closes", "subjects")
 
@@ -105,7 +105,7 @@ class Cut(Result):
         for one in self.removals:
             yield f"{one} (cost {self.costs[one]:g})"
         for path in self.left:
-            yield f"left open: {path.subject} by {' '.join(path.primitives)}"
+            yield f"left open: {path.subject}: {path.words}"
 
     def __str__(self) -> str:
         return text_lines(self.lines())

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.escalation.find.path import Path
-from simkit.analysis.escalation.find.queries import escalations
-from simkit.analysis.escalation.prove.proof import Proof
+from simkit.analysis.escalation.find.queries import escalations, granted_by_defaults
+from simkit.analysis.escalation.prove.proof import Proof, by_outcome
+from simkit.analysis.escalation.prove.verdicts import tally_text
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.least_privilege.replay import apply, may
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import html_lines, text_lines
 from simkit.analysis.result import Evidence
 from simkit.meta.identity import Identity
-from simkit.meta.progress import tracked
-from simkit.snapshot.protocol import Sandbox
+from simkit.present.progress import tracked
+from simkit.seams.snapshot import Sandbox
 
 if TYPE_CHECKING:
     from simkit.analysis.escalation.cut.result import Cut
@@ -34,6 +36,8 @@ class Verified(Evidence):
     open_paths: tuple[Path, ...]
     still_proven: tuple[Proof, ...]
     refused: tuple[Proof, ...]
+    not_executed: tuple[Proof, ...]
+    """Closed paths of which executing them again shows nothing."""
     lost: tuple[tuple[Identity, Action], ...]
     asked: int
 
@@ -44,8 +48,9 @@ class Verified(Evidence):
         """One row per check: what, count, holds."""
         rows = [
             ("paths that are open", len(self.open_paths), not self.open_paths),
-            ("closed paths that still go through", len(self.still_proven), not self.still_proven),
+            ("closed paths that still work", len(self.still_proven), not self.still_proven),
             ("closed paths that were refused", len(self.refused), True),
+            ("closed paths that were not executed", len(self.not_executed), True),
             ("requests in use that are lost", len(self.lost), not self.lost),
         ]
         return table(rows, ("what", "count", "holds"))
@@ -54,8 +59,7 @@ class Verified(Evidence):
         """The answer, line by line."""
         yield "the cut holds" if self else "the cut does not hold"
         yield f"paths that are open: {len(self.open_paths):,}"
-        refused, through = len(self.refused), len(self.still_proven)
-        yield f"closed paths that were executed again: {refused:,} did not go through, {through:,} did"
+        yield f"closed paths, executed again: {tally_text((*self.still_proven, *self.refused, *self.not_executed))}"
         yield f"requests in use that are lost: {len(self.lost):,} of {self.asked:,}"
 
     def __str__(self) -> str:
@@ -73,7 +77,10 @@ def verify(made: Cut, sandbox: Sandbox) -> Verified:
     apply(fork, made.changes)
     left = {path.start for path in made.left}
     starts = [place.subject for place in made.starts if place not in left and place.subject is not None]
-    found = escalations(fork.snapshot(), starts, goal=made.goal, members=made.members) if starts else ()
+    snapshot = fork.snapshot()
+    hidden = granted_by_defaults(graph_of(snapshot, made.members))
+    listed = escalations(snapshot, starts, goal=made.goal, members=made.members) if starts else ()
+    found = [path for path in listed if not hidden(path)]
     proofs = [
         path.prove(fork, members=made.members) for path in tracked(made.closed[:REPROVED], "executing closed paths")
     ]
@@ -81,8 +88,7 @@ def verify(made: Cut, sandbox: Sandbox) -> Verified:
     lost = tuple(use for use in tracked(before, "asking again") if not may(fork, *use))
     return Verified(
         tuple(found),
-        tuple(proof for proof in proofs if proof.proven),
-        tuple(proof for proof in proofs if not proof.proven),
+        *by_outcome(proofs),
         lost,
         len(before),
     )

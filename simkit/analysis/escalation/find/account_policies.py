@@ -17,8 +17,8 @@ from simkit.meta.errors import StatusError
 from simkit.meta.identity import MASTERS, Identity, service_account_user
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.overlay import OverlaySnapshot
-from simkit.snapshot.protocol import Snapshot
 
 if TYPE_CHECKING:
     from simkit.analysis.escalation.find.facts import ClusterFacts
@@ -60,7 +60,8 @@ class AccountPolicies:
     def __init__(self, facts: ClusterFacts) -> None:
         self._facts = facts
         self._reader = SnapshotReader(facts.snapshot)
-        self._known = tuple(_known(_stored(facts.snapshot, POLICIES), _stored(facts.snapshot, BINDINGS)))
+        policies = (Policy(each, facts.snapshot.behaviour) for each in _stored(facts.snapshot, POLICIES))
+        self._known = tuple(_known(policies, _stored(facts.snapshot, BINDINGS)))
 
     def __bool__(self) -> bool:
         return bool(self._known)
@@ -134,10 +135,10 @@ def _stored(snapshot: Snapshot, resource: GroupResource) -> Iterable[Object]:
     return snapshot.put_of(resource) if isinstance(snapshot, OverlaySnapshot) else ()
 
 
-def _known(policies: Iterable[Object], bindings: Iterable[Object]) -> Iterator[_Known]:
+def _known(policies: Iterable[Policy], bindings: Iterable[Object]) -> Iterator[_Known]:
     """The policies that deny and read nothing that whoever writes may choose, but for the account."""
     denying = [one for one in map(Binding, bindings) if "Deny" in one.actions and not _selects_objects(one)]
-    for bound in bind_policies(map(Policy, policies), denying):
+    for bound in bind_policies(policies, denying):
         paths = None if _asks_more(bound.policy) else _reads(bound.policy)
         if paths is not None:
             yield _Known(bound, _USER in paths)

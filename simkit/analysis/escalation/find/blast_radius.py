@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.queries import check_limit, nowhere, place_of
 from simkit.analysis.escalation.find.search import By, from_places, hops_of, path_from
+from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import networkx
@@ -76,7 +78,7 @@ class BlastRadius(Result):
     def lines(self) -> Iterator[str]:
         """The answer, line by line."""
         yield f"{self.subject} reaches {counted(len(self.reached), 'place')}" + (
-            ", cluster-admin among them" if self.cluster_admin else ""
+            ", including cluster-admin" if self.cluster_admin else ""
         )
         nearest = self.reached.head(20)
         for hops, state in zip(nearest["hops"].tolist(), nearest["place"]):
@@ -93,6 +95,7 @@ class BlastRadius(Result):
         return html_lines(self.lines())
 
 
+@about_access()
 def blast_radius(
     snapshot: Snapshot,
     subject: Subject | str,
@@ -117,7 +120,8 @@ def blast_radius(
     Returns
     -------
     BlastRadius
-        ``reached`` has one row per place: place, kind, name, namespace, hops, cost, primitives on the way.
+        ``reached`` has one row per place, however many ways lead there: place, kind, name, namespace, hops, cost,
+        primitives on the way.
 
     Raises
     ------
@@ -139,12 +143,14 @@ def blast_radius(
     start = place_of(graph, subject)
     found = from_places(graph, [start], by=by, within=max_hops)
     goal = Goal("", nowhere)
-    rows = []
+    rows: dict[AttackState, tuple[Any, ...]] = {}
     for state, reached in found.items():
-        if state != start:
-            path = path_from(found, start, goal, state)
-            rows.append(
-                (str(state), state.kind, state.name, state.namespace, hops_of(reached, by), path.cost, path.primitives)
-            )
-    rows.sort(key=lambda row: (row[4], row[1], row[0]))
-    return BlastRadius(str(start), table(rows, REACH_COLUMNS), graph)
+        place = state._replace(impersonated=False)
+        if place == start or state.kind in states.CHOICES:
+            continue
+        path = path_from(found, start, goal, state)
+        hops = hops_of(reached, by)
+        if place not in rows or (hops, path.cost) < rows[place][4:6]:
+            rows[place] = (str(place), place.kind, place.name, place.namespace, hops, path.cost, path.primitives)
+    nearest = sorted(rows.values(), key=lambda row: (row[4], row[1], row[0]))
+    return BlastRadius(str(start), table(nearest, REACH_COLUMNS), graph)

@@ -18,18 +18,19 @@ from simkit.analysis.rbac.objects import NAMESPACES, PODS, SERVICE_ACCOUNTS
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Binding, Grant, Subject
 from simkit.logic.rbac.index import RESOURCES, AllowingGrant
 from simkit.logic.rbac.question import Question
-from simkit.logic.rbac.rule import Rule
+from simkit.logic.rbac.rule import ALL, Rule
 from simkit.logic.workloads.pods import has_ended
-from simkit.meta.domain import RBAC_GROUP, label
+from simkit.meta.domain import RBAC_GROUP, api_group, label
 from simkit.meta.identity import MASTERS
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 NODES: Final = GroupResource("", "nodes")
 SECRETS: Final = GroupResource("", "secrets")
 CONFIG_MAPS: Final = GroupResource("", "configmaps")
 PERSISTENT_VOLUMES: Final = GroupResource("", "persistentvolumes")
+API_SERVICES: Final = GroupResource(api_group("apiregistration"), "apiservices")
 ENFORCE: Final = label("enforce", "pod-security")
 CONTROL_PLANE: Final = (label("control-plane", "node-role"), label("master", "node-role"))
 TOKEN_TYPE: Final = label("service-account-token")
@@ -330,8 +331,16 @@ class ClusterFacts(RememberedFacts):
 
     def knows(self, group: str, resource: str) -> bool:
         """True if a resource is served, or has a meaning without being served, as users and signers have."""
-        return resource.partition("/")[0] in AUTHORIZATION_RESOURCES or self.served(group, resource)
+        plural = resource.partition("/")[0]
+        return plural == ALL or plural in AUTHORIZATION_RESOURCES or self.served(group, resource)
 
     def served(self, group: str, resource: str) -> bool:
-        """True if the release or a definition in the snapshot serves a resource."""
-        return any(one.resource == resource.partition("/")[0] for one in self.catalogue.resources(group))
+        """True if the release, a custom resource definition or an aggregated API server serves a resource."""
+        known = self.catalogue.resources(group)
+        return any(one.resource == resource.partition("/")[0] for one in known) or group in self._aggregated_groups
+
+    @cached_property
+    def _aggregated_groups(self) -> frozenset[str]:
+        """The API groups that APIServices hand to other servers, whose resources a snapshot does not list."""
+        services = self.scan(API_SERVICES) if API_SERVICES in self.snapshot.captured() else ()
+        return frozenset(at(one, "spec", "group") or "" for one in services if at(one, "spec", "service"))

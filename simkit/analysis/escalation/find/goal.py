@@ -20,7 +20,7 @@ from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.question import Question
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import html_text
+from simkit.meta.visible_text import html_text
 
 Test = Callable[[AttackState], bool]
 

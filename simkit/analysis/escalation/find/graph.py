@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -41,9 +41,9 @@ from simkit.logic.rbac.rule import Rule
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.progress import task
 from simkit.meta.python_gc import collection_paused
-from simkit.snapshot.protocol import Snapshot
+from simkit.present.progress import task
+from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import networkx
@@ -58,7 +58,7 @@ class EscalationGraph:
 
     Notes
     -----
-    Edges lead to sets ("any service account of ci") whose members are spread once for all who reach the set, so that
+    Edges lead to sets ("any service account in ci") whose members are spread once for all who reach the set, so that
     the whole graph is O(grants + objects), and not O(subjects x service accounts).
     """
 
@@ -68,6 +68,7 @@ class EscalationGraph:
         self.release = snapshot.release
         self._matches = WatchedRoles(self.release)
         self._known_served: dict[tuple[str, int], bool] = {}
+        self._known_resources: dict[tuple[str, str], bool] = {}
         self._known_there: dict[tuple[str, int], bool] = {}
         self._edges: dict[AttackState, tuple[Edge, ...]] = {}
         self._reads: dict[AttackState, tuple[Read, ...]] = {}
@@ -231,15 +232,27 @@ class EscalationGraph:
     def uses(self, holder: Holder, primitive: Primitive) -> Iterator[Edge]:
         """The edges of one primitive for a holder."""
         for number in range(len(primitive.variants)):
-            if primitive.kind in ("impact", "deputy") and not self._served(primitive.id, number):
+            if not self._served(primitive.id, number) or not self._is_there(primitive.id, number):
                 continue
-            if not self._is_there(primitive.id, number):
-                continue
-            for match, variables in self.found(holder, primitive, number):
+            for match, variables in self.usable(holder, primitive, number):
                 reached = OUTCOMES[match.variant.outcome](self.facts, holder, match, variables)
                 for target, more in reached:
                     if target != holder.state:
-                        yield _edge(holder.state, target, match, {**variables, **more})
+                        yield _edge(holder.state, target, match, {**variables, **more}, self._knows)
+
+    def usable(
+        self, holder: Holder, primitive: Primitive, number: int
+    ) -> Iterator[tuple[VariantMatch, dict[str, str]]]:
+        """As ``found``, without matches by resources that nothing serves."""
+        return ((match, more) for match, more in self.found(holder, primitive, number) if match.served(self._knows))
+
+    def _knows(self, permission: Permission) -> bool:
+        """True if the cluster serves the resource of a permission."""
+        known = self._known_resources.get((permission.group, permission.resource))
+        if known is None:
+            known = self.facts.knows(permission.group, permission.resource)
+            self._known_resources[permission.group, permission.resource] = known
+        return known
 
     def _served(self, identifier: str, number: int) -> bool:
         """True if the cluster serves a resource of each requirement."""
@@ -270,7 +283,7 @@ class EscalationGraph:
 
     def _all_served(self, identifier: str, number: int) -> bool:
         return all(
-            any(self.facts.knows(option.permission.group, option.permission.resource) for option in requirement.any_of)
+            any(self._knows(option.permission) for option in requirement.any_of)
             for requirement in requirements_of(identifier, number, self.release)
         )
 
@@ -357,7 +370,13 @@ def _enough(edge: Edge, closure: frozenset[Subject]) -> bool:
     )
 
 
-def _edge(source: AttackState, target: AttackState, match: VariantMatch, variables: dict[str, str]) -> Edge:
+def _edge(
+    source: AttackState,
+    target: AttackState,
+    match: VariantMatch,
+    variables: dict[str, str],
+    knows: Callable[[Permission], bool],
+) -> Edge:
     variables.setdefault("namespace", match.namespace)
     variables.update(match.unlabelled(variables["namespace"]))
     return Edge(
@@ -367,7 +386,7 @@ def _edge(source: AttackState, target: AttackState, match: VariantMatch, variabl
         match.number,
         tuple(sorted(variables.items())),
         match.sources(variables),
-        match.permissions(variables),
+        match.permissions(variables, knows),
         match.variant.cost,
     )
 

@@ -24,14 +24,14 @@ from simkit.meta.names import GroupResource
 
 THINGS: Final = ("operator", "operator-workload", "policy-parameters", "webhook-namespace", "released-volume")
 """Conditions on objects without which the grants have no effect."""
-NOT_HELD: Final = "no rules are held that an aggregated role would give to others"
-NOTHING_THERE: Final = "there is nothing in the cluster to use it on"
-NO_GAIN: Final = "whom one can become by it holds nothing that leads further"
-NO_USERS: Final = "whether somebody may act as a service account is asked of service accounts, not of users"
+NOT_HELD: Final = "it holds no rules that an aggregated role could pass on to others"
+NOTHING_THERE: Final = "the cluster has nothing to use it on"
+NO_GAIN: Final = "the identities that it leads to have no permission that leads further"
+NO_USERS: Final = "impersonating a service account needs impersonate on serviceaccounts, not on users"
 HARM: Final = (states.IMPACT, states.PODS)
 """Outcomes that exist without any object: harm, and sets of pods."""
-NOT_MISSED: Final = "no binding misses a role or an account of these names, or it cannot be made under one"
-NOT_FREE: Final = "nothing new can be made under the names that may be used"
+NOT_MISSED: Final = "no binding refers to a missing role or service account of these names"
+NOT_FREE: Final = "objects of all the allowed names exist already"
 
 
 def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, found: Iterable[VariantMatch]) -> str:
@@ -44,7 +44,7 @@ def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, f
     if primitive.harmless_where == "nothing-to-share":
         return "" if edges or enables_escalation(without_rbac_rules(holder.wide_rules), graph.release) else NOT_HELD
     if primitive.harmless_where == "roles-lead-nowhere" and edges and not any(_opens(graph, edge) for edge in edges):
-        return "the roles that may be bound give nothing that leads further"
+        return "the roles that may be bound have no permission that leads further"
     if not edges and _depends(primitive, matches):
         return NOTHING_THERE
     if not edges and matches and all(masks(one) == () for one in matches):
@@ -99,7 +99,7 @@ def _missing(facts: ClusterFacts, match: VariantMatch) -> str:
         names = None if met.requirement.names else met.names(match.namespace)
         if names is not None and not any(_is_there(facts, met, match.namespace, name) for name in names):
             what = met.requirement.any_of[0].permission.resource.partition("/")[0]
-            return f"the grant is for {what} by name, and none of these is there: {', '.join(names)}"
+            return f"the rule is limited to {what} that do not exist: {', '.join(names)}"
     return ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -110,15 +110,19 @@ class VariantMatch:
             found.append(() if met.free(where, name) else met.sources(where, name))
         return tuple(found)
 
-    def permissions(self, variables: dict[str, str]) -> tuple[Permission, ...]:
-        """The permission that meets each requirement; the first of several."""
+    def served(self, knows: Callable[[Permission], bool]) -> bool:
+        """True if the cluster serves a resource by which each requirement is met."""
+        return all(any(knows(permission) for permission, _ in met.holds(self.namespace)) for met in self.met)
+
+    def permissions(self, variables: dict[str, str], knows: Callable[[Permission], bool]) -> tuple[Permission, ...]:
+        """The permission that meets each requirement; of several the first whose resource is served."""
         found = []
         for met in self.met:
             name = variables.get(met.requirement.label, "") if met.requirement.label else ""
             holds = met.holds(variables.get("namespace", self.namespace))
             fitting = [one for one, hold in holds if not name or hold.names is None or name in hold.names]
             order = [option.permission for option in met.requirement.any_of]
-            found.append(min(fitting or [one for one, _ in holds], key=order.index))
+            found.append(min(fitting or [one for one, _ in holds], key=lambda one: (not knows(one), order.index(one))))
         return tuple(found)
 
 

@@ -17,7 +17,7 @@ def networkx_graph(edges: Iterable[Edge]) -> networkx.MultiDiGraph[str]:
     Returns
     -------
     networkx.MultiDiGraph
-        Nodes are texts: ``sa:ci/runner``, ``cluster-admin``, ``everything in shop``, so that
+        Nodes are texts: ``sa:ci/runner``, ``cluster-admin``, ``full access to shop``, so that
         ``networkx.shortest_path(graph, "sa:ci/runner", "cluster-admin")`` works. They have the attributes state (the
         ``AttackState``), kind, name, namespace and impersonated. Edges have
         primitive (its id; empty for a choice among the members of a set), title, severity, cost, hops (1 where the

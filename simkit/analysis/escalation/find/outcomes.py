@@ -95,7 +95,7 @@ def _accounts_of_workloads(facts: ClusterFacts, match: VariantMatch) -> Reached:
 
     holds = match.met[0].holds(EVERYWHERE)
     by = sorted({f"{permission}" + (f" [{', '.join(hold.names)}]" if hold.names else "") for permission, hold in holds})
-    place = facts.gathered(f"the service accounts where there is a workload, by {', '.join(by)}", members)
+    place = facts.gathered(f"the service accounts in namespaces with a workload, by {', '.join(by)}", members)
     if place is not None:
         yield place, {}
 
@@ -108,7 +108,7 @@ def _missing_accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, 
                     if match.allows("account", account.name):
                         yield subject_state(account), {"namespace": namespace, "account": account.name}
 
-    title = f"a service account{named(match, 'account')} that bindings name and that is not there"
+    title = f"a service account{named(match, 'account')} that bindings name but that does not exist"
     yield from any_of(facts, match, title, members, "account")
 
 

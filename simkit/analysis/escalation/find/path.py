@@ -11,16 +11,16 @@ from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.held_permissions import GrantSource
 from simkit.analysis.escalation.find.states import SUBJECTS, AttackState
-from simkit.analysis.escalation.table.primitive import Primitive, Variant
+from simkit.analysis.escalation.table.primitive import Primitive, Variant, primitives
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines, text_lines
-from simkit.analysis.result import Result
+from simkit.analysis.result import Result, prove_claim
 from simkit.meta.errors import SimkitError
-from simkit.snapshot.protocol import Sandbox
+from simkit.seams.snapshot import Sandbox
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +108,7 @@ class Path(Result):
 
     @property
     def hops(self) -> int:
-        """The number of steps that take something."""
+        """The number of steps in which the attacker has to do something, which others such as K0 follow at no cost."""
         return sum(edge.hops for edge in self.edges)
 
     @property
@@ -119,6 +119,16 @@ class Path(Result):
     def primitives(self) -> tuple[str, ...]:
         """The ids of the primitives, in order."""
         return tuple(step.primitive.id for step in self.steps)
+
+    @property
+    def way(self) -> tuple[tuple[str, str], ...]:
+        """The steps with their targets, which several subjects may have in common."""
+        return tuple((step.primitive.id, str(step.target)) for step in self.steps)
+
+    @property
+    def words(self) -> str:
+        """The steps in words, each with the id of its primitive."""
+        return primitive_words(self.primitives) or "already there"
 
     @property
     def severity(self) -> Severity:
@@ -132,12 +142,11 @@ class Path(Result):
 
     def prove(self, sandbox: Sandbox | None = None, *, members: Members = NO_MEMBERS) -> Proof:
         """Execute the path on a fork of a cluster: see ``prove``. Raises SimkitError if no cluster is known."""
-        from simkit.analysis.escalation.prove.proof import prove  # a proof is about a path
-
         where = sandbox or self.sandbox
         if where is None:
             raise SimkitError("a path is proven on a cluster: path.prove(simkit.load(...))")
-        return prove(self, where, members=members)
+        proof: Proof = prove_claim(self, where, members=members)
+        return proof
 
     def to_frame(self) -> DataFrame:
         """One row per step: step, primitive, title, target, cost, granted_by (the first source of each requirement)."""
@@ -158,7 +167,8 @@ class Path(Result):
 
     def lines(self) -> Iterator[str]:
         """The path, line by line."""
-        yield f"{self.subject} -> {self.goal}: {counted(self.hops, 'hop')}, cost {self.cost:g}"
+        length = f"{counted(len(self.steps), 'step')}, {counted(self.hops, 'hop')}"
+        yield f"{self.subject} -> {self.goal}: {length}, cost {self.cost:g}"
         for number, step in enumerate(self.steps, 1):
             yield f"{number}. {step}"
             for requirement in step.edge.granted_by:
@@ -174,6 +184,25 @@ class Path(Result):
 
     def _repr_html_(self) -> str:
         return html_lines(self.lines())
+
+
+def primitive_words(identifiers: Iterable[str]) -> str:
+    """Primitives as text: title and id.
+
+    Examples
+    --------
+    >>> primitive_words(("D5", "C5"))
+    'Runs commands in running pods (D5), Requests tokens of service accounts (C5)'
+    """
+    return ", ".join(f"{primitives().primitive(one).title} ({one})" for one in identifiers)
+
+
+def by_way(paths: Iterable[Path]) -> dict[tuple[tuple[str, str], ...], list[Path]]:
+    """Paths with the same steps and targets together, in the order of the first of each."""
+    found: dict[tuple[tuple[str, str], ...], list[Path]] = {}
+    for path in paths:
+        found.setdefault(path.way, []).append(path)
+    return found
 
 
 def source_text(source: GrantSource) -> str:

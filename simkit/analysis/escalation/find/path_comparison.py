@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import COLUMNS, escalations, path_row
@@ -13,9 +14,10 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import snapshot_of
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 
+@about_access()
 def compare_paths(
     before: Snapshot | Sandbox,
     after: Snapshot | Sandbox,
@@ -56,7 +58,10 @@ def compare_paths(
     """
     members = members or NO_MEMBERS
     old, new = (
-        {(path.subject, path.goal.name): path for path in escalations(one, goal=goal, direct=True, members=members)}
+        {
+            (path.subject, path.goal.name): path
+            for path in escalations(one, goal=goal, direct=True, include_defaults=True, members=members)
+        }
         for one in (snapshot_of(before), snapshot_of(after))
     )
     rows = []

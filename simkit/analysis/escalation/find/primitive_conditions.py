@@ -258,12 +258,6 @@ def _released_volume(facts: ClusterFacts, holder: Holder, match: VariantMatch) -
             return
 
 
-def _served(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    options = match.met[0].requirement.any_of
-    if any(facts.served(option.permission.group, option.permission.resource) for option in options):
-        yield {}
-
-
 CONDITIONS: Final[Mapping[str, Condition]] = {
     "": _always,
     "never": _never,
@@ -291,6 +285,5 @@ CONDITIONS: Final[Mapping[str, Condition]] = {
     "webhook-namespace": _webhook_namespace,
     "aws-auth": _aws_auth,
     "released-volume": _released_volume,
-    "resource-served": _served,
 }
 """Conditions of primitives that an identity uses. Those on pods and nodes are decided by ``inherent_edges``."""

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
 
+from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.edge import Reached
+from simkit.analysis.escalation.find.goal import KNOWN as GOALS
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.networkx_graph import networkx_graph
-from simkit.analysis.escalation.find.path import Path, shortest_first
+from simkit.analysis.escalation.find.path import Path, by_way, shortest_first
 from simkit.analysis.escalation.find.search import (
     By,
     each_way,
@@ -25,17 +27,18 @@ from simkit.analysis.escalation.find.search import (
     ways_to,
 )
 from simkit.analysis.escalation.find.states import AttackState, subject_state
+from simkit.analysis.rbac.default_objects import skipped_line, unchanged_defaults
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rbac.unknown_subjects import known_subject
-from simkit.analysis.rendering import counted, html_lines, text_lines
-from simkit.analysis.result import Result
-from simkit.logic.rbac.binding import GROUP, Subject
+from simkit.analysis.rendering import counted, first_of, html_lines, text_lines
+from simkit.analysis.result import Result, prove_claim
+from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
-from simkit.meta.progress import tracked
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.present.progress import tracked
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 if TYPE_CHECKING:
     import networkx
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
     from simkit.analysis.escalation.prove.proof import Proofs
 
 COLUMNS: Final = ("subject", "goal", "hops", "cost", "severity", "primitives", "path")
+SHOWN: Final = 20
+"""The ways that text shows; paths that go the same way are shown together."""
 WELL_KNOWN: Final = ("cluster-admin", "all secrets", "a node")
 Ways = Literal["best", "each"]
 
@@ -52,22 +57,20 @@ Ways = Literal["best", "each"]
 class Escalations(Result, Sequence[Path]):
     """The paths of a search, the shortest first. True in a condition if there is one.
 
-    ``unknown`` names resources that the snapshot does not hold, so that paths through them were not found.
+    ``unknown`` names resources that the snapshot does not hold, so that paths through them were not found. ``skipped``
+    counts the paths that unmodified default roles and bindings grant, which are left out unless they are asked for.
     """
 
     paths: tuple[Path, ...]
     unknown: tuple[str, ...] = ()
     members: Members = field(default_factory=dict, repr=False, compare=False)
+    skipped: int = 0
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def __getitem__(self, number: Any) -> Any:
-        return (
-            Escalations(self.paths[number], self.unknown, self.members)
-            if isinstance(number, slice)
-            else self.paths[number]
-        )
+        return replace(self, paths=self.paths[number]) if isinstance(number, slice) else self.paths[number]
 
     def __iter__(self) -> Iterator[Path]:
         return iter(self.paths)
@@ -84,19 +87,18 @@ class Escalations(Result, Sequence[Path]):
     def to(self, goal: Goal | str) -> Escalations:
         """The paths to one goal."""
         name = parse_goal(goal).name
-        return Escalations(tuple(path for path in self.paths if path.goal.name == name), self.unknown, self.members)
+        return replace(self, paths=tuple(path for path in self.paths if path.goal.name == name))
 
     def prove(self, sandbox: Sandbox | None = None) -> Proofs:
         """Execute each path on a fork of its own, on all cores where processes can be forked (not in notebooks).
 
         Raises SimkitError if no cluster is known.
         """
-        from simkit.analysis.escalation.prove.proof import Proofs, prove_all
-
         where = sandbox or next((path.sandbox for path in self.paths if path.sandbox is not None), None)
         if where is None and self.paths:
             raise SimkitError("paths are proven on a cluster: escalations.prove(simkit.load(...))")
-        return Proofs(tuple(prove_all(self.paths, where, members=self.members)) if where is not None else ())
+        proofs: Proofs = prove_claim(self, where)
+        return proofs
 
     def to_networkx(self) -> networkx.MultiDiGraph[str]:
         """The steps of all paths as one graph, each once: see ``networkx_graph``."""
@@ -116,12 +118,17 @@ class Escalations(Result, Sequence[Path]):
             if self.paths
             else "no path was found"
         )
-        for path in self.paths[:20]:
-            yield f"{path.subject} -> {path.goal}: {' '.join(path.primitives) or 'held'} ({counted(path.hops, 'hop')})"
-        if len(self.paths) > 20:
-            yield f"... and {len(self.paths) - 20} more"
+        ways = list(by_way(self.paths).values())
+        for some in ways[:SHOWN]:
+            who = first_of(list(dict.fromkeys(path.subject for path in some)), 4)
+            goals = ", ".join(dict.fromkeys(path.goal.name for path in some))
+            yield f"{who} -> {goals}: {some[0].words} ({counted(some[0].hops, 'hop')})"
+        if len(ways) > SHOWN:
+            yield f"... and {counted(sum(map(len, ways[SHOWN:])), 'path')} more"
         if self.unknown:
-            yield f"not in the snapshot, so not looked through: {', '.join(self.unknown)}"
+            yield f"not in the snapshot, so not searched: {', '.join(self.unknown)}"
+        if self.skipped:
+            yield skipped_line(self.skipped, "path")
 
     def __str__(self) -> str:
         return text_lines(self.lines())
@@ -138,6 +145,7 @@ def path_row(path: Path) -> tuple[Any, ...]:
     return path.subject, path.goal.name, path.hops, path.cost, path.severity, path.primitives, passed
 
 
+@about_access()
 def escalations(
     snapshot: Snapshot,
     subject: Subject | str | Iterable[Subject | str] | None = None,
@@ -147,6 +155,7 @@ def escalations(
     ways: Ways = "best",
     max_hops: int | None = None,
     direct: bool = False,
+    include_defaults: bool = False,
     members: Members | None = None,
     sandbox: Sandbox | None = None,
 ) -> Escalations:
@@ -166,6 +175,9 @@ def escalations(
         that begins with it; closing one of them leaves the others.
     direct
         Whether to list also subjects that have the goal without any step.
+    include_defaults
+        Whether to list also paths that unmodified default roles and bindings grant, such as those of the controllers of
+        kube-controller-manager. Paths of a ``subject`` that is given are listed in any case.
     members
         Groups that the cluster does not keep, as for ``who_can``.
     sandbox
@@ -215,7 +227,23 @@ def escalations(
             best = path_towards(found, state, one)
             some = [best] if ways == "best" else each_way(graph, found, state, one)
             paths += [path for path in dict.fromkeys((*some, best)) if _listed(path, direct, max_hops)]
-    return _found(graph, shortest_first(paths), members, sandbox)
+    hidden = granted_by_defaults(graph) if every and not include_defaults else None
+    shown = paths if hidden is None else [path for path in paths if not hidden(path)]
+    return replace(_found(graph, shortest_first(shown), members, sandbox), skipped=len(paths) - len(shown))
+
+
+def granted_by_defaults(graph: EscalationGraph) -> Callable[[Path], bool]:
+    """The predicate of paths that begin with what unmodified default roles and bindings grant, and nothing else."""
+    defaults = unchanged_defaults(graph.snapshot)
+
+    def test(path: Path) -> bool:
+        first = next(iter(path.grants), None)
+        if first is not None:
+            return all(one.binding in defaults and one.role in defaults for one in first)
+        grants = graph.facts.grants(path.start.subject) if path.start.subject is not None else ()
+        return bool(grants) and all(one.binding in defaults and one.role in defaults for one in grants)
+
+    return test
 
 
 def listed_sources(
@@ -228,7 +256,7 @@ def listed_sources(
 def check_limit(by: By, max_hops: int | None) -> None:
     """Raise SimkitError for a limit that the search could apply only to its results."""
     if max_hops is not None and max_hops < 0:
-        raise SimkitError(f"max_hops is {max_hops}; write 0 for no step at all, or leave it out for any number")
+        raise SimkitError(f"max_hops is {max_hops}; write 0 to allow no step, or leave it out for no limit")
     if max_hops is not None and by == "cost":
         raise SimkitError(
             "max_hops limits the shortest paths, and by='cost' looks for the cheapest, which may be longer; "
@@ -245,6 +273,7 @@ def _listed(path: Path, direct: bool, within: int | None) -> bool:
     return bool(path.hops or direct) and (within is None or path.hops <= within)
 
 
+@about_access()
 def next_steps(
     snapshot: Snapshot, subject: Subject | str, *, members: Members | None = None, sandbox: Sandbox | None = None
 ) -> Escalations:
@@ -312,9 +341,12 @@ def place_of(graph: EscalationGraph, subject: Subject | str) -> AttackState:
         if graph.facts.pod(namespace, name) is None:
             raise SimkitError(f"there is no running pod {name!r} in namespace {namespace!r}; write pod:namespace/name")
         return AttackState(states.POD, name, namespace)
+    if isinstance(subject, str) and subject in GOALS and Subject(USER, subject) not in graph.facts.subjects:
+        raise SimkitError(f"{subject!r} is a goal, not a subject; write goal={subject!r}")
     return subject_state(known_subject(graph.snapshot, subject))
 
 
+@about_access()
 def outsiders(
     snapshot: Snapshot,
     goal: Goal | str = "cluster-admin",
@@ -360,7 +392,7 @@ def outsiders(
     """
     members = members or NO_MEMBERS
     patterns = tuple(allowed)
-    found = escalations(snapshot, goal=goal, max_hops=max_hops, direct=direct, members=members)
+    found = escalations(snapshot, goal=goal, max_hops=max_hops, direct=direct, include_defaults=True, members=members)
     paths = tuple(path for path in found if not any(fnmatchcase(path.subject, pattern) for pattern in patterns))
     return replace(found, paths=paths)
 

@@ -85,7 +85,7 @@ def bound(*, cluster: bool) -> Outcome:
         plural = match.met[1].requirement.any_of[0].permission.resource
         where = "of the cluster" if cluster else "of any namespace"
         bindings, roles = named(match, "binding"), named(match, "role")
-        title = f"what a binding{bindings} {where} gives by {plural}{roles}"
+        title = f"what a binding{bindings} {where} grants through {plural}{roles}"
         yield from any_of(facts, match, title, members, "binding", "role")
 
     return found

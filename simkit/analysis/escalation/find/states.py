@@ -32,6 +32,8 @@ IMPACT: Final = "impact"
 NODE_IDENTITY: Final = "node-identity"
 SET: Final = "set"
 """One of several states, free to choose; the name identifies the set, and ``ClusterFacts.members`` gives its states."""
+CHOICES: Final = (ROLES_OF, ACCOUNTS, PODS, NODES, USERS, GROUPS, SET)
+"""Kinds of states that are one of several others, free to choose: places on the way, and not places reached."""
 SUBJECTS: Final = (USER, GROUP, SERVICE_ACCOUNT)
 ALL: Final = "*"
 
@@ -78,7 +80,7 @@ def state_text(state: AttackState) -> str:
     Examples
     --------
     >>> str(AttackState(ACCOUNTS, namespace="ci")), str(AttackState(SERVICE_ACCOUNT, "runner", "ci", impersonated=True))
-    ('any service account of ci', 'sa:ci/runner (impersonated)')
+    ('any service account in ci', 'sa:ci/runner (impersonated)')
     """
     if state.subject is not None:
         return text_of(state.subject) + (" (impersonated)" if state.impersonated else "")
@@ -86,17 +88,17 @@ def state_text(state: AttackState) -> str:
     if state.kind == RULES:
         return f"the rules of {display_name(role_of(state))}" + (f" in {where}" if where else " in the cluster")
     if state.kind == SECRETS:
-        return f"secret {where}/{state.name}" if state.name else f"the secrets of {where}"
+        return f"secret {where}/{state.name}" if state.name else f"the secrets in {where}"
     return {
         EVERYTHING: "cluster-admin",
-        NAMESPACE: f"everything in {where}",
-        ROLES_OF: f"the rules of any role of {where}",
-        ACCOUNTS: f"any service account of {where}",
-        PODS: f"the running pods of {where}",
+        NAMESPACE: f"full access to {where}",
+        ROLES_OF: f"the rules of any role in {where}",
+        ACCOUNTS: f"any service account in {where}",
+        PODS: f"the running pods in {where}",
         POD: f"pod {where}/{state.name}",
         NODES: "any node",
         NODE: f"node {state.name}",
-        NODE_IDENTITY: f"identity of node {state.name or 'of any name'}",
+        NODE_IDENTITY: f"identity of {f'node {state.name}' if state.name else 'any node'}",
         USERS: "any user",
         GROUPS: "any group",
         SET: state.name,

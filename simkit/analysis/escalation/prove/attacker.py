@@ -24,9 +24,10 @@ from simkit.analysis.escalation.prove.credentials import (
 from simkit.analysis.escalation.prove.debugger import TOKEN_FILE, debugger
 from simkit.analysis.escalation.prove.goal_check import Question, review
 from simkit.analysis.escalation.prove.observed_steps import PRINTED, has_happened, see_output
+from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork, message_of
 from simkit.analysis.escalation.prove.required_requests import make_needed_requests
 from simkit.analysis.escalation.prove.running_pods import RunningPods
-from simkit.analysis.escalation.prove.session import REFUSALS, NotExecutable, Refused, Session, message_of
+from simkit.analysis.escalation.prove.session import REFUSALS, Refused, Session
 from simkit.analysis.escalation.prove.templates import body_of, fill, merged
 from simkit.analysis.escalation.prove.variables import StepVariables
 from simkit.analysis.escalation.table.primitive import Operation, primitives
@@ -39,7 +40,6 @@ from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity, service_accou
 from simkit.meta.message import Response
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of
-from simkit.snapshot.protocol import Sandbox
 
 MERGE: Final = "application/merge-patch+json"
 EXEC: Final = Permission("create", "", "pods/exec")
@@ -70,7 +70,7 @@ STRATEGIC: Final = "application/strategic-merge-patch+json"
 class Attacker:
     """An attacker that follows a path on a fork, with all credentials obtained on the way."""
 
-    def __init__(self, sandbox: Sandbox, path: Path, groups: Sequence[str] = ()) -> None:
+    def __init__(self, sandbox: ProvingFork, path: Path, groups: Sequence[str] = ()) -> None:
         self.path = path
         self.session = Session(sandbox, initial_credential(path.start, tuple(groups)))
         self.step_variables = StepVariables(sandbox)
@@ -242,10 +242,12 @@ class Attacker:
         given = f"cat {TOKEN_FILE}\n" if subresource == "attach" else ""
         printed = output_of(answer, given) if operation.take == "token" else None
         token = reviewed(self.session.sandbox, printed, PRINTED) if printed else None
-        self.session.keep(answer, f"{method} {path}", "" if token or answer.succeeded else message_of(answer))
-        if answer.status in REFUSALS:
-            raise Refused(message_of(answer))
         at, why = BEHIND[permission.resource]
+        unreached = self.session.sandbox.is_unreached(path, answer)
+        message = "" if token or answer.succeeded else message_of(answer)
+        self.session.keep(answer, f"{method} {path}", message, assumption=why if unreached else "")
+        if answer.status in REFUSALS and not unreached:
+            raise Refused(message_of(answer))
         if token and printed:
             self.session.printed[self.values["namespace"], self.values["pod"]] = printed
         done = token or is_carried_out(answer, self.values["port"])

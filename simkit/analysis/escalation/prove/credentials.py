@@ -12,7 +12,7 @@ from simkit.logic.rbac.binding import GROUP
 from simkit.meta.domain import AUTHENTICATION_GROUP
 from simkit.meta.identity import AUTHENTICATED, Identity, administrator
 from simkit.meta.message import Request
-from simkit.snapshot.protocol import Sandbox
+from simkit.seams.snapshot import Sandbox
 
 BOOTSTRAP_USER: Final = "system:bootstrap:b00057"
 REVIEWS: Final = f"/apis/{AUTHENTICATION_GROUP}/v1/tokenreviews"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from simkit.analysis.catalogue import DEFINITIONS
 from simkit.meta.objects import at
 from simkit.schema.catalogue import Resource
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 WORDS: Final = ("proof", "Proof", "proof.example", "v1", "proof.example/v1", "1m", "https://proof.example", "1", "1Gi")
 """Texts to try for a pattern."""

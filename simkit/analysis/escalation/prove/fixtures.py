@@ -11,15 +11,15 @@ from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
 from simkit.analysis.escalation.find.matching import VariantMatch
 from simkit.analysis.escalation.find.outcomes import NODE_PREFIX
 from simkit.analysis.escalation.prove.certificates import certificate_request
+from simkit.analysis.escalation.prove.proving_fork import NotExecutable
 from simkit.analysis.escalation.prove.required_requests import example_of
-from simkit.analysis.escalation.prove.session import NotExecutable
 from simkit.analysis.escalation.prove.templates import body_of, collection, fill, resource_of, workload
 from simkit.analysis.escalation.table.primitive import primitives
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request
 from simkit.schema.catalogue import Catalogue
-from simkit.snapshot.protocol import Sandbox
+from simkit.seams.snapshot import Sandbox
 
 LENT: Final = "lent"
 """The default names of fixtures."""

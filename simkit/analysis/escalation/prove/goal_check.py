@@ -17,7 +17,7 @@ from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.domain import AUTHORIZATION_GROUP, SYSTEM_NAMESPACE
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
-from simkit.snapshot.protocol import Sandbox
+from simkit.seams.snapshot import Sandbox
 
 if TYPE_CHECKING:
     from simkit.analysis.escalation.prove.attacker import Attacker

@@ -6,7 +6,7 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.escalation.prove.credentials import reviewed
-from simkit.analysis.escalation.prove.session import NotExecutable
+from simkit.analysis.escalation.prove.proving_fork import NotExecutable
 from simkit.analysis.escalation.prove.templates import fill
 from simkit.analysis.escalation.table.primitive import Operation
 from simkit.meta.objects import at, name_of

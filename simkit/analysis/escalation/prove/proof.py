@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
 from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.queries import Escalations
 from simkit.analysis.escalation.prove.attacker import Attacker
 from simkit.analysis.escalation.prove.goal_check import goal_question
-from simkit.analysis.escalation.prove.session import NotExecutable, Performed, Refused
+from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
+from simkit.analysis.escalation.prove.session import Performed, Refused
+from simkit.analysis.escalation.prove.verdicts import (
+    ASSUMED,
+    NOT_EXECUTED,
+    NOT_PROVEN,
+    PROVEN,
+    Outcome,
+    tally,
+    tally_text,
+    verdict,
+)
+from simkit.analysis.forked import on_all_cores
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, groups_in
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import counted, html_lines, text_lines
-from simkit.analysis.result import Evidence, Result
-from simkit.meta.forked import on_all_cores
-from simkit.meta.progress import tracked
-from simkit.snapshot.protocol import Sandbox
+from simkit.analysis.result import Evidence, Result, prove_claim
+from simkit.present.progress import tracked
+from simkit.seams.snapshot import Sandbox
 
-Verdict = Literal["proven", "refused", "not executed"]
 COLUMNS: Final = ("step", "primitive", "actor", "request", "status", "message", "assumption")
 _WORTH_A_PROCESS: Final = 5
 """The number of paths that take longer to prove than a process to start."""
@@ -34,7 +46,7 @@ class Proof(Evidence):
     """The result of executing a path. True in a condition only if every step was executed and the goal is granted."""
 
     path: Path
-    verdict: Verdict
+    outcome: Outcome
     performed: tuple[Performed, ...]
     reason: str = ""
     refused_at: int = 0
@@ -42,7 +54,18 @@ class Proof(Evidence):
 
     @property
     def proven(self) -> bool:
-        return self.verdict == "proven"
+        """True if the path was executed to its end, perhaps with assumptions."""
+        return self.outcome == PROVEN
+
+    @property
+    def verdict(self) -> str:
+        """``proven``; ``proven, 2 assumed``; ``not proven``; or ``not executed``."""
+        return verdict(self.outcome, len(self.assumptions))
+
+    @property
+    def counted_as(self) -> str:
+        """The verdict without the number of assumptions: ``proven with assumptions``."""
+        return ASSUMED if self.proven and self.assumptions else self.outcome
 
     def __bool__(self) -> bool:
         return self.proven
@@ -110,16 +133,29 @@ class Proofs(Result, Sequence[Proof]):
         ]
         return table(rows, SUMMARY_COLUMNS)
 
+    def summary(self) -> pd.DataFrame:
+        """The numbers of paths by outcome: what, count."""
+        return ReadableFrame(list(tally(self.proofs).items()), columns=["what", "count"])
+
+    def not_executed(self) -> dict[str, int]:
+        """The reasons why paths were not executed, with the number of paths: warnings, and no answers."""
+        return dict(Counter(one.reason for one in self.proofs if one.outcome == NOT_EXECUTED).most_common())
+
     def __str__(self) -> str:
-        counts = self.to_frame()["verdict"].value_counts().to_dict() if self.proofs else {}
-        return f"{counted(len(self.proofs), 'path')}: " + (
-            ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
-        )
+        return f"{counted(len(self.proofs), 'path')}: {tally_text(self.proofs)}"
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return f"<p><b>{self}</b></p>{ReadableFrame(self.to_frame())._repr_html_()}"
+
+
+def by_outcome(proofs: Sequence[Proof]) -> tuple[tuple[Proof, ...], tuple[Proof, ...], tuple[Proof, ...]]:
+    """The proofs that are proven, those that are not, and those that were not executed."""
+    proven, refused, unknown = (
+        tuple(proof for proof in proofs if proof.outcome == outcome) for outcome in (PROVEN, NOT_PROVEN, NOT_EXECUTED)
+    )
+    return proven, refused, unknown
 
 
 def prove_all(paths: Sequence[Path], sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> list[Proof]:
@@ -135,6 +171,13 @@ def prove_all(paths: Sequence[Path], sandbox: Sandbox, *, members: Members = NO_
     return [Proof(path, *one) for path, one in zip(paths, found, strict=True)]
 
 
+@prove_claim.register(Escalations)
+def prove_each(claim: Escalations, sandbox: Sandbox | None) -> Proofs:
+    """The proofs of all paths of a search; no sandbox is needed where it found none."""
+    return Proofs(tuple(prove_all(claim.paths, sandbox, members=claim.members)) if sandbox is not None else ())
+
+
+@prove_claim.register(Path)
 def prove(path: Path, sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> Proof:
     """Execute a path on a fork, and check whether the goal is granted at its end.
 
@@ -155,8 +198,9 @@ def prove(path: Path, sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> Pro
     Returns
     -------
     Proof
-        ``proven`` if everything was executed and the goal granted; ``refused`` with the step where the server said no;
-        ``not executed`` with the reason where something cannot be executed, which is no proof of anything.
+        ``proven`` if everything was executed and the goal granted, with the number of assumptions; ``not proven`` with
+        the step where the server refused a request; ``not executed`` with the reason where something cannot be
+        executed or is missing in the dump, which shows nothing.
     """
     return Proof(path, *_executed(path, sandbox, members))
 
@@ -164,14 +208,14 @@ def prove(path: Path, sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> Pro
 class _Executed(NamedTuple):
     """The fields of a proof besides its path, which other processes send."""
 
-    verdict: Verdict
+    outcome: Outcome
     performed: tuple[Performed, ...]
     reason: str = ""
     refused_at: int = 0
 
 
 def _executed(path: Path, sandbox: Sandbox, members: Members) -> _Executed:
-    fork = sandbox.fork()
+    fork = ProvingFork(sandbox)
     groups = groups_in(members, path.start.subject) if members and path.start.subject is not None else ()
     actor = Attacker(fork, path, groups)
     try:
@@ -179,7 +223,7 @@ def _executed(path: Path, sandbox: Sandbox, members: Members) -> _Executed:
             actor.take_step(number, step)
         actor.finish(goal_question(path, actor, sandbox))
     except Refused as refused:
-        return _Executed("refused", tuple(actor.session.performed), refused.reason, actor.session.number)
+        return _Executed(NOT_PROVEN, tuple(actor.session.performed), refused.reason, actor.session.number)
     except NotExecutable as unable:
-        return _Executed("not executed", tuple(actor.session.performed), unable.reason, actor.session.number)
-    return _Executed("proven", tuple(actor.session.performed))
+        return _Executed(NOT_EXECUTED, tuple(actor.session.performed), unable.reason, actor.session.number)
+    return _Executed(PROVEN, tuple(actor.session.performed))

@@ -9,14 +9,14 @@ from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.goal import AccessQuestion
 from simkit.analysis.escalation.find.matching import ONLY
 from simkit.analysis.escalation.prove.examples import fitting, schema_of
-from simkit.analysis.escalation.prove.session import NotExecutable
+from simkit.analysis.escalation.prove.proving_fork import NotExecutable
 from simkit.analysis.escalation.prove.templates import body_of, collection, merged
 from simkit.analysis.escalation.table.primitive import Operation, primitives, requirements_of
 from simkit.analysis.escalation.table.requirement import ANY_SUBRESOURCE, Permission
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import at, name_of, namespace_of
 from simkit.schema.catalogue import Resource
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from simkit.analysis.escalation.prove.attacker import Attacker
@@ -88,7 +88,7 @@ def _touch(attacker: Attacker, operation: Operation, permission: Permission, pat
     """Send one request about an existing object."""
     verb = permission.verb
     if behind in STREAMS and verb not in ("get", "create"):
-        raise NotExecutable(f"the server has no request that asks for {permission}")
+        raise NotExecutable(f"no request of kube-apiserver needs {permission}")
     if behind in STREAMS:
         attacker.connect(Operation.model_validate({"as": "attacker", "connect": path + behind}))
     elif verb == "get":
@@ -108,7 +108,7 @@ def _touch(attacker: Attacker, operation: Operation, permission: Permission, pat
 def _of_subresource(attacker: Attacker, path: str, behind: str) -> Any:
     if behind == "/eviction":
         return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": path.rpartition("/")[2]}}
-    raise NotExecutable(f"nothing is known to send to {behind}")
+    raise NotExecutable(f"no request body is known for {behind}")
 
 
 def example_of(resource: Resource, values: Mapping[str, Any], snapshot: Snapshot) -> Any:
@@ -119,7 +119,7 @@ def example_of(resource: Resource, values: Mapping[str, Any], snapshot: Snapshot
     given = body_of(resource.resource, values) if known else {"spec": {}}
     if not resource.custom:
         if not known:
-            raise NotExecutable(f"no example of {resource} is in the table")
+            raise NotExecutable(f"no example of {resource} is known")
         return {**given, "apiVersion": resource.api_version}
     schema = schema_of(snapshot, resource)
     if not known and "serviceAccountName" in (at(schema, "properties", "spec", "properties") or {}):

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.harmless import NOTHING_THERE, why_harmless
@@ -28,8 +29,8 @@ from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED
-from simkit.meta.progress import tracked
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.present.progress import tracked
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 COLUMNS: Final = (
     *("subject", "primitive", "class", "severity", "title", "namespaces", "flagged", "everybody"),
@@ -41,6 +42,7 @@ HARMLESS: Final = ("limited", "state")
 """Classes of primitives that are listed without a flag, because alone they give and harm nothing."""
 
 
+@about_access()
 def risky_permissions(
     snapshot: Snapshot,
     subject: Subject | str | Iterable[Subject | str] | None = None,
@@ -76,9 +78,9 @@ def risky_permissions(
         everybody
             Whether everybody with a login has it too.
         verdict, reason
-            ``unproven`` without a sandbox. With one: ``proven`` where it was executed on a fork; ``possible`` where it
-            was executed on a fork with something that the cluster lacks, which the reason names; ``refused`` by the
-            server; ``harmless``; or ``not executed`` with the reason.
+            ``unproven`` without a sandbox. With one: ``proven`` (``proven, 2 assumed``) where it was executed on a
+            fork; ``possible`` where it was executed on a fork with something that the cluster lacks, which the reason
+            names; ``not proven`` where the server refused it; ``harmless``; or ``not executed`` with the reason.
         leads_to, granted_by, mitigation
             The end of the step, the first source of each need as a tuple, and what to do.
 
@@ -199,7 +201,7 @@ class _Asked:
         if primitive.not_executable:
             return "not executed", primitive.not_executable
         if not primitive.holds_in(release):
-            return "not executed", f"it works from release {primitive.since} on, and this is {release}"
+            return "not executed", f"it works only from release {primitive.since} on, and the cluster is at {release}"
         if path is None and harmless:
             return "harmless", harmless
         if self.sandbox is None:
@@ -232,9 +234,9 @@ class _Asked:
             for met in match.met:
                 held = [permission for permission, _ in met.holds(match.namespace)]
                 if not any(facts.knows(one.group, one.resource) for one in held):
-                    return f"nothing serves {held[0].resource}.{held[0].group} in the cluster"
+                    return f"the cluster does not serve {held[0].resource}.{held[0].group}"
             if match.variant.deputy and not facts.deputies(match.variant.deputy):
-                return f"there is no service account called {match.variant.deputy}, whom the objects would command"
+                return f"there is no service account {match.variant.deputy} whose controller would act on the objects"
         return NOTHING_THERE
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from simkit.analysis.escalation.prove.proving_fork import ProvingFork
 from simkit.analysis.escalation.prove.templates import body_of
 from simkit.analysis.escalation.table.primitive import Operation
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object, at, name_of
-from simkit.snapshot.protocol import PodRunner, Sandbox
 
 _ATTACKERS_PODS: Final = ("pod", "privileged-pod")
 _UNTIL_CRON_JOBS_RUN: Final = 61
@@ -27,9 +27,8 @@ class RunningPods:
         The fork.
     """
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
-        self._runner = sandbox if isinstance(sandbox, PodRunner) and sandbox.runs_pods else None
+    def __init__(self, sandbox: ProvingFork) -> None:
+        self._sandbox, self._runner = sandbox, sandbox.runner
 
     def settle(self) -> bool:
         """Let controllers and kubelets do what is to be done; False without simulated nodes."""

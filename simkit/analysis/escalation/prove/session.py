@@ -8,16 +8,16 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from simkit.analysis.escalation.prove.credentials import Credential, node_identity
+from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork, message_of
 from simkit.analysis.escalation.table.primitive import Operation
 from simkit.analysis.rbac.subject import identity_of, parse_subject
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import AUTHENTICATED, Identity, administrator, service_account
 from simkit.meta.message import Request, Response
-from simkit.snapshot.protocol import Sandbox
 
 REFUSALS: Final = (401, 403, 404)
-NOT_CARRIED_OUT: Final = 501
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
+NAMESPACE: Final = "the namespace exists, although the dump does not hold it"
 UNKNOWN_PATH: Final = b"404 page not found"
 CONTROLLERS: Final = {
     "deployments": "replicaset-controller",
@@ -32,14 +32,6 @@ CONTROLLERS: Final = {
 
 class Refused(Exception):
     """The server refused a request."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class NotExecutable(Exception):
-    """A step cannot be executed on this fork."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -67,8 +59,9 @@ class Performed:
 class Session:
     """A fork with all credentials obtained on it, and the record of all requests."""
 
-    def __init__(self, sandbox: Sandbox, start: Credential) -> None:
+    def __init__(self, sandbox: ProvingFork, start: Credential) -> None:
         self.sandbox, self.credential = sandbox, start
+        sandbox.on_supply = lambda namespace: self.note(f"namespace {namespace}", NAMESPACE)
         self.wallet: list[Credential] = [start]
         self.pending: Credential | None = None
         """The credential obtained in the present step; it is used from the next step on."""
@@ -117,7 +110,7 @@ class Session:
             answer.stream.close()
         self.keep(answer, f"{method} {path}", "" if answer.succeeded else message_of(answer), actor, assumption)
         if not answer.succeeded and answer.status not in operation.accept:
-            if answer.status == NOT_CARRIED_OUT or answer.body.startswith(UNKNOWN_PATH):
+            if answer.body.startswith(UNKNOWN_PATH):
                 raise NotExecutable(message_of(answer).strip() + f": {path}")
             raise Refused(message_of(answer))
         return answer
@@ -185,17 +178,6 @@ class Session:
     def note(self, actor: str, assumption: str) -> None:
         """Record an assumption that needs no request."""
         self.performed.append(Performed(self.number, self.primitive, actor, "", 0, "", assumption))
-
-
-def message_of(answer: Response) -> str:
-    """The message of a Status; empty for other answers."""
-    if answer.stream is not None or not answer.body:
-        return ""
-    try:
-        found = answer.object
-    except ValueError:
-        return answer.body[:200].decode("utf-8", "replace")
-    return str(found.get("message") or "") if isinstance(found, Mapping) and found.get("kind") == "Status" else ""
 
 
 def other(operation: Operation, values: Mapping[str, Any]) -> Identity:

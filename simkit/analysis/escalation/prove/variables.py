@@ -11,7 +11,7 @@ from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.path import Step
 from simkit.analysis.escalation.prove.certificates import authority, certificate_request, signed
 from simkit.analysis.escalation.prove.credentials import SOMEBODY, Credential, node_identity
-from simkit.analysis.escalation.prove.session import NotExecutable
+from simkit.analysis.escalation.prove.proving_fork import NotExecutable
 from simkit.analysis.escalation.prove.templates import collection, fill, resource_of, workload_change
 from simkit.analysis.escalation.table.primitive import primitives, requirements_of
 from simkit.analysis.escalation.table.requirement import Permission
@@ -21,7 +21,7 @@ from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USE
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.objects import Object, at, name_of
 from simkit.schema.catalogue import Resource
-from simkit.snapshot.protocol import Sandbox
+from simkit.seams.snapshot import Sandbox
 
 FRESH: Final = "proof"
 """The prefix of names of objects that a proof creates."""

@@ -124,6 +124,9 @@ class Primitive(_Strict):
     since: str = "1.0"
     until: str = ""
     """The first release in which it no longer works."""
+    finding: str = ""
+    """The id of the finding that an audit makes of a grant; empty where ``risky_permissions.yaml`` has one for it, and
+    for what no grant gives."""
     mitigation: str
     references: tuple[str, ...]
     not_executable: str = ""

@@ -1,6 +1,7 @@
 """The permissions that an audit reports, read from ``datasets/escalation``.
 
-Each entry names the primitives that its grants lead to, and has their severity: a grant is judged once.
+Each entry names the primitives that its grants lead to, and has their severity: a grant is judged once. A primitive
+that no entry names has a finding of its own, which is derived from the table of primitives.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final
 import yaml
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from simkit.analysis.escalation.table.primitive import primitives
+from simkit.analysis.escalation.table.primitive import Primitive, primitives
 from simkit.analysis.escalation.table.requirement import Requirement, parse_requirements
 from simkit.analysis.escalation.table.severity import Severities, Severity, worst
 from simkit.meta import datasets
@@ -35,6 +36,8 @@ class RiskyGrant(_Strict):
     severity: Severities | None = None
     if_present: bool = False
     """True if it counts only if one of the objects that it names exists."""
+    variant: int | None = None
+    """The variant of the primitive that it is; it then counts only where a holder can use that variant."""
 
     @model_validator(mode="after")
     def _one_severity(self) -> RiskyGrant:
@@ -75,6 +78,13 @@ class RiskyPermissions(_Strict):
 
     permissions: tuple[RiskyPermission, ...]
     checks: dict[str, tuple[str, ...]]
+    derived: tuple[RiskyPermission, ...] = ()
+    """Those of primitives that no entry names."""
+
+    @property
+    def every(self) -> tuple[RiskyPermission, ...]:
+        """All that an audit has a finding for."""
+        return (*self.permissions, *self.derived)
 
 
 def _scales(ids: tuple[str, ...]) -> tuple[Severities, ...]:
@@ -91,7 +101,25 @@ def risky_permission_table() -> RiskyPermissions:
     ('C5',)
     """
     with datasets.path(TABLE).open("rb") as file:
-        return RiskyPermissions.model_validate(yaml.load(file, yaml.CSafeLoader))
+        written = RiskyPermissions.model_validate(yaml.load(file, yaml.CSafeLoader))
+    derived = tuple(_permission_of(one) for one in primitives().primitives if one.finding)
+    return written.model_copy(update={"derived": derived})
+
+
+def _permission_of(primitive: Primitive) -> RiskyPermission:
+    """The permission of a primitive that has a finding of its own: what its variants require."""
+    grants = tuple(
+        RiskyGrant(requires=variant.requires, primitives=(primitive.id,), variant=number)
+        for number, variant in enumerate(primitive.variants)
+        if variant.requires
+    )
+    return RiskyPermission(
+        id=primitive.finding,
+        title=primitive.title,
+        why=f"It is the escalation primitive {primitive.id}: see {', '.join(primitive.references)}.",
+        fix=primitive.mitigation,
+        grants=grants,
+    )
 
 
 @cache

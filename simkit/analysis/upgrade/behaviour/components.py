@@ -1,7 +1,11 @@
-"""Flags of components: in static pods, in kubeadm's configuration, in the configuration of kubelets."""
+"""Flags of components: in static pods, in kubeadm's configuration, in the configuration of kubelets.
+
+Configurations are also found within other objects: in config maps, and in what Cluster API writes onto nodes.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -23,7 +27,16 @@ _KUBEADM: Final = (
     ("kubelet", ("nodeRegistration", "kubeletExtraArgs")),
 )
 _CONFIGURATIONS: Final = {"KubeletConfiguration": "kubelet", "KubeProxyConfiguration": "kube-proxy"}
-MARKS: Final = (*(f'"{name}'.encode() for name in COMPONENTS), b"Configuration", b"/kube")
+_CLUSTER_API: Final[Mapping[str, tuple[str, ...]]] = {
+    "KubeadmControlPlane": ("spec", "kubeadmConfigSpec"),
+    "KubeadmControlPlaneTemplate": ("spec", "template", "spec", "kubeadmConfigSpec"),
+    "KubeadmConfig": ("spec",),
+    "KubeadmConfigTemplate": ("spec", "template", "spec"),
+}
+"""Where the kinds of Cluster API have the parts of a configuration of kubeadm."""
+_PARTS: Final = ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration")
+_FLAG: Final = re.compile(r"--([a-z][a-z0-9-]*)(?:[= ](?!-)\"?([^\s\"']*))?")
+MARKS: Final = (*(f'"{name}'.encode() for name in COMPONENTS), b"Configuration", b"/kube", b"KubeadmCo")
 """The texts of which one occurs in every object with settings."""
 
 
@@ -36,16 +49,58 @@ class Setting(NamedTuple):
     path: tuple[str, ...]
 
 
+class Document(NamedTuple):
+    """A document within an object: a mapping, or a text that is none."""
+
+    value: Mapping[str, Any] | str
+    path: tuple[str, ...]
+    file: str = ""
+    """The file of a node that it is written to, where the object says one."""
+
+
+def documents(obj: Object) -> Iterator[Document]:
+    """The configurations and static pods within an object."""
+    if obj.get("kind") == "ConfigMap" and name_of(obj).startswith(("kubeadm-config", "kubelet-config", "kube-proxy")):
+        data = obj.get("data")
+        for name, text in data.items() if isinstance(data, Mapping) else ():
+            yield _document(text, ("data", str(name)))
+    place = _CLUSTER_API.get(str(obj.get("kind")))
+    found = at(obj, *place) if place is not None else None
+    if place is None or not isinstance(found, Mapping):
+        return
+    for kind in _PARTS:
+        name = kind[0].lower() + kind[1:]
+        if isinstance(found.get(name), Mapping):
+            yield Document({"kind": kind, **found[name]}, (*place, name))
+    files = found.get("files")
+    for index, file in enumerate(files if isinstance(files, list) else ()):
+        if isinstance(file, Mapping) and isinstance(file.get("content"), str):
+            yield _document(file["content"], (*place, "files", f"[{index}]", "content"), str(file.get("path")))
+
+
+def _document(text: Any, path: tuple[str, ...], file: str = "") -> Document:
+    try:
+        value = decode(str(text))
+    except BrokenText:
+        value = None
+    return Document(value if isinstance(value, Mapping) else str(text), path, file)
+
+
+def flags_in(document: Document) -> Iterator[Setting]:
+    """The flags for the kubelet in a file of a node that is no YAML, such as a drop-in of systemd."""
+    if isinstance(document.value, str) and "kubelet" in document.file + document.value:
+        for match in _FLAG.finditer(document.value):
+            yield Setting("kubelet", match[1], match[2] or "", document.path)
+
+
 def settings(obj: Object, templates: list[tuple[tuple[str, ...], Mapping[str, Any]]]) -> Iterator[Setting]:
-    """The flags that an object gives to components of Kubernetes."""
+    """The flags that an object gives to components of Kubernetes. ``documents`` gives those within it."""
     for path, template in templates:
         containers = at(template, "spec", "containers")
         for index, container in enumerate(containers if isinstance(containers, list) else ()):
             if isinstance(container, Mapping):
                 yield from _of_container(container, (*path, "spec", "containers", f"[{index}]"))
-    yield from _of_configuration(obj, ())
-    if obj.get("kind") == "ConfigMap" and name_of(obj).startswith(("kubeadm-config", "kubelet-config", "kube-proxy")):
-        yield from _of_config_map(obj)
+    yield from _of_configuration(obj)
 
 
 def _of_container(container: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[Setting]:
@@ -68,15 +123,15 @@ def _component(word: str) -> str:
     return name if name in COMPONENTS else ""
 
 
-def _of_configuration(value: Any, path: tuple[str, ...]) -> Iterator[Setting]:
-    kind = value.get("kind") if isinstance(value, Mapping) else None
-    if kind in _CONFIGURATIONS:
+def _of_configuration(value: Object) -> Iterator[Setting]:
+    kind = value.get("kind")
+    if isinstance(kind, str) and kind in _CONFIGURATIONS:
         gates = value.get("featureGates")
         for name, on in gates.items() if isinstance(gates, Mapping) else ():
-            yield Setting(_CONFIGURATIONS[kind], GATES, f"{name}={str(on).lower()}", (*path, "featureGates", str(name)))
-    elif kind in ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration"):
+            yield Setting(_CONFIGURATIONS[kind], GATES, f"{name}={str(on).lower()}", ("featureGates", str(name)))
+    elif kind in _PARTS:
         for component, place in _KUBEADM:
-            yield from _of_arguments(component, at(value, *place), (*path, *place))
+            yield from _of_arguments(component, at(value, *place), place)
 
 
 def _of_arguments(component: str, arguments: Any, path: tuple[str, ...]) -> Iterator[Setting]:
@@ -88,15 +143,6 @@ def _of_arguments(component: str, arguments: Any, path: tuple[str, ...]) -> Iter
         for index, each in enumerate(arguments):
             if isinstance(each, Mapping):
                 yield Setting(component, str(each.get("name")), str(each.get("value")), (*path, f"[{index}]"))
-
-
-def _of_config_map(obj: Object) -> Iterator[Setting]:
-    data = obj.get("data")
-    for name, text in data.items() if isinstance(data, Mapping) else ():
-        try:
-            yield from _of_configuration(decode(str(text)), ("data", str(name)))
-        except BrokenText:
-            continue  # not a configuration: a config map may hold any text
 
 
 def gate_changes(setting: Setting) -> Iterator[tuple[str, str]]:

@@ -9,14 +9,15 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.language.cel.environment import OWN_EXPRESSIONS, Environment, Program
+from simkit.language.cel.environment import Environment, Program, own_version
 from simkit.language.cel.types import BOOL, DYN
 from simkit.meta import datasets
+from simkit.schema.behaviour import OWN
 from simkit.schema.releases import release_name
 
 TABLE: Final = "upgrade/behaviour.yaml"
-VARIABLES: Final = ("value", "object", "kind", "pod")
-"""The variables of an expression: the value of the field, its object, the kind, the pod or pod template."""
+VARIABLES: Final = ("value", "object", "kind", "pod", "file")
+"""The variables of an expression: the value of the field, its object, the kind, the pod or pod template, the file."""
 
 
 class Detector(BaseModel):
@@ -80,8 +81,12 @@ class Entry(BaseModel):
     sources: tuple[str, ...] = Field(min_length=1)
     detectors: tuple[Detector, ...] = Field(min_length=1)
     breaks: bool = True
+    unless: tuple[Detector, ...] = ()
+    """Fields of configurations with which nothing breaks."""
     possible: str = ""
     """The first release in which the remedy works; empty: any."""
+    fixed: str = ""
+    """The patch of the release that is without the fault, if the change is one."""
     component: str = ""
     """Another project whose release decides, instead of that of Kubernetes."""
 
@@ -102,7 +107,9 @@ class Entry(BaseModel):
 @cache
 def compiled(expression: str) -> Program:
     """The program of an expression over ``VARIABLES``; what it speaks of may be missing."""
-    return Environment(dict.fromkeys(VARIABLES, DYN), version=OWN_EXPRESSIONS).compile(expression, expected=(BOOL, DYN))
+    return Environment(OWN, dict.fromkeys(VARIABLES, DYN), version=own_version(OWN)).compile(
+        expression, expected=(BOOL, DYN)
+    )
 
 
 @cache

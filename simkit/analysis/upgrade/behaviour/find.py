@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from simkit.analysis.upgrade.behaviour.components import (
     GATES,
     MARKS,
     PLUGIN_FLAGS,
+    Setting,
+    documents,
+    flags_in,
     gate_changes,
     plugin_changes,
     settings,
@@ -25,7 +28,6 @@ from simkit.language.cel.errors import EvaluationError
 from simkit.meta.objects import at
 from simkit.snapshot.templates import Template as ChartTemplate
 
-Template = tuple[tuple[str, ...], Mapping[str, Any]]
 _BY_ROLE: Final[Mapping[str, tuple[str, bool]]] = {"preference": ("low", True), "text": ("low", False)}
 """Severity of places that name a label without depending on it, and whether they break."""
 
@@ -45,10 +47,12 @@ class BehaviourSearch:
     ----------
     drivers
         The names of the CSI drivers that the cluster has.
+    harmless
+        The entries that the configuration of the cluster makes harmless, as ``harmless_entries`` finds them.
     """
 
-    def __init__(self, span: ReleaseSpan, drivers: Collection[str] = ()) -> None:
-        self.span, self.drivers = span, frozenset(drivers)
+    def __init__(self, span: ReleaseSpan, drivers: Collection[str] = (), harmless: Collection[str] = ()) -> None:
+        self.span, self.drivers, self.harmless = span, frozenset(drivers), frozenset(harmless)
         self._fields: dict[str, PathTree[_Aim]] = {}
         self._pods: PathTree[_Aim] = PathTree()
         self._names: list[tuple[bytes, _Aim]] = []
@@ -57,6 +61,8 @@ class BehaviourSearch:
         self._tables: list[_Aim] = []
         self._skew: list[_Aim] = []
         for entry in behaviour_entries():
+            if entry.fixed and span.has_fix(entry.fixed):
+                continue
             if not entry.release or span.meets(entry.release):
                 for detector in entry.detectors:
                     self._plan(_Aim(entry, detector))
@@ -94,26 +100,39 @@ class BehaviourSearch:
 
     def find(self, item: Item, body: bytes) -> Iterator[Break]:
         """The changes of the releases that concern one item. ``body`` is its text."""
-        obj, kind = item.obj, item.kind
-        if item.api_version in self._versions:
-            yield self._row(item, self._versions[item.api_version], ("apiVersion",), "it is written in this version")
-        tree = self._fields.get(kind)
-        if tree is not None:
-            for aim, path, value in tree.matches(obj):
-                if self._holds(aim.detector, value, item, {}):
-                    yield self._row(item, aim, path, _shown(value))
-        templates = list(pod_templates(obj, body))
-        for start, template in templates:
-            for aim, path, value in self._pods.matches(template, start):
-                if self._holds(aim.detector, value, item, template):
-                    yield self._row(item, aim, path, _shown(value))
+        configures = any(mark in body for mark in MARKS) or not body
+        yield from self._within(item, item.obj, (), body, item.file, configures=configures)
+        for document in documents(item.obj) if configures else ():
+            if isinstance(document.value, str):
+                yield from self._settings(item, flags_in(document))
+            else:
+                yield from self._within(item, document.value, document.path, b"", document.file, configures=True)
         for name, aim in self._names:
             if not body or name in body or (_ESCAPED in body and name.replace(b".", _ESCAPED) in body):
                 yield from self._named(item, aim)
-        if any(mark in body for mark in MARKS) or not body:
-            yield from self._settings(item, templates)
-        if kind == "Node":
+        if item.kind == "Node":
             yield from self._nodes(item)
+
+    def _within(
+        self, item: Item, obj: Mapping[str, Any], start: tuple[str, ...], body: bytes, file: str, *, configures: bool
+    ) -> Iterator[Break]:
+        """The changes that concern an object or a document within one, which ``start`` leads to."""
+        version = self._versions.get(str(obj.get("apiVersion")))
+        if version is not None:
+            yield self._row(item, version, (*start, "apiVersion"), "it is written in this version")
+        tree = self._fields.get(str(obj.get("kind")))
+        if tree is not None:
+            for aim, path, value in tree.matches(obj, start):
+                if _holds(aim.detector, value, obj, {}, file):
+                    yield self._row(item, aim, path, _shown(value))
+        templates = list(pod_templates(obj, body))
+        for place, template in templates:
+            for aim, path, value in self._pods.matches(template, (*start, *place)):
+                if _holds(aim.detector, value, obj, template, file):
+                    yield self._row(item, aim, path, _shown(value))
+        if configures:
+            found = settings(obj, templates)
+            yield from self._settings(item, (each._replace(path=(*start, *each.path)) for each in found))
 
     def values(self, item: Item) -> Iterator[Break]:
         """The labels and taints that the values of a chart name."""
@@ -128,17 +147,6 @@ class BehaviourSearch:
                 item = Item(obj, "manifest", template.file, template.line + number)
                 yield self._row(item, aim, (), f"line {item.line} of the template names {aim.detector.name}")
 
-    def _holds(self, detector: Detector, value: Any, item: Item, pod: Mapping[str, Any]) -> bool:
-        if detector.provisioner and item.kind == "StorageClass":
-            return bool(value == detector.provisioner)
-        if not detector.when:
-            return True
-        variables = {"value": value, "object": item.obj, "kind": item.kind, "pod": pod}
-        try:
-            return compiled(detector.when).evaluate(variables).value is True
-        except EvaluationError:
-            return False  # a field that the expression speaks of is missing, or of a wrong type
-
     def _named(self, item: Item, aim: _Aim) -> Iterator[Break]:
         for use in name_uses(item.obj, aim.detector.name, aim.detector.instead):
             if use.role == "label":
@@ -149,13 +157,13 @@ class BehaviourSearch:
             )
             yield self._row(item, aim, use.path, evidence, severity=severity, breaks=breaks and aim.entry.breaks)
 
-    def _settings(self, item: Item, templates: list[Template]) -> Iterator[Break]:
-        for setting in settings(item.obj, templates):
+    def _settings(self, item: Item, found: Iterable[Setting]) -> Iterator[Break]:
+        for setting in found:
             for aim in self._flags.get(setting.flag, ()):
                 detector = aim.detector
                 if detector.component and setting.component not in detector.component:
                     continue
-                if self._holds(detector, setting.value, item, {}):
+                if _holds(detector, setting.value, item.obj, {}):
                     evidence = f"{setting.component} --{setting.flag}={setting.value}".rstrip("=")
                     yield self._row(item, aim, setting.path, evidence)
             for aim in self._tables:
@@ -192,6 +200,10 @@ class BehaviourSearch:
         release: str = "",
     ) -> Break:
         entry = aim.entry
+        if entry.fixed and self.span.has_fix(entry.fixed) is None:
+            severity, breaks = "info", False  # with the newest patch, nothing breaks
+        if entry.id in self.harmless:
+            severity, breaks, evidence = "info", False, f"{evidence}; the configuration of the cluster allows it"
         return break_of(
             item,
             release=release or entry.release,
@@ -212,3 +224,31 @@ def _shown(value: Any) -> str:
         text = str(value)
         return f"it says {text if len(text) <= 80 else text[:77] + '...'}"
     return "the field is set"
+
+
+def harmless_entries(items: Iterable[Item]) -> set[str]:
+    """The entries with which nothing breaks, because a configuration among some items says so."""
+    tree: PathTree[_Aim] = PathTree()
+    for entry in behaviour_entries():
+        for detector in entry.unless:
+            tree.add(detector.field, _Aim(entry, detector))
+    return {
+        aim.entry.id
+        for item in items
+        for obj in (item.obj, *(document.value for document in documents(item.obj)))
+        if isinstance(obj, Mapping)
+        for aim, _, value in tree.matches(obj)
+        if obj.get("kind") in aim.detector.kinds and _holds(aim.detector, value, obj, {})
+    }
+
+
+def _holds(detector: Detector, value: Any, obj: Mapping[str, Any], pod: Mapping[str, Any], file: str = "") -> bool:
+    if detector.provisioner and obj.get("kind") == "StorageClass":
+        return bool(value == detector.provisioner)
+    if not detector.when:
+        return True
+    variables = {"value": value, "object": obj, "kind": obj.get("kind"), "pod": pod, "file": file}
+    try:
+        return compiled(detector.when).evaluate(variables).value is True
+    except EvaluationError:
+        return False  # a field that the expression speaks of is missing, or of a wrong type

@@ -27,7 +27,8 @@ _DEEPEST: Final = 20
 
 
 def pod_templates(obj: Object, body: bytes) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """Each pod or template of an object with its path. Pods that something controls are left to what does.
+    """Each pod or template of an object with its path. Pods that something controls, and revisions, are left to what
+    makes them.
 
     ``body`` is the object's text: custom resources without containers in it are not looked through.
     """
@@ -37,7 +38,7 @@ def pod_templates(obj: Object, body: bytes) -> Iterator[tuple[tuple[str, ...], M
         found = at(obj, *path)
         if isinstance(found, Mapping) and not (kind == "Pod" and _is_controlled(obj)):
             yield path, found
-    elif _MARK in body or not body:
+    elif kind != "ControllerRevision" and (_MARK in body or not body):
         yield from _nested(obj, ())
 
 

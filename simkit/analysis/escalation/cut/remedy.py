@@ -17,7 +17,7 @@ from simkit.analysis.rendering import counted, html_lines, text_lines
 from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, Subject
 from simkit.meta.names import Key
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 RBAC: frozenset[object] = frozenset((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS))
 
@@ -77,8 +77,8 @@ class Remedy(Result):
             yield f"risk: {self.risk}"
         yield from self.commands()
         if self.changes:
-            yield f"{counted(len(self.effect), 'permission')} lost or gained by it"
-            yield from (f"way back: {one}" for one in self.way_back())
+            yield f"{counted(len(self.effect), 'permission')} lost or gained"
+            yield from (f"to undo: {one}" for one in self.way_back())
 
     def __str__(self) -> str:
         return text_lines(self.lines())

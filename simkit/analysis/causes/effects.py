@@ -1,0 +1,72 @@
+"""The effect of remedies, measured in the cluster as it would be, with the machinery of plans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simkit.analysis.escalation.cut.cutter import Candidate
+from simkit.analysis.escalation.cut.remedy import Remedy
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.plan.candidates import SURELY, object_of
+from simkit.analysis.plan.greedy import next_change
+from simkit.analysis.plan.rounds import Question, Round
+from simkit.analysis.rbac.subject import Members
+from simkit.meta.names import Key
+from simkit.seams.snapshot import Snapshot
+
+
+class MeasuredEffects:
+    """The paths that changes of objects close: for each object the best change, as a plan rates it."""
+
+    def __init__(self, snapshot: Snapshot, members: Members) -> None:
+        self._snapshot, self._members = snapshot, members
+        self._now: Round | None = None
+        self._best: dict[Key, tuple[int, Candidate]] = {}
+        self.first: Key | None = None
+        """The object that a plan changes first."""
+
+    def begin(self, paths: Sequence[Path]) -> None:
+        """Look at the changes that lie on some paths."""
+        goals = tuple({path.goal.name: path.goal for path in paths}.values())
+        if not goals:
+            return
+        now = self._now = Round(self._snapshot, Question(goals, None, frozenset(), {}, False, self._members))
+        for change in now.open_paths.candidates_of(now.paths):
+            if now.candidates.harm(change) < SURELY:
+                key, closes = object_of(change), now.modelled([change])
+                known = self._best.get(key)
+                if known is None or self._order(closes, change) < self._order(*known):
+                    self._best[key] = closes, change
+        chosen = next_change(now, free=False, left=1)
+        if chosen is not None:
+            self.first = object_of(chosen[0])
+            self._best[self.first] = now.modelled([chosen[0]]), chosen[0]
+
+    def _order(self, closes: int, change: Candidate) -> tuple[int, int, float, str]:
+        assert self._now is not None
+        return -closes, self._now.candidates.harm(change), self._now.candidates.cost(change), str(change)
+
+    def changed(self, key: Key) -> bool:
+        """True if a change of an object lies on a path."""
+        return key in self._best
+
+    def closing(self, key: Key) -> int:
+        """The number of paths that the best change of an object closes at most."""
+        return self._best[key][0] if key in self._best else 0
+
+    def best(self, key: Key, advised: Remedy) -> tuple[Remedy, int]:
+        """The remedy that closes more paths in the cluster as it would be, with their number: the best change of an
+        object, or the one that is advised; of two that close as many the one that takes fewer permissions.
+        """
+        now = self._now
+        if now is None or (not advised and key not in self._best):
+            return advised, 0
+        options = [advised] if advised else []
+        if key in self._best:
+            options.append(now.remedy(self._best[key][1]))
+        measured = [(self._closes(now, one), one) for one in options]
+        closes, remedy = max(measured, key=lambda pair: (pair[0], -len(pair[1].effect)))
+        return remedy, closes
+
+    def _closes(self, now: Round, remedy: Remedy) -> int:
+        return len(now.paths) - len(Round(remedy.after(), now.question, now).paths)
