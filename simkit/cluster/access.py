@@ -7,22 +7,21 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
 from simkit.cluster.options import Options
-from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
 from simkit.engine.authz.config import AuthorizerChain, NamedAuthorizer, ReloadingAuthorizer
-from simkit.engine.authz.node import NodeAuthorizer
-from simkit.engine.authz.node_graph import FOLLOWED, NodeGraph
 from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.authz.webhook import FailurePolicy, ReviewVersion, Settings, WebhookAuthorizer
 from simkit.engine.egress.call import Caller, CallFailed, Poster
-from simkit.engine.egress.kubeconfig import ClientConfig, load_kubeconfig
+from simkit.engine.egress.files import ClientConfig, load_kubeconfig
 from simkit.engine.pipeline.metrics.counters import Metrics
-from simkit.engine.seams import Authorizer, Store
+from simkit.logic.authorizers.always import AlwaysAllow, AlwaysDeny
+from simkit.logic.authorizers.node import NodeAuthorizer
+from simkit.logic.authorizers.node_graph import FOLLOWED, NodeGraph
 from simkit.meta.behaviour import serving
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHORIZATION_GROUP, LABEL_DOMAIN
@@ -30,7 +29,10 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import quoted
 from simkit.schema.behaviour import behaviour_of
 from simkit.schema.feature_gates import parse_feature_gates
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams import Authorizer, Change, Store
+from simkit.seams.authorization import Authorization, stated
+from simkit.seams.parts import PartRegistry
+from simkit.seams.snapshot import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.cluster")
 _MOUNTED: Final = Path("/var/run/secrets") / LABEL_DOMAIN / "serviceaccount"
@@ -45,13 +47,21 @@ def apply_authorization(options: Options) -> Options:
     ----------
     ``ApplyAuthorization`` in k8s.io/kubernetes/pkg/kubeapiserver/options/authentication.go, release 1.30.
     """
-    if not options.anonymous_auth or "AlwaysAllow" not in options.authorization_mode:
+    if not options.anonymous_auth or "AlwaysAllow" not in (options.authorization_mode or ()):
         return options
     _LOG.warning(
         "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. "
         "You should use a different authorizer"
     )
     return replace(options, anonymous_auth=False)
+
+
+def with_modes(options: Options, dumped: Authorization | None = None) -> Options:
+    """The options with authorization modes: their own, or those of a dump that can be decided here, or RBAC."""
+    if options.authorization_mode is not None:
+        return options
+    decided = dumped.decided if dumped is not None and not options.authorization_config else ()
+    return replace(options, authorization_mode=decided or ("RBAC",))
 
 
 class _NoAnswer:
@@ -78,7 +88,7 @@ class Access:
 
     def __post_init__(self) -> None:
         if self.graph is not None:
-            self.store.listen(self.graph.follow, FOLLOWED)
+            self._follow(self.graph)
 
     def authorizer(self) -> Authorizer:
         """The authorizers in order. Raises SimkitError for inconsistent options."""
@@ -86,22 +96,52 @@ class Access:
         if options.authorization_config:
             _check_alone(options)
             return ReloadingAuthorizer(options.authorization_config, self._configured, self.clock, self.metrics)
-        _check_modes(options)
-        modules = [NamedAuthorizer(mode, mode.lower(), AUTHORIZERS[mode](self)) for mode in options.authorization_mode]
+        known = self._known()
+        _check_modes(options, known)
+        modes = options.authorization_mode or ()
+        modules = [NamedAuthorizer(mode, mode.lower(), known[mode](self)) for mode in modes]
         return AuthorizerChain(modules, self.metrics)
+
+    def _known(self) -> PartRegistry[Callable[[Access], Authorizer]]:
+        """The constructors of authorizers, with those of the options. Raises SimkitError for a name that is taken."""
+        return AUTHORIZERS.with_given((mode, _returned(given)) for mode, given in self.options.authorizers.items())
+
+    def told(self, authorizer: Authorizer) -> Authorization:
+        """The authorizers for snapshots of the store."""
+        modes = [each.type for each in getattr(authorizer, "modules", ())]
+        file = self.options.authorization_policy_file
+        policies = Path(file).read_bytes() if file and "ABAC" in modes else b""
+        return stated(modes, policies, self.options.feature_gates)
 
     def node(self) -> NodeAuthorizer:
         """The authorizer of the mode Node, with the graph that follows the store."""
         if self._nodes is None:
             if self.graph is None:
                 self.graph = NodeGraph.of(self.snapshot())
-                self.store.listen(self.graph.follow, FOLLOWED)
-            self._nodes = NodeAuthorizer(self.graph, self.options.release)
+                self._follow(self.graph)
+            release = self.options.release
+            gates = parse_feature_gates(self.options.feature_gates, release).values
+            self._nodes = NodeAuthorizer(self.graph, release, gates)
         return self._nodes
+
+    def _follow(self, graph: NodeGraph) -> None:
+        """Keep a graph up to date with the store."""
+
+        def follow(changes: Sequence[Change]) -> None:
+            for change in changes:
+                key = change.entry.key
+                if key.resource not in FOLLOWED:
+                    continue
+                if change.type == "DELETED":
+                    graph.remove(key)
+                else:
+                    graph.put(key, change.entry.object)
+
+        self.store.listen(follow, FOLLOWED)
 
     def policy_file(self) -> Authorizer:
         """The authorizer of the mode ABAC. Raises SimkitError without its file."""
-        from simkit.engine.authz.abac import load
+        from simkit.logic.authorizers.abac import load
 
         if not self.options.authorization_policy_file:
             raise SimkitError("authorization-mode ABAC's authorization policy file not passed")
@@ -125,10 +165,12 @@ class Access:
         """The authorizers of a configuration file."""
         from simkit.engine.authz.config_file import ConfiguredAuthorizer, parse
 
+        known = self._known()
+
         def made(each: ConfiguredAuthorizer) -> Authorizer:
             entry = each.webhook
             if entry is None:
-                return AUTHORIZERS[each.type](self)
+                return known[each.type](self)
             settings = Settings(
                 each.name,
                 cast(ReviewVersion, entry.version),
@@ -144,25 +186,28 @@ class Access:
 
         release, gates = self.options.release, self.options.feature_gates
         with serving(behaviour_of(release, parse_feature_gates(gates, release).values)):
-            chosen = parse(content, str(self.options.authorization_config), sorted(AUTHORIZERS))
+            chosen = parse(content, str(self.options.authorization_config), sorted(known))
         return [NamedAuthorizer(each.type, each.name, made(each)) for each in chosen]
 
 
-AUTHORIZERS: Final[Mapping[str, Callable[[Access], Authorizer]]] = {
-    "AlwaysAllow": lambda _: AlwaysAllow(),
-    "AlwaysDeny": lambda _: AlwaysDeny(),
-    "ABAC": Access.policy_file,
-    "Webhook": Access.webhook,
-    "RBAC": lambda access: access.roles,
-    "Node": Access.node,
-}
+AUTHORIZERS: Final = PartRegistry[Callable[[Access], Authorizer]](
+    "simkit.authorizers",
+    {
+        "AlwaysAllow": lambda _: AlwaysAllow(),
+        "AlwaysDeny": lambda _: AlwaysDeny(),
+        "ABAC": Access.policy_file,
+        "Webhook": Access.webhook,
+        "RBAC": lambda access: access.roles,
+        "Node": Access.node,
+    },
+)
 """The constructors of authorizers, by the mode that names them in flags and configuration files."""
 
 
 def _check_alone(options: Options) -> None:
     """Raise SimkitError for other authorization options beside a configuration file."""
     others = (options.authorization_webhook_config_file, options.authorization_policy_file)
-    if tuple(options.authorization_mode) != ("RBAC",) or any(others):
+    if tuple(options.authorization_mode or ()) != ("RBAC",) or any(others):
         flags = "--authorization-mode or --authorization-webhook-* flags are defined"
         raise SimkitError(f"--authorization-config can not be specified when {flags}")
     if not options.feature_gates.get("StructuredAuthorizationConfiguration", True):
@@ -170,11 +215,19 @@ def _check_alone(options: Options) -> None:
         raise SimkitError(f"--authorization-config cannot be used without enabling {gate}")
 
 
-def _check_modes(options: Options) -> None:
-    modes, errors = list(options.authorization_mode), list[str]()
+def _returned(authorizer: Authorizer) -> Callable[[Access], Authorizer]:
+    """The constructor of an authorizer that is made already."""
+    return lambda _: authorizer
+
+
+def _check_modes(options: Options, known: PartRegistry[Callable[[Access], Authorizer]]) -> None:
+    modes, errors = list(options.authorization_mode or ()), list[str]()
     if not modes:
         errors.append("at least one authorization-mode must be passed")
-    errors += [f"authorization-mode {quoted(mode)} is not a valid mode" for mode in modes if mode not in AUTHORIZERS]
+    errors += [f"authorization-mode {quoted(mode)} is not a valid mode" for mode in modes if mode not in known]
+    errors += [
+        f"authorizer {quoted(name)} is not among the authorization modes" for name in known.given if name not in modes
+    ]
     for mode, flag, given, what in (
         ("ABAC", "policy-file", options.authorization_policy_file, "authorization policy file"),
         ("Webhook", "webhook-config-file", options.authorization_webhook_config_file, "authorization config file"),
@@ -186,7 +239,7 @@ def _check_modes(options: Options) -> None:
     if len(set(modes)) != len(modes):
         errors.append(f"authorization-mode {' '.join(map(quoted, modes))} has mode specified more than once")
     if errors:
-        raise SimkitError(f"{'; '.join(errors)} (known modes: {', '.join(AUTHORIZERS)})")
+        raise SimkitError(f"{'; '.join(errors)} (known modes: {', '.join(known)})")
 
 
 def _from_inside(version: str) -> ClientConfig:

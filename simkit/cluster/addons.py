@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from simkit.client.requests import path_of
 from simkit.cluster.extensions import performing
-from simkit.engine.controllers.client_requests import path_of
 from simkit.meta import datasets
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from textwrap import dedent
 from typing import TYPE_CHECKING, Final
@@ -10,15 +11,18 @@ from typing import TYPE_CHECKING, Final
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.cluster.control_plane import ControlPlane
-from simkit.engine.admission.chain import Plugin
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.request_object import default
-from simkit.engine.seams import Mutator, Review, Validator
+from simkit.engine.registry.allocation import ServiceAllocation
+from simkit.engine.registry.write import Write
+from simkit.meta.behaviour import serving
+from simkit.meta.clock import NameSource
 from simkit.meta.errors import SimkitError, StatusError
-from simkit.meta.escaping import html_text
 from simkit.meta.identity import Identity
 from simkit.meta.objects import Draft, Object, metadata, name_of, namespace_of
+from simkit.meta.visible_text import html_text
 from simkit.schema.decoding import DecodeError, decode
+from simkit.seams import Mutator, Plugin, Review, Validator
 from simkit.snapshot.diff import FieldChange, field_changes
 
 if TYPE_CHECKING:
@@ -28,7 +32,7 @@ COLUMNS: Final = ("plugin", "refusal", "changes", "warnings", "notes")
 DEFAULTS: Final = "defaults"
 """The name of the step of the kind's own defaulting, before any plugin."""
 VALIDATION: Final = "validation"
-"""The name of the step of the kind's own validation, between mutating and validating plugins."""
+"""The name of the step of the server's own checks, between mutating and validating plugins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,11 @@ def admit(made: ControlPlane, obj: Object, identity: Identity) -> Admitted:
     An object that is there already is updated, else created. All plugins are asked, also after one has refused.
     Raises SimkitError for an object that is none of the kinds that are served.
     """
+    with serving(made.engine.behaviour):
+        return _steps(made, obj, identity)
+
+
+def _steps(made: ControlPlane, obj: Object, identity: Identity) -> Admitted:
     scope = _served(made, obj)
     draft = _decoded(scope, obj)
     before = {**draft, "metadata": dict(draft["metadata"])}
@@ -140,7 +149,7 @@ def admit(made: ControlPlane, obj: Object, identity: Identity) -> Admitted:
         for mutator in mutators:
             step, review = _mutated(mutator, review)
             steps += [step] if step.changes or step.refusal else []
-    steps.append(_validated(scope, review))
+    steps.append(_validated(made, scope, review))
     steps += [_judged(validator, review) for validator in validators]
     return Admitted(review.object or {}, review.operation, tuple(steps))
 
@@ -171,6 +180,7 @@ def _review(made: ControlPlane, scope: RequestScope, wanted: Draft, identity: Id
         if scope.registry_scope.has_status and "status" in old:
             wanted["status"] = old["status"]
     return Review(
+        scope.catalogue.behaviour,
         identity,
         "CREATE" if old is None else "UPDATE",
         scope.registry_scope.resource,
@@ -202,13 +212,20 @@ def _mutated(plugin: Plugin, review: Review) -> tuple[Step, Review]:
     return Step(plugin.name, changes, "", tuple(own.warnings), own.annotations), review.with_object(obj)
 
 
-def _validated(scope: RequestScope, review: Review) -> Step:
-    """The step of the kind's own validation."""
-    obj = review.object or {}
-    errors = [*scope.strategy.validate(obj, review.old)]
-    if review.old is not None:
-        errors += scope.strategy.validate_last(obj, review.old)
-    return Step(VALIDATION, (), "; ".join(dict.fromkeys(map(str, errors))))
+def _validated(made: ControlPlane, scope: RequestScope, review: Review) -> Step:
+    """The step of the server's own checks of name, metadata and fields: those of a dry run, with chance of its own."""
+    engine = made.engine
+    registry, chance = copy(engine.registry), NameSource(0)
+    registry.name_source = chance
+    registry.allocation = ServiceAllocation(engine.store, chance, engine.behaviour)
+    key = scope.registry_scope.key(review.namespace, review.name)
+    wanted = review.object or {}
+    write = Write(scope.registry_scope, key, lambda _live: dict(wanted), dry_run=True, identity=review.identity)
+    try:
+        (registry.create if review.old is None else registry.update)(write)
+    except StatusError as error:
+        return Step(VALIDATION, (), error.message)
+    return Step(VALIDATION)
 
 
 def _judged(plugin: Plugin, review: Review) -> Step:

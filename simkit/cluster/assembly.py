@@ -10,6 +10,7 @@ from simkit.cluster.options import Options
 from simkit.cluster.stores import new_store
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.kinds.conversions import convert, versions
+from simkit.meta.behaviour import serving
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, copied, group_version_of, metadata
 from simkit.schema.catalogue import Catalogue
@@ -44,7 +45,8 @@ def loaded(options: Options, dump: Dump, *, whole: bool = False, calls: bool = F
     captured = {dump.index.stored(resource) for resource in dump.captured}
     if whole:
         captured |= {each.storage for each in catalogue.stored()} - set(_owners(catalogue, dump))
-    return ControlPlane(options, store, captured=captured, calls=calls, rested=True)
+    dumped = dump.authorization
+    return ControlPlane(options, store, captured=captured, calls=calls, rested=True, dumped=dumped)
 
 
 def stored_objects(release: str, dump: Dump) -> Iterator[tuple[Key, Object]]:
@@ -67,7 +69,8 @@ def _stored(catalogue: Catalogue, obj: Object) -> Object:
     resource = catalogue.kind(GroupVersionKind(*group_version_of(obj), obj.get("kind", "")))
     if resource is None:  # of another release: in the version that everything is kept in, if there is a way
         old, kind = str(obj.get("apiVersion", "")), str(obj.get("kind", ""))
-        return convert(obj, versions(old, kind)[0])
+        return convert(obj, versions(old, kind)[0], catalogue.behaviour)
     if resource.gvk == resource.storage_gvk:
         return obj
-    return RequestScope(catalogue, resource).to_storage(copied(obj))
+    with serving(catalogue.behaviour):
+        return RequestScope(catalogue, resource).to_storage(copied(obj))

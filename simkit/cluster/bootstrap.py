@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 from simkit.cluster.first_objects import AUTHENTICATION, FLOW_GROUP, first_objects
-from simkit.engine.controllers.apiservices import registered
+from simkit.engine.controllers.server_records import registered
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.logic.rbac.defaults import outdated_bindings, reconcile
@@ -31,7 +31,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.schema import group_priorities
 from simkit.schema.catalogue import Resource
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 SERVER: Final = Identity("system:apiserver", (MASTERS,))
 """The identity of the server's own writes."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -16,11 +15,11 @@ from simkit.cluster.disabled_apis import runtime_config_disabling
 from simkit.cluster.egress_methods import EgressMethods
 from simkit.cluster.guessed_names import METHODS, explains_wrong_calls
 from simkit.cluster.inspection_methods import InspectionMethods
-from simkit.cluster.object_methods import ObjectMethods
 from simkit.cluster.options import LATEST, Options
 from simkit.cluster.releases import at_release
 from simkit.cluster.simulation_methods import SimulationMethods
 from simkit.cluster.traffic_methods import TrafficMethods
+from simkit.cluster.trial_methods import TrialMethods
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
@@ -29,12 +28,12 @@ from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Draft
 from simkit.meta.python_gc import collection_paused
+from simkit.meta.visible_text import html_text
 from simkit.meta.wrong_names import absent
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
-    from simkit.cluster.trial import Trial
     from simkit.engine.http.server import Server
     from simkit.engine.pipeline.engine import Engine
     from simkit.snapshot.dump import Dump
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @explains_wrong_calls
-class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, SimulationMethods, TrafficMethods):
+class Cluster(AnalysisMethods, EgressMethods, InspectionMethods, SimulationMethods, TrafficMethods):
     """An API server in memory, with the analyses at hand.
 
     Parameters
@@ -263,17 +262,14 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
 
         return recorded(self._control_plane.engine.audit)
 
-    @contextmanager
-    def what_if(self) -> Iterator[Trial]:
+    def what_if(self) -> Trial:
         """A fork for changes; its ``compare`` gives their effect on access.
 
-        Yields
-        ------
-        The fork, which is a cluster.
+        Returns
+        -------
+        The fork, which is a cluster. It can be the subject of a ``with`` statement.
         """
-        from simkit.cluster.trial import Trial  # which is a cluster
-
-        yield Trial.on(self)
+        return Trial.on(self)
 
     # Files and wires
 
@@ -341,10 +337,44 @@ class Cluster(AnalysisMethods, ObjectMethods, EgressMethods, InspectionMethods, 
         return server
 
 
+@explains_wrong_calls
+class Trial(TrialMethods, Cluster):
+    """A fork for a what-if question: a cluster that knows the cluster from which it was made.
+
+    ``cluster.what_if()`` makes one. ``compare`` and ``compare_paths`` tell what its changes did.
+    """
+
+    @classmethod
+    def on(cls, origin: Cluster) -> Self:
+        """A trial on a fork of a cluster."""
+        trial = cls._of(origin.forked(), origin.dump)
+        trial.before = origin
+        return trial
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing: what happened on the fork can still be asked for."""
+
+    def _derived(self, made: ControlPlane) -> Self:
+        trial = super()._derived(made)
+        trial.before = self.before
+        return trial
+
+    def __repr__(self) -> str:
+        return f"<Trial on a fork of {self.before!r}: now at revision {self.engine.store.revision}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html_text(repr(self)[1:-1])}</p>"
+
+
 def _options(release: str | None, seed: int | None, options: Options | None) -> Options:
     """The options for the arguments of a cluster."""
     if isinstance(release, Options):
         raise SimkitError("the first argument is a release; give options by name: Cluster(options=...)")
+    if release is not None and Path(release).suffix in (".json", ".yaml", ".yml", ".gz"):
+        raise SimkitError(f"a cluster begins with a release; to read a dump, write simkit.load({str(release)!r})")
     if options is None:
         return Options(release=release or LATEST, seed=seed)
     if seed is not None and options.seed is None:

@@ -6,34 +6,33 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from simkit.cluster.access import Access, apply_authorization
+from simkit.client.leader_election import LeaderElection, Runner
+from simkit.cluster.access import Access, apply_authorization, with_modes
 from simkit.cluster.bootstrap import SERVER
 from simkit.cluster.extensions import Extensions, performing
 from simkit.cluster.options import Options
 from simkit.cluster.parts import PARTS
 from simkit.cluster.releases import catalogue_of, migrate
 from simkit.cluster.store_snapshot import StoreSnapshot
-from simkit.engine.admission.review_attributes import LiveClusterReader
+from simkit.engine.admission.candidates import LiveClusterReader
 from simkit.engine.authn.generated_key import GeneratedKey
 from simkit.engine.authz.rbac import RBACAuthorizer
-from simkit.engine.controllers.certificate_authority import CertificateAuthority
-from simkit.engine.controllers.cluster_authentication_trust import ClusterAuthenticationTrust
+from simkit.engine.controllers.certificate_authority import CertificateAuthority, ClusterAuthenticationTrust
 from simkit.engine.controllers.controller_manager import ControllerManager
-from simkit.engine.controllers.flow_schema_status import FlowSchemaStatusController
-from simkit.engine.controllers.identity_lease import IdentityLease
-from simkit.engine.controllers.leader_election import LeaderElection, Runner
+from simkit.engine.controllers.server_records import IdentityLease
+from simkit.engine.controllers.status_writers import FlowSchemaStatusController
 from simkit.engine.pipeline.api_services import APIServices
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.registry.allocation import ServiceAllocation
-from simkit.engine.seams import Authorizer, Store
 from simkit.meta.clock import Clock, NameSource, SystemClock, fork_clock
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
-from simkit.meta.python_gc import will_pass
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams import Authorizer, Store
+from simkit.seams.authorization import Authorization
+from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from simkit.simulation.simulation import Simulation
@@ -54,12 +53,15 @@ class ControlPlane:
         Whether the controllers take what is stored for settled, as in a loaded store.
     calls
         Whether connections to the outside may be opened.
+    dumped
+        The authorizers of the cluster of which the store holds a dump; they count unless the options name others.
     origin
         The control plane that this one is a fork of, and from which it gets its parts.
     """
 
     options: Options
     store: Store
+    dumped: Authorization | None
     captured: Collection[GroupResource] | None
     rested: bool
     calls: bool
@@ -93,15 +95,15 @@ class ControlPlane:
         captured: Collection[GroupResource] | None = None,
         rested: bool = False,
         calls: bool = True,
+        dumped: Authorization | None = None,
         origin: ControlPlane | None = None,
     ) -> None:
-        self.options, self.store, self.captured = apply_authorization(options), store, captured
+        self.dumped = dumped if dumped is None or options.authorization_mode is None else replace(dumped, modes=())
+        self.options, self.store, self.captured = apply_authorization(with_modes(options, dumped)), store, captured
         self.rested, self.calls, self.forked = rested, calls, origin is not None
         self.clock = options.clock or SystemClock()
         for part in PARTS:
             setattr(self, part.name, part.make(self) if origin is None else part.fork(self, origin))
-        if self.forked:
-            will_pass(self)
 
     @property
     def background(self) -> Runner:
@@ -130,7 +132,17 @@ class ControlPlane:
             migrate(store, self.catalogue, catalogue_of(options))
         options = replace(options or self.options, clock=clock)
         captured = None if whole else self.captured
-        return ControlPlane(options, store, captured=captured, calls=False, origin=self)
+        made = ControlPlane(options, store, captured=captured, calls=False, origin=self)
+        made.dumped = self.dumped
+        return made
+
+    @property
+    def authorization(self) -> Authorization:
+        """The authorizers that the cluster has, of which those of a dump may not all decide here."""
+        if self.dumped is not None and self.dumped.modes:
+            return self.dumped
+        told = self.access.told(self.authorizer)
+        return replace(told, provider=self.dumped.provider, outside=self.dumped.outside) if self.dumped else told
 
     @property
     def catalogue(self) -> Catalogue:
@@ -143,7 +155,8 @@ class ControlPlane:
         The same one is given out until something is written, since analyses remember what they made of it.
         """
         if self.latest is None:
-            self.latest = StoreSnapshot(self.store, self.catalogue, self.captured)
+            chain = self.authorization
+            self.latest = StoreSnapshot(self.store, self.catalogue, self.captured, authorization=chain)
         elif self.latest.revision != self.store.revision or not self.latest.shows(self.store):
             self.latest = self.latest.successor(self.store, self.catalogue)
         return self.latest

@@ -35,7 +35,8 @@ class EgressMethods:
             The name of the webhook in its configuration.
         function
             It gets a copy of the admission request. None or True let the write pass, False or a text refuse it; a
-            mapping is a response as webhooks give it, or the changed object.
+            mapping is a response as webhooks give it, or the changed object. Where it raises an error, gives anything
+            else, or takes longer than ``timeoutSeconds``, the webhook has failed, and its ``failurePolicy`` decides.
         """
         self.egress.functions[name] = function
 

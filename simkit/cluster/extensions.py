@@ -8,27 +8,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from simkit.client.controller import Controller
 from simkit.cluster.bootstrap import SERVER
 from simkit.cluster.options import Options
-from simkit.engine.admission.policy_index import MUTATING, VALIDATING, PolicyIndex
-from simkit.engine.admission.review_attributes import LiveClusterReader
+from simkit.engine.admission.candidates import LiveClusterReader
+from simkit.engine.admission.policies import MUTATING, VALIDATING, PolicyIndex
 from simkit.engine.admission.webhook_index import WebhookIndex
 from simkit.engine.aggregation.proxy_handler import ProxyCertificate, ProxyHandler
-from simkit.engine.controllers.apiservices import AvailableConditionController, CRDRegistrationController
-from simkit.engine.controllers.controller_manager import Controller
 from simkit.engine.controllers.served_version import with_served_version
+from simkit.engine.controllers.server_records import AvailableConditionController, CRDRegistrationController
 from simkit.engine.egress.policy import EgressPolicy
-from simkit.engine.egress.webhook_converter import WebhookConverter
+from simkit.engine.egress.webhook import WebhookConverter
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.engine.pipeline.request_info import parse_request_info
-from simkit.engine.seams import ListWatcher
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED, Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.schema.catalogue import Catalogue
+from simkit.seams import ListWatcher
 
 if TYPE_CHECKING:
     from simkit.logic.policy.mutation import MutatingPolicy
@@ -79,6 +80,7 @@ class Extensions:
     def __init__(
         self,
         store: ListWatcher,
+        behaviour: ServedBehaviour,
         *,
         egress: EgressPolicy | None = None,
         policies: PolicyIndex[Policy] | None = None,
@@ -87,27 +89,28 @@ class Extensions:
         proxy: ProxyIdentity | None = None,
     ) -> None:
         self.egress = egress or EgressPolicy()
-        self.policies = policies or PolicyIndex(VALIDATING, store)
-        self.mutating_policies = mutating_policies or PolicyIndex(MUTATING, store)
-        self.webhooks = webhooks or WebhookIndex(store)
+        self.policies = policies or PolicyIndex(VALIDATING, store, behaviour)
+        self.mutating_policies = mutating_policies or PolicyIndex(MUTATING, store, behaviour)
+        self.webhooks = webhooks or WebhookIndex(store, behaviour)
         self.proxy = proxy or ProxyIdentity()
         self.forwarder = ProxyHandler(self.egress, lambda: self.proxy.made)
         self._store = store
 
     @classmethod
-    def of(cls, options: Options, store: ListWatcher, *, calls: bool = True) -> Extensions:
+    def of(cls, options: Options, store: ListWatcher, behaviour: ServedBehaviour, *, calls: bool = True) -> Extensions:
         """The extensions of a new server; ``calls`` says whether connections to the outside are allowed."""
         proxy = ProxyIdentity(options.proxy_client_cert_file, options.proxy_client_key_file)
-        return cls(store, egress=EgressPolicy(allowed=calls, services=options.services), proxy=proxy)
+        return cls(store, behaviour, egress=EgressPolicy(allowed=calls, services=options.services), proxy=proxy)
 
-    def fork(self, store: ListWatcher) -> Extensions:
+    def fork(self, store: ListWatcher, behaviour: ServedBehaviour) -> Extensions:
         """The extensions over a fork of the store, without egress."""
         return Extensions(
             store,
+            behaviour,
             egress=self.egress.fork(),
-            policies=self.policies.fork(store),
-            mutating_policies=self.mutating_policies.fork(store),
-            webhooks=self.webhooks.fork(store),
+            policies=self.policies.fork(store, behaviour),
+            mutating_policies=self.mutating_policies.fork(store, behaviour),
+            webhooks=self.webhooks.fork(store, behaviour),
             proxy=self.proxy,
         )
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.registry.service_ranges import SERVICE_CIDRS
+from simkit.engine.registry.reservation import SERVICE_CIDRS
 from simkit.kinds.conversions import convert
-from simkit.kinds.parts.flowcontrol.suggested import flow_objects
-from simkit.meta.behaviour import applies, serving
+from simkit.kinds.parts.flowcontrol.rules import flow_objects
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, api_group, label
 from simkit.meta.names import GroupResource
@@ -30,23 +29,21 @@ def _flow(engine: Engine) -> Iterator[Object]:
     """The objects of flow control in the served version."""
     served = engine.catalogue.preferred(GroupResource(FLOW_GROUP, "flowschemas"))
     if served is not None:
-        yield from (convert(obj, served.api_version) for obj in flow_objects(engine.behaviour.minor))
+        yield from (convert(obj, served.api_version, engine.behaviour) for obj in flow_objects(engine.behaviour.minor))
 
 
 def first_objects(engine: Engine) -> Iterator[Object]:
     """The objects in the order of their creation. Existing ones are kept."""
     yield from _flow(engine)
-    if "addresses-of-service-ranges" in engine.behaviour.ids and (kind := engine.catalogue.preferred(SERVICE_CIDRS)):
+    if engine.behaviour.applies("addresses-of-service-ranges") and (kind := engine.catalogue.preferred(SERVICE_CIDRS)):
         head = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": NAME}}
         yield {**head, "spec": {"cidrs": list(engine.registry.allocation.ranges)}}
     yield _service(engine)
     yield _endpoints()
     served = engine.catalogue.preferred(GroupResource(DISCOVERY_GROUP, "endpointslices"))
     if served is not None:
-        yield convert(_slice(), served.api_version)
-    with serving(engine.behaviour):
-        tracked = applies("legacy-tokens-tracked")
-    if tracked:
+        yield convert(_slice(), served.api_version, engine.behaviour)
+    if engine.behaviour.applies("legacy-tokens-tracked"):
         since = timestamp(engine.clock.now()).partition("T")[0]
         yield _config_map("kube-apiserver-legacy-service-account-token-tracking", {"since": since})
 

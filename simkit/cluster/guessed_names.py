@@ -19,6 +19,11 @@ METHODS: Final[Mapping[str, str]] = {
     "to_networkx": "access_graph(), or escalations(...).to_networkx()",
     "escalation_graph": "escalations(...).to_networkx()",
     "paths": "escalations(subject, goal)",
+    "paths_to": "escalations(goal=...)",
+    "report": "audit().to_html(path); the command simkit audit --html writes one with causes, plan and proofs",
+    "upgrade": "upgrade_report('1.36')",
+    "namespaces": "list('namespaces')",
+    "stale": "audit(checks=['unused-role', 'missing-role', ...]), or the command simkit audit --stale",
     "shortest_path": "escalations(subject, goal)[0]",
     "prove": "escalations(...)[0].prove()",
     "diff": "compare(before=...)",
@@ -74,12 +79,12 @@ Class = TypeVar("Class", bound=type)
 def explains_wrong_calls(cls: Class) -> Class:
     """The class, whose public methods tell the right arguments where they are called with wrong ones."""
     for name in dir(cls):
-        function = getattr(cls, name)
         if not name.startswith("_") and _is_method(cls, name):
-            setattr(cls, name, with_explained_calls(function, ARGUMENTS))
+            setattr(cls, name, with_explained_calls(getattr(cls, name), ARGUMENTS))
     return cls
 
 
 def _is_method(cls: type, name: str) -> bool:
+    """True for a method that is written out; questions explain wrong calls themselves."""
     found = next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
     return isinstance(found, Callable) and not isinstance(found, type | staticmethod | classmethod)  # type: ignore[arg-type]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from simkit.meta.escaping import html_text
 from simkit.meta.objects import namespace_of
-from simkit.meta.readable_table import html_table
+from simkit.meta.visible_text import html_text
+from simkit.present.readable_table import html_table
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster

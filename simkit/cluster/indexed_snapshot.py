@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from simkit.client.indexer import Indexer, IndexFunc, indexer_of
 from simkit.cluster.store_snapshot import StoreSnapshot
-from simkit.engine.controllers.indexer import Indexer, IndexFunc, indexer_of
-from simkit.engine.seams import Compacted, ListWatcher
 from simkit.meta.names import GroupResource, Revision
 from simkit.schema.catalogue import Catalogue
+from simkit.seams import Compacted, ListWatcher
 
 
 class Indexers:

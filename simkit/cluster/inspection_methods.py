@@ -10,7 +10,7 @@ from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, name_of, namespace_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from simkit.cluster.admit import Admitted

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.logic.rbac.defaults import default_objects
+from simkit.logic.rbac.settled import as_started
 from simkit.meta import datasets
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.python_gc import collection_paused
-from simkit.schema.releases import BASE, RELEASES, nearest_release
+from simkit.schema.releases import RELEASES, nearest_release
 from simkit.snapshot.live import LiveCluster
-from simkit.snapshot.sources import Piece, Source
+from simkit.snapshot.sources import Source
 from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 
 
@@ -29,6 +29,7 @@ def load(
     manifests: bool = False,
     namespace: str = DEFAULT_NAMESPACE,
     limits: Limits = DEFAULT_LIMITS,
+    authorization_mode: Iterable[str] = (),
 ) -> Cluster:
     """A cluster with the objects of a dump, unchanged.
 
@@ -50,11 +51,15 @@ def load(
         Makes the uids and generated names of later writes repeat.
     manifests
         Whether the source holds manifests, as ``helm template`` and ``kubectl kustomize`` write them, and is not a
-        dump. The cluster then has these objects, and the server's own roles and bindings, to which they may refer.
+        dump. The cluster then has these objects as a server that was started over them: with its default roles and
+        bindings, created or repaired, and with the rules of aggregated roles collected.
     namespace
         The namespace of objects that need one and name none.
     limits
         What compressed files and archives may unpack to: ``simkit.Limits(ratio=1000)``.
+    authorization_mode
+        The authorizers of kube-apiserver in order, such as ``["Node", "RBAC"]``; by default those that its static pod
+        in the dump names. Where they are not known, RBAC decides alone, and answers say so.
 
     Returns
     -------
@@ -75,12 +80,20 @@ def load(
     from simkit.snapshot.load import load as read
 
     if manifests:
-        release = release or BASE
-        source, captured = onto_defaults(source, release), ("*",)
+        captured = ("*",)
     with collection_paused():
-        dump = read(source, release=release, captured=captured, secrets=secrets, namespace=namespace, limits=limits)
+        dump = read(
+            source,
+            release=release,
+            captured=captured,
+            secrets=secrets,
+            namespace=namespace,
+            limits=limits,
+            authorization_mode=authorization_mode,
+        )
         if dump.lost and not dump.objects:
             raise SimkitError("; ".join(map(str, dump.lost)))
+        dump = as_started(dump) if manifests else dump
         return Cluster.of(dump, Options(release=dump.release, seed=seed))
 
 
@@ -104,7 +117,7 @@ def demo(*, release: str = "1.30", seed: int | None = None) -> Cluster:
     >>> len(demo().who_can("get", "secrets", namespace="payments")) > 0
     True
     """
-    return load(datasets.path(datasets.DEMO), release=release, seed=seed)
+    return load(datasets.path(datasets.DEMO), release=release, seed=seed, authorization_mode=["RBAC"])
 
 
 def fetch(
@@ -152,9 +165,3 @@ def fetch(
 def release_of(live: LiveCluster) -> str:
     """The release of a running server, or the nearest one that simkit serves."""
     return nearest_release(live.release()) or RELEASES[0]
-
-
-def onto_defaults(source: Source, release: str) -> list[Source]:
-    """Manifests together with the default objects of the release, which they may replace."""
-    own = {"apiVersion": "v1", "kind": "List", "items": default_objects(release)}
-    return [Piece(f"the defaults of release {release}", own), source]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from simkit.client.resources import NODES, PODS
 from simkit.cluster.extensions import performing
-from simkit.engine.controllers.resources import NODES, PODS
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.meta.clock import SimulatedClock, timestamp
@@ -21,7 +21,7 @@ from simkit.meta.message import Request
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of
 from simkit.simulation.kubelet.behaviour import PREFIX, Behaviour
-from simkit.simulation.kubelet.configuration_errors import REFERENCES
+from simkit.simulation.kubelet.container_runtime import REFERENCES
 from simkit.simulation.kubelet.eviction_settings import checked_amount
 from simkit.simulation.kubelet.image_pulls import NOT_FOUND
 from simkit.simulation.kubelet.node_config import NodeConfig
@@ -30,8 +30,6 @@ from simkit.simulation.metrics.metrics_server import SERVICE, MetricsServer, rea
 from simkit.simulation.metrics.provided_metrics import ProvidedMetric, ProvidedMetrics
 from simkit.simulation.scheduler.scheduler_config import scheduler_config
 from simkit.simulation.simulation import Simulation
-from simkit.simulation.stages.stage import Stage
-from simkit.simulation.stages.stage_files import BUNDLED, read_stages
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
@@ -108,17 +106,13 @@ class RegistryConfig(BaseModel):
 
 
 class SimulationConfig(BaseModel):
-    """The file of ``--node-config``: nodes, behaviours of pods, images, stages, and whether kubelets record events.
-
-    ``stages`` are files, relative to this one, or names of stages that are part of simkit.
-    """
+    """The file of ``--node-config``: nodes, behaviours of pods, images, and whether kubelets record events."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     nodes: Sequence[NodeConfig] = ()
     behaviours: Sequence[BehaviourConfig] = ()
     registry: RegistryConfig = RegistryConfig()
-    stages: Sequence[str] = ()
     events: bool = True
 
 
@@ -151,12 +145,9 @@ def read_config(path: str | Path) -> SimulationConfig:
     """The configuration in a file. Raises SimkitError for one that cannot be read."""
     document = _read(path)
     try:
-        config = SimulationConfig.model_validate(document)
+        return SimulationConfig.model_validate(document)
     except ValidationError as error:
         raise SimkitError(f"{path}: {_first_error(error, 'the file')}") from error
-    beside = Path(path).parent
-    found = tuple(each if each in BUNDLED else str(beside / each) for each in config.stages)
-    return config.model_copy(update={"stages": found})
 
 
 def simulation_of(made: ControlPlane, *, events: bool = True, metrics: bool = True) -> Simulation:
@@ -170,8 +161,6 @@ def simulation_of(made: ControlPlane, *, events: bool = True, metrics: bool = Tr
             lambda: engine.catalogue,
             seed=seed,
             events=events,
-            behaviour=engine.behaviour,
-            egress=made.extensions.egress,
         )
         made.engine.connections = made.simulation.connections
         made.simulation.kubelets.woken = made.runner.wake
@@ -262,13 +251,13 @@ def adopt_nodes(made: ControlPlane, names: Sequence[str]) -> list[str]:
 
 def configure_scheduler(made: ControlPlane, source: str | Path | Mapping[str, Any]) -> None:
     """Have the scheduler follow a KubeSchedulerConfiguration. Raises SimkitError."""
-    minor = made.engine.behaviour.minor
+    behaviour = made.engine.behaviour
     if isinstance(source, Mapping):
-        config = scheduler_config(source, minor=minor)
+        config = scheduler_config(source, behaviour)
     else:
         document = _read(source)
         try:
-            config = scheduler_config(document, minor=minor)
+            config = scheduler_config(document, behaviour)
         except SimkitError as error:
             raise SimkitError(f"{source}: {error}") from error
     simulation_of(made).scheduler.configure(config)
@@ -318,25 +307,21 @@ def add_configured(
     made: ControlPlane,
     config: SimulationConfig,
     count: int = 0,
-    stages: Sequence[str | Path] = (),
     *,
     metrics: bool = True,
 ) -> list[Object]:
-    """Add the nodes of a configuration, and some ordinary ones, with its stages and others.
+    """Add the nodes of a configuration, and some ordinary ones.
 
     ``metrics`` tells whether a new simulation registers the group of metrics. Raises SimkitError.
     """
-    driving = [stage for each in (*config.stages, *stages) for stage in read_stages(each)]
     simulation = simulation_of(made, events=config.events, metrics=metrics)
     simulation.behaviours.given += [*(each.behaviour() for each in config.behaviours), *config.registry.behaviours()]
     found = []
     for each in (*config.nodes, *([NodeConfig(count=count)] if count else [])):
-        found += register_nodes(made, simulation, each, driving)
+        found += register_nodes(made, simulation, each)
     return found
 
 
-def register_nodes(
-    made: ControlPlane, simulation: Simulation, config: NodeConfig, stages: Sequence[Stage]
-) -> list[Object]:
+def register_nodes(made: ControlPlane, simulation: Simulation, config: NodeConfig) -> list[Object]:
     """The new nodes of a configuration, which have other addresses than those that are there. Raises SimkitError."""
-    return simulation.add(config, stages, list(made.everything().scan(NODES)))
+    return simulation.add(config, list(made.everything().scan(NODES)))

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from simkit.analysis.result import Result
-from simkit.engine.seams import Change, ChangeType, Compacted, Future, ListWatcher
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import html_text
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
+from simkit.meta.visible_text import html_text
 from simkit.schema.catalogue import Catalogue
+from simkit.seams import Change, ChangeType, Compacted, Future, ListWatcher
 from simkit.snapshot.diff import VOLATILE, FieldChange, field_changes
 from simkit.snapshot.memory import MemorySnapshot
 

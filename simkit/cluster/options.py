@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simkit.engine.controllers.node_zones import DEFAULT_RATES, EvictionRates
+from simkit.client.controller import Controller
+from simkit.client.reconciler import Reconciler
+from simkit.engine.controllers.node_lifecycle import DEFAULT_RATES, EvictionRates
 from simkit.engine.pipeline.audit.settings import LogSettings, WebhookSettings
-from simkit.engine.seams import Authenticator
 from simkit.meta.clock import Clock
+from simkit.seams import Authenticator, Authorizer, Plugin
 
 if TYPE_CHECKING:
     from simkit.engine.authz.webhook import ReviewVersion
@@ -37,7 +39,10 @@ class Options:
     """The clock; None: the machine's."""
     seed: int | None = None
     """The seed of uids and generated names."""
-    authorization_mode: Sequence[str] = ("RBAC",)
+    authorization_mode: Sequence[str] | None = None
+    """The authorizers in order. None: those of the loaded dump, as far as its objects show them, else RBAC."""
+    authorizers: Mapping[str, Authorizer] = field(default_factory=dict)
+    """Authorizers of your own, by the modes that name them in ``authorization_mode``. Forks share them."""
     authorization_config: str | Path | None = None
     """A configuration file in place of all other authorization options."""
     authorization_policy_file: str | Path | None = None
@@ -56,9 +61,14 @@ class Options:
     runtime_config: Mapping[str, bool] = field(default_factory=dict)
     enable_admission_plugins: Sequence[str] = ()
     disable_admission_plugins: Sequence[str] = ()
+    admission_plugins: Sequence[Plugin] = ()
+    """Admission plugins of your own, which are on. Forks share them."""
     admission_control_config_file: str | Path | None = None
     """Settings of admission plugins."""
     controllers: Sequence[str] = ("*",)
+    reconcilers: Sequence[Reconciler | Controller] = ()
+    """Controllers of your own, which run after those of simkit. Forks share reconcilers, each with a queue of its own.
+    """
     use_service_account_credentials: bool = True
     """True if each controller acts as an account of its own, with a role of its own, or all as one user."""
     cluster_signing_cert_file: str | Path | None = None

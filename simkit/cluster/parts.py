@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from simkit.client.controller import Controller
+from simkit.client.reconciler import ReconcilingController
 from simkit.cluster import bootstrap
 from simkit.cluster.access import Access
 from simkit.cluster.controllers import ControllerContext, controllers
@@ -20,33 +22,32 @@ from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import catalogue_of
 from simkit.cluster.shown_flags import shown_flags
 from simkit.cluster.store_snapshot import StoreSnapshot
-from simkit.engine.admission.chain import Chain, Plugin
+from simkit.engine.admission.chain import Chain
 from simkit.engine.authn.generated_key import GeneratedKey
-from simkit.engine.authn.getter import ObjectGetter
 from simkit.engine.authn.options import in_process
-from simkit.engine.authz.escalation_check import RBACEscalationGuard
-from simkit.engine.authz.rbac import RBACAuthorizer
-from simkit.engine.controllers.certificate_authority import CertificateAuthority
-from simkit.engine.controllers.cluster_authentication_trust import AUTHENTICATION, ClusterAuthenticationTrust
-from simkit.engine.controllers.controller_manager import Controller, ControllerManager
-from simkit.engine.controllers.event_expiry import EventExpiry
-from simkit.engine.controllers.flow_schema_status import FOLLOWED, FlowSchemaStatusController
+from simkit.engine.authn.token_sources import ObjectGetter
+from simkit.engine.authz.rbac import RBACAuthorizer, RBACEscalationGuard
+from simkit.engine.controllers.certificate_authority import (
+    AUTHENTICATION,
+    CertificateAuthority,
+    ClusterAuthenticationTrust,
+)
+from simkit.engine.controllers.controller_manager import ControllerManager
+from simkit.engine.controllers.lifetimes import EventExpiry
 from simkit.engine.controllers.queue_families import queue_source
-from simkit.engine.controllers.reconciler import ReconcilingController
-from simkit.engine.controllers.service_ip_repair import RepairIPAddress
+from simkit.engine.controllers.service_addresses import RepairIPAddress
+from simkit.engine.controllers.status_writers import FOLLOWED, FlowSchemaStatusController
 from simkit.engine.pipeline.api_services import APIServices
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
 from simkit.engine.pipeline.engine import Engine, EngineConfig
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.flowcontrol.max_in_flight import ConcurrencyLimiter, MaxInFlight
+from simkit.engine.pipeline.flowcontrol.flow_schema import ConcurrencyLimiter, MaxInFlight
 from simkit.engine.pipeline.metrics.counters import Metrics
-from simkit.engine.pipeline.metrics.stability import shown_hidden
-from simkit.engine.pipeline.verbs.quota_status import charge_quota
-from simkit.engine.pipeline.verbs.service_addresses import record_addresses
-from simkit.engine.pipeline.verbs.webhook_objects import stored_form
+from simkit.engine.pipeline.metrics.families import shown_hidden
+from simkit.engine.pipeline.verbs.request_object import stored_form
+from simkit.engine.pipeline.verbs.server_writes import charge_quota, record_addresses
 from simkit.engine.registry.allocation import ServiceAllocation
-from simkit.engine.registry.deletion import expire
-from simkit.engine.seams import Store
+from simkit.engine.registry.write import expire
 from simkit.logic.rbac.index import RESOURCES, AccessIndex
 from simkit.meta.clock import NameSource
 from simkit.meta.names import GroupResource, Key
@@ -54,6 +55,7 @@ from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.feature_gates import parse_feature_gates
 from simkit.schema.runtimeconfig import gates_that_are_missing
+from simkit.seams import Plugin, Store
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
@@ -137,7 +139,9 @@ def _access(server: ControlPlane, origin: ControlPlane | None = None) -> Access:
 def _allocation(server: ControlPlane) -> ServiceAllocation:
     options = server.options
     ranges = options.service_cluster_ip_range.split(",")
-    return ServiceAllocation(server.store, server.names, ranges, options.service_node_port_range, server.metrics)
+    return ServiceAllocation(
+        server.store, server.names, server.base.behaviour, ranges, options.service_node_port_range, server.metrics
+    )
 
 
 def _engine(server: ControlPlane) -> Engine:
@@ -183,18 +187,20 @@ def _plugins(server: ControlPlane) -> list[Plugin]:
         server.clock,
         server.names,
         lambda: server.engine.catalogue,
+        server.base.behaviour,
         lambda obj, resource: server.engine.request_scope(resource).from_storage(obj),
         lambda obj, resource: stored_form(server.engine.request_scope(resource), obj),
         server.extensions,
         lambda quota, used: charge_quota(server.engine, quota, used),
         lambda name: bootstrap.provide(server.engine, name),
+        server.everything,
         server.metrics,
         read_settings(settings) if settings is not None else {},
         Path(settings).parent if settings is not None else Path(),
         (options.default_not_ready_toleration_seconds, options.default_unreachable_toleration_seconds),
     )
     on, off = options.enable_admission_plugins, options.disable_admission_plugins
-    return plugins(needs, options.release, server.gates, on, off)
+    return plugins(needs, options.release, server.gates, on, off, options.admission_plugins)
 
 
 def _limits(server: ControlPlane) -> ConcurrencyLimiter:
@@ -265,15 +271,15 @@ def _runner(server: ControlPlane, origin: ControllerManager | None = None) -> Co
             lambda: server.engine.catalogue,
             server.authority,
             issue,
+            server.everything,
             alive,
             server.captured,
-            server.engine.behaviour,
             options.eviction_rates,
             server.names,
         )
         return [
             *server.extensions.server_controllers(lambda: server.engine.catalogue, server.clock),
-            *controllers(means, options.controllers),
+            *controllers(means, options.controllers, options.reconcilers),
             *_expiry(server),
             *_address_repair(server),
             *(simulation.controllers if simulation is not None else ()),
@@ -289,12 +295,13 @@ def _runner(server: ControlPlane, origin: ControllerManager | None = None) -> Co
         origin=origin,
     )
     server.metrics.sources.append(queue_source(made))
+    server.engine.own_checks["simkit-controllers"] = made.problem
     return made
 
 
 def _address_repair(server: ControlPlane) -> list[Controller]:
     """The repair of IPAddress objects, where the server keeps them and knows them all."""
-    if "addresses-of-service-ranges" not in server.engine.behaviour.ids:
+    if not server.engine.behaviour.applies("addresses-of-service-ranges"):
         return []
     repair = RepairIPAddress(lambda: server.engine.catalogue, server.clock)
     if server.captured is not None and not repair.watches <= set(server.captured):
@@ -343,8 +350,6 @@ def _simulated(server: ControlPlane, origin: ControlPlane) -> Simulation | None:
         server.clock,
         performing(server.engine),
         lambda: server.engine.catalogue,
-        server.engine.behaviour,
-        server.extensions.egress,
     )
     server.engine.connections = made.connections
     from simkit.cluster.nodes import allow_privileged, serve_metrics  # a cluster without nodes does not load it
@@ -367,14 +372,18 @@ PARTS: Final[tuple[Part, ...]] = (
     Part.shared("token_key", lambda _: GeneratedKey()),
     Part(
         "extensions",
-        lambda server: Extensions.of(server.options, server.store, calls=server.calls),
-        lambda fork, origin: origin.extensions.fork(fork.store),
+        lambda server: Extensions.of(server.options, server.store, server.base.behaviour, calls=server.calls),
+        lambda fork, origin: origin.extensions.fork(fork.store, fork.base.behaviour),
     ),
     Part("roles", _roles, lambda fork, origin: _following(fork, origin.roles.fork())),
     Part.anew("metrics", _metrics),
     Part("access", _access, _access),
     Part.anew("authorizer", lambda server: server.access.authorizer()),
-    Part("allocation", _allocation, lambda fork, origin: origin.allocation.fork(fork.store, fork.names, fork.metrics)),
+    Part(
+        "allocation",
+        _allocation,
+        lambda fork, origin: origin.allocation.fork(fork.store, fork.names, fork.base.behaviour, fork.metrics),
+    ),
     Part(
         "api_services",
         lambda server: APIServices(server.store),

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from simkit.engine.admission.event_rate_limit import Limit
-from simkit.engine.admission.image_policy_webhook import ImagePolicy
+from simkit.engine.admission.images import ImagePolicy
 from simkit.engine.admission.pod_security import Exemptions
 from simkit.engine.admission.resource_quota import LimitedResource
-from simkit.engine.egress.kubeconfig import ClientConfig
-from simkit.engine.egress.kubeconfig import load_kubeconfig as read_endpoint
+from simkit.engine.admission.single_rules import Limit
+from simkit.engine.egress.files import ClientConfig
+from simkit.engine.egress.files import load_kubeconfig as read_endpoint
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.small_files import value_of_bytes
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of

@@ -9,50 +9,69 @@ from typing import Final
 
 from simkit.cluster import plugin_settings as read
 from simkit.cluster.extensions import Extensions
-from simkit.engine.admission.always import AlwaysAdmit, AlwaysDeny
-from simkit.engine.admission.always_pull_images import AlwaysPullImages
-from simkit.engine.admission.certificate_approval import CertificateApproval
-from simkit.engine.admission.certificate_signing import CertificateSigning
-from simkit.engine.admission.certificate_subject_restriction import CertificateSubjectRestriction
-from simkit.engine.admission.chain import Plugin
-from simkit.engine.admission.cluster_trust_bundle_attest import ClusterTrustBundleAttest
-from simkit.engine.admission.default_ingress_class import DefaultIngressClass
-from simkit.engine.admission.default_storage_class import DefaultStorageClass
-from simkit.engine.admission.default_toleration_seconds import SECONDS, DefaultTolerationSeconds
-from simkit.engine.admission.deny_service_external_ips import DenyServiceExternalIPs
-from simkit.engine.admission.event_rate_limit import EventRateLimit
-from simkit.engine.admission.extended_resource_toleration import ExtendedResourceToleration
-from simkit.engine.admission.image_policy_webhook import ImagePolicyWebhook
-from simkit.engine.admission.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
+from simkit.engine.admission.candidates import Convert, LiveClusterReader
+from simkit.engine.admission.images import AlwaysPullImages, ImagePolicyWebhook
 from simkit.engine.admission.limit_ranger import LimitRanger
-from simkit.engine.admission.namespace_exists import NamespaceAutoProvision, NamespaceExists
-from simkit.engine.admission.namespace_lifecycle import NamespaceLifecycle
+from simkit.engine.admission.namespaces import NamespaceAutoProvision, NamespaceExists, NamespaceLifecycle
 from simkit.engine.admission.node_restriction import NodeRestriction
-from simkit.engine.admission.owner_references_permission_enforcement import OwnerReferencesPermissionEnforcement
-from simkit.engine.admission.persistent_volume_claim_resize import PersistentVolumeClaimResize
-from simkit.engine.admission.persistent_volume_label import PersistentVolumeLabel
-from simkit.engine.admission.pod_node_selector import PodNodeSelector
+from simkit.engine.admission.pod_changes import (
+    NodeDeclaredFeatureValidator,
+    PodGroupProtection,
+    PodGroupWorkloadExists,
+    PodResizeValidator,
+)
+from simkit.engine.admission.pod_scheduling import (
+    LimitPodHardAntiAffinityTopology,
+    PodNodeSelector,
+    PodTopologyLabels,
+    Priority,
+    RuntimeClass,
+)
 from simkit.engine.admission.pod_security import PodSecurity
-from simkit.engine.admission.pod_toleration_restriction import PodTolerationRestriction
-from simkit.engine.admission.priority import Priority
+from simkit.engine.admission.pod_security_policy import PodSecurityPolicy, SecurityContextDeny
+from simkit.engine.admission.policies import MutatingAdmissionPolicy, ValidatingAdmissionPolicy
 from simkit.engine.admission.resource_quota import Charge, ResourceQuota
-from simkit.engine.admission.review_attributes import Convert, LiveClusterReader
-from simkit.engine.admission.runtime_class import RuntimeClass
-from simkit.engine.admission.security_context_deny import SecurityContextDeny
 from simkit.engine.admission.service_account import ServiceAccount
-from simkit.engine.admission.storage_object_in_use_protection import StorageObjectInUseProtection
-from simkit.engine.admission.taint_nodes_by_condition import TaintNodesByCondition
-from simkit.engine.admission.validating_admission_policy import ValidatingAdmissionPolicy
+from simkit.engine.admission.signers import (
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+    ClusterTrustBundleAttest,
+)
+from simkit.engine.admission.single_rules import (
+    AlwaysAdmit,
+    AlwaysDeny,
+    DenyServiceExternalIPs,
+    EventRateLimit,
+    OwnerReferencesPermissionEnforcement,
+)
+from simkit.engine.admission.storage import (
+    DefaultIngressClass,
+    DefaultStorageClass,
+    PersistentVolumeClaimResize,
+    PersistentVolumeLabel,
+    StorageObjectInUseProtection,
+)
+from simkit.engine.admission.tolerations import (
+    SECONDS,
+    DefaultTolerationSeconds,
+    ExtendedResourceToleration,
+    PodTolerationRestriction,
+    TaintNodesByCondition,
+)
 from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, ValidatingAdmissionWebhook
-from simkit.engine.admission.webhook_client import WebhookClient
+from simkit.engine.admission.webhook_calls import WebhookClient
 from simkit.engine.egress.call import Caller as EndpointCaller
 from simkit.engine.egress.call import CallFailed, Poster
 from simkit.engine.egress.policy import EgressPolicy
-from simkit.engine.seams import Authorizer, Meter, Store, Unmetered
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
 from simkit.schema.admissionplugins import on_by_default, plugins_of, span
 from simkit.schema.catalogue import Catalogue
+from simkit.seams import Authorizer, Meter, Plugin, Store, Unmetered
+from simkit.seams.parts import PartRegistry
+from simkit.seams.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +84,7 @@ class PluginInitializer:
     name_source: NameSource
     catalogue: Callable[[], Catalogue]
     """The resources that are served now."""
+    behaviour: ServedBehaviour
     convert: Convert
     restore: Restore
     extensions: Extensions
@@ -72,6 +92,8 @@ class PluginInitializer:
     """The function that writes the usage into a quota's status."""
     provide: Callable[[str], None]
     """The function that creates a namespace."""
+    snapshot: Callable[[], Snapshot]
+    """The function that returns the objects which are stored now."""
     meter: Meter = field(default_factory=Unmetered)
     """Counts what plugins do."""
     settings: Mapping[str, read.Settings] = field(default_factory=dict)
@@ -109,49 +131,7 @@ def _resource_quota(initializer: PluginInitializer) -> Plugin:
     )
 
 
-def _owner_references(initializer: PluginInitializer) -> Plugin:
-    return OwnerReferencesPermissionEnforcement(initializer.authorizer, initializer.catalogue)
-
-
-def _pod_security_policy(initializer: PluginInitializer) -> Plugin:
-    from simkit.engine.admission.pod_security_policy import PodSecurityPolicy  # later releases start without it
-
-    return PodSecurityPolicy(initializer.store, initializer.authorizer)
-
-
-def _pod_topology_labels(initializer: PluginInitializer) -> Plugin:
-    from simkit.engine.admission.pod_topology_labels import PodTopologyLabels  # earlier releases start without it
-
-    return PodTopologyLabels(initializer.store)
-
-
-def _pod_group_protection(_: PluginInitializer) -> Plugin:
-    from simkit.engine.admission.pod_groups import PodGroupProtection  # off by default at all releases
-
-    return PodGroupProtection()
-
-
-def _pod_group_workload_exists(initializer: PluginInitializer) -> Plugin:
-    from simkit.engine.admission.pod_groups import PodGroupWorkloadExists  # as above
-
-    return PodGroupWorkloadExists(initializer.store)
-
-
-def _node_declared_features(initializer: PluginInitializer) -> Plugin:
-    from simkit.engine.admission.node_declared_feature_validator import NodeDeclaredFeatureValidator  # as above
-
-    return NodeDeclaredFeatureValidator(initializer.store)
-
-
-def _pod_resize_validator(initializer: PluginInitializer) -> Plugin:
-    from simkit.engine.admission.pod_resize_validator import PodResizeValidator  # earlier releases start without it
-
-    return PodResizeValidator(initializer.store)
-
-
 def _mutating_policies(initializer: PluginInitializer) -> Plugin:
-    from simkit.engine.admission.mutating_admission_policy import MutatingAdmissionPolicy  # as above
-
     return MutatingAdmissionPolicy(
         initializer.reader, initializer.extensions.mutating_policies, initializer.restore, initializer.meter
     )
@@ -195,58 +175,78 @@ def _image_policy(initializer: PluginInitializer) -> Plugin:
     )
 
 
-PLUGINS: Final[Mapping[str, Maker]] = {
-    "AlwaysAdmit": lambda _: AlwaysAdmit(),
-    "NamespaceAutoProvision": lambda initializer: NamespaceAutoProvision(initializer.store, initializer.provide),
-    "NamespaceLifecycle": lambda initializer: NamespaceLifecycle(initializer.store),
-    "NamespaceExists": lambda initializer: NamespaceExists(initializer.store),
-    "SecurityContextDeny": lambda _: SecurityContextDeny(),
-    "LimitPodHardAntiAffinityTopology": lambda _: LimitPodHardAntiAffinityTopology(),
-    "LimitRanger": lambda initializer: LimitRanger(initializer.store),
-    "ServiceAccount": lambda initializer: ServiceAccount(initializer.store, initializer.name_source),
-    "NodeRestriction": lambda initializer: NodeRestriction(initializer.store, initializer.authorizer),
-    "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
-    "AlwaysPullImages": lambda _: AlwaysPullImages(),
-    "ImagePolicyWebhook": _image_policy,
-    "PodSecurity": lambda initializer: PodSecurity(
-        initializer.store, *read.pod_security(initializer.of("PodSecurity")), meter=initializer.meter
-    ),
-    "PodSecurityPolicy": _pod_security_policy,
-    "PodNodeSelector": _pod_node_selector,
-    "Priority": lambda initializer: Priority(initializer.store),
-    "DefaultTolerationSeconds": lambda initializer: DefaultTolerationSeconds(initializer.toleration_seconds),
-    "PodTolerationRestriction": _pod_toleration_restriction,
-    "EventRateLimit": lambda initializer: EventRateLimit(
-        initializer.clock, read.event_limits(initializer.of("EventRateLimit"))
-    ),
-    "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
-    "PersistentVolumeLabel": lambda _: PersistentVolumeLabel(),
-    "DefaultStorageClass": lambda initializer: DefaultStorageClass(initializer.store),
-    "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
-    "PodGroupProtection": _pod_group_protection,
-    "OwnerReferencesPermissionEnforcement": _owner_references,
-    "PersistentVolumeClaimResize": lambda initializer: PersistentVolumeClaimResize(initializer.store),
-    "RuntimeClass": lambda initializer: RuntimeClass(initializer.store),
-    "CertificateApproval": lambda initializer: CertificateApproval(initializer.authorizer),
-    "CertificateSigning": lambda initializer: CertificateSigning(initializer.authorizer),
-    "ClusterTrustBundleAttest": lambda initializer: ClusterTrustBundleAttest(initializer.authorizer),
-    "CertificateSubjectRestriction": lambda _: CertificateSubjectRestriction(),
-    "DefaultIngressClass": lambda initializer: DefaultIngressClass(initializer.store),
-    "DenyServiceExternalIPs": lambda _: DenyServiceExternalIPs(),
-    "PodTopologyLabels": _pod_topology_labels,
-    "PodGroupWorkloadExists": _pod_group_workload_exists,
-    "NodeDeclaredFeatureValidator": _node_declared_features,
-    "PodResizeValidator": _pod_resize_validator,
-    "MutatingAdmissionPolicy": _mutating_policies,
-    "MutatingAdmissionWebhook": _mutating_webhooks,
-    "ValidatingAdmissionPolicy": lambda initializer: ValidatingAdmissionPolicy(
-        initializer.reader, initializer.extensions.policies, initializer.meter
-    ),
-    "ValidatingAdmissionWebhook": _validating_webhooks,
-    "ResourceQuota": _resource_quota,
-    "AlwaysDeny": lambda _: AlwaysDeny(),
-}
+PLUGINS: Final = PartRegistry[Maker](
+    "simkit.admission",
+    {
+        "AlwaysAdmit": lambda _: AlwaysAdmit(),
+        "NamespaceAutoProvision": lambda initializer: NamespaceAutoProvision(initializer.store, initializer.provide),
+        "NamespaceLifecycle": lambda initializer: NamespaceLifecycle(initializer.store),
+        "NamespaceExists": lambda initializer: NamespaceExists(initializer.store),
+        "SecurityContextDeny": lambda _: SecurityContextDeny(),
+        "LimitPodHardAntiAffinityTopology": lambda _: LimitPodHardAntiAffinityTopology(),
+        "LimitRanger": lambda initializer: LimitRanger(initializer.store),
+        "ServiceAccount": lambda initializer: ServiceAccount(initializer.store, initializer.name_source),
+        "NodeRestriction": lambda initializer: NodeRestriction(initializer.store, initializer.authorizer),
+        "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
+        "AlwaysPullImages": lambda _: AlwaysPullImages(),
+        "ImagePolicyWebhook": _image_policy,
+        "PodSecurity": lambda initializer: PodSecurity(
+            initializer.store,
+            initializer.behaviour,
+            *read.pod_security(initializer.of("PodSecurity")),
+            meter=initializer.meter,
+        ),
+        "PodSecurityPolicy": lambda initializer: PodSecurityPolicy(initializer.store, initializer.authorizer),
+        "PodNodeSelector": _pod_node_selector,
+        "Priority": lambda initializer: Priority(initializer.store),
+        "DefaultTolerationSeconds": lambda initializer: DefaultTolerationSeconds(initializer.toleration_seconds),
+        "PodTolerationRestriction": _pod_toleration_restriction,
+        "EventRateLimit": lambda initializer: EventRateLimit(
+            initializer.clock, read.event_limits(initializer.of("EventRateLimit"))
+        ),
+        "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
+        "PersistentVolumeLabel": lambda _: PersistentVolumeLabel(),
+        "DefaultStorageClass": lambda initializer: DefaultStorageClass(initializer.store),
+        "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
+        "PodGroupProtection": lambda _: PodGroupProtection(),
+        "OwnerReferencesPermissionEnforcement": lambda initializer: OwnerReferencesPermissionEnforcement(
+            initializer.authorizer, initializer.catalogue
+        ),
+        "PersistentVolumeClaimResize": lambda initializer: PersistentVolumeClaimResize(initializer.store),
+        "RuntimeClass": lambda initializer: RuntimeClass(initializer.store),
+        "CertificateApproval": lambda initializer: CertificateApproval(initializer.authorizer),
+        "CertificateSigning": lambda initializer: CertificateSigning(initializer.authorizer),
+        "ClusterTrustBundleAttest": lambda initializer: ClusterTrustBundleAttest(initializer.authorizer),
+        "CertificateSubjectRestriction": lambda _: CertificateSubjectRestriction(),
+        "DefaultIngressClass": lambda initializer: DefaultIngressClass(initializer.store),
+        "DenyServiceExternalIPs": lambda _: DenyServiceExternalIPs(),
+        "PodTopologyLabels": lambda initializer: PodTopologyLabels(initializer.store),
+        "PodGroupWorkloadExists": lambda initializer: PodGroupWorkloadExists(initializer.store),
+        "NodeDeclaredFeatureValidator": lambda initializer: NodeDeclaredFeatureValidator(initializer.store),
+        "PodResizeValidator": lambda initializer: PodResizeValidator(initializer.store),
+        "MutatingAdmissionPolicy": _mutating_policies,
+        "MutatingAdmissionWebhook": _mutating_webhooks,
+        "ValidatingAdmissionPolicy": lambda initializer: ValidatingAdmissionPolicy(
+            initializer.reader, initializer.extensions.policies, initializer.meter
+        ),
+        "ValidatingAdmissionWebhook": _validating_webhooks,
+        "ResourceQuota": _resource_quota,
+        "AlwaysDeny": lambda _: AlwaysDeny(),
+    },
+)
 """The constructors of plugins, in the order of their calls."""
+
+
+_SEE_THE_RESULT: Final = (
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionWebhook",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionWebhook",
+    "ResourceQuota",
+    "AlwaysDeny",
+)
+"""The plugins that are called after those of other packages, so that policies, webhooks and quotas see what these make
+of an object."""
 
 
 def plugins(
@@ -255,24 +255,47 @@ def plugins(
     gates: Mapping[str, bool],
     enable: Sequence[str] = (),
     disable: Sequence[str] = (),
+    given: Sequence[Plugin] = (),
 ) -> list[Plugin]:
     """The enabled plugins of a release, in order.
 
-    Raises SimkitError for a name that the release does not know, that is missing here, or that is in both lists.
+    Parameters
+    ----------
+    given
+        Plugins of other packages, which are on. They are called in their order, after those of simkit and before
+        policies, webhooks and quotas; behind them come those that packages register and ``enable`` names.
+
+    Raises
+    ------
+    SimkitError
+        For a name that the release does not know, that is missing here, that is in both lists, or that is taken.
     """
+    known = PLUGINS.with_given((plugin.name, _returned(plugin)) for plugin in given)
     for flag, names in (("enable", enable), ("disable", disable)):
         for name in names:
-            _check(flag, name, release)
+            _check(flag, name, release, known)
     both = sorted(set(enable) & set(disable))
     if both:
         raise SimkitError(f"{', '.join(both)}: in --enable-admission-plugins and --disable-admission-plugins")
-    on = {*on_by_default(release, gates), *enable} - {*disable}
-    return [maker(initializer) for name, maker in PLUGINS.items() if name in on]
+    on = {*on_by_default(release, gates), *enable, *known.given} - {*disable}
+    others = [name for name in dict.fromkeys((*known.given, *enable)) if name not in PLUGINS.ours]
+    early = [name for name in PLUGINS.ours if name not in _SEE_THE_RESULT]
+    made = {name: known[name](initializer) for name in (*early, *others, *_SEE_THE_RESULT) if name in on}
+    for name, plugin in made.items():
+        known.check_name(name, plugin.name)
+    return list(made.values())
 
 
-def _check(flag: str, name: str, release: str) -> None:
+def _returned(plugin: Plugin) -> Maker:
+    """The constructor of a plugin that is made already."""
+    return lambda _: plugin
+
+
+def _check(flag: str, name: str, release: str, registry: PartRegistry[Maker]) -> None:
     known = plugins_of(release)
-    if name in known and (name in PLUGINS or flag == "disable"):
+    if name in known and (name in PLUGINS.ours or flag == "disable"):
+        return
+    if name not in known and name not in PLUGINS.ours and name in registry:
         return
     if name in known:
         raise SimkitError(f'--{flag}-admission-plugins: plugin "{name}" is known, but simkit does not have it')

@@ -13,7 +13,7 @@ from simkit.meta.errors import SimkitError
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit.auditor import Auditor
     from simkit.engine.pipeline.audit.backends import Backend, EventWriter
-    from simkit.engine.pipeline.audit.event_format import Event
+    from simkit.engine.pipeline.audit.events import Event
     from simkit.engine.pipeline.audit.policy import Policy
     from simkit.engine.pipeline.audit.settings import LogSettings, WebhookSettings
     from simkit.engine.pipeline.metrics.counters import Metrics
@@ -49,9 +49,8 @@ def _policy(given: Policy | str | Path) -> Policy:
 
 def _outside(options: Options, clock: Clock, metrics: Metrics) -> list[Backend]:
     from simkit.engine.egress.call import Caller
-    from simkit.engine.egress.kubeconfig import load_kubeconfig
-    from simkit.engine.pipeline.audit.backends import LogWriter, WebhookWriter
-    from simkit.engine.pipeline.audit.rotating_file import RotatingFile
+    from simkit.engine.egress.files import load_kubeconfig
+    from simkit.engine.pipeline.audit.backends import LogWriter, RotatingFile, WebhookWriter
 
     found: list[Backend] = []
     log, webhook = options.audit_log, options.audit_webhook

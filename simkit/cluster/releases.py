@@ -9,15 +9,15 @@ from typing import Final, NamedTuple
 from simkit.cluster.options import Options
 from simkit.cluster.plugins import PLUGINS
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.seams import Store
 from simkit.logic.rbac.releases import assumed
-from simkit.meta.behaviour import changes
+from simkit.meta.behaviour import changes, serving
 from simkit.meta.names import Key
 from simkit.schema.admissionplugins import plugins_of
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.feature_gates import known, settable
 from simkit.schema.releases import BASE, minor_of, release_name
 from simkit.schema.runtimeconfig import configured
+from simkit.seams import Store
 
 _READ_POLICIES: Final = frozenset((20, 21, *range(23, 37)))
 """The numbers of the releases whose own default roles were read."""
@@ -104,7 +104,7 @@ def _roles(release: str) -> Limit:
 
 
 def _plugins(release: str) -> Limit:
-    missing = [name for name in plugins_of(release) if name not in PLUGINS]
+    missing = [name for name in plugins_of(release) if name not in PLUGINS.ours]
     text = "the release's, on and off as there"
     if missing:
         text += f"; missing are {', '.join(missing)}"
@@ -163,7 +163,8 @@ def migrate(store: Store, old: Catalogue, new: Catalogue) -> list[Key]:
     for before, after in _moved(old, new):
         served = RequestScope(new, after)
         for entry in store.scan(before.storage):
-            obj = served.to_storage({**entry.object, "apiVersion": before.storage_gvk.api_version})
+            with serving(new.behaviour):
+                obj = served.to_storage({**entry.object, "apiVersion": before.storage_gvk.api_version})
             store.put(entry.key, obj, expect=entry.revision)
             rewritten.append(entry.key)
     return rewritten

@@ -17,6 +17,9 @@ _OTHER: Final = frozenset(
         "clock",
         "seed",
         "authenticators",
+        "authorizers",
+        "admission_plugins",
+        "reconcilers",
         "controllers",
         "eviction_rates",
         "use_service_account_credentials",
@@ -46,7 +49,7 @@ def shown_flags(options: Options) -> Mapping[str, str]:
 
     Examples
     --------
-    >>> shown = shown_flags(Options())
+    >>> shown = shown_flags(Options(authorization_mode=("RBAC",)))
     >>> shown["authorization-mode"], shown["event-ttl"], shown["service-node-port-range"]
     ('[RBAC]', '1h0m0s', '30000-32767')
     """

@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from simkit.cluster.analysis_methods.analysed_cluster import AnalysedCluster
+from simkit.cluster.analysed_cluster import AnalysedCluster
 from simkit.meta.clock import Clock, SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object
 
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
-    from simkit.engine.seams import PortHandler
-    from simkit.simulation.kubelet.behaviour import Command, Usage
+    from simkit.seams import PortHandler
+    from simkit.simulation.kubelet.behaviour import Command, ProvidedProgram, Usage
     from simkit.simulation.kubelet.eviction_settings import EvictionSetting
-    from simkit.simulation.kubelet.process import Program
     from simkit.simulation.metrics.provided_metrics import Value
     from simkit.simulation.simulation import Simulation
 
@@ -48,7 +47,6 @@ class SimulationMethods(AnalysedCluster):
         zones: Sequence[str] = (),
         images: Mapping[str, int] | None = None,
         devices: Sequence[Object] = (),
-        stages: str | Path | Sequence[str | Path | Object] = (),
         eviction_hard: Mapping[str, str] | None = None,
         eviction: Mapping[str, EvictionSetting] | None = None,
         events: bool = True,
@@ -72,10 +70,6 @@ class SimulationMethods(AnalysedCluster):
         devices
             Devices that drivers publish as resource slices:
             ``[{"driver": "gpu.example.com", "devices": [{"name": "gpu-{}", "count": 4, "attributes": {}}]}]``.
-        stages
-            Stages of KWOK that drive the nodes and their pods in the place of kubelets, and objects of other kinds:
-            files, documents, or names of stages that are part of simkit (``pod-fast``, ``pod-general``,
-            ``node-fast``, ``node-heartbeat``).
         eviction_hard
             What has to be free before kubelets evict pods, as ``evictionHard`` of a KubeletConfiguration:
             ``{"memory.available": "100Mi", "nodefs.available": "10%"}`` and ``imagefs.available``, ``pid.available``.
@@ -94,7 +88,7 @@ class SimulationMethods(AnalysedCluster):
         Raises
         ------
         SimkitError
-            Where a node cannot be registered, as one whose name is taken, or a stage is wrong.
+            Where a node cannot be registered, as one whose name is taken.
 
         Examples
         --------
@@ -110,7 +104,6 @@ class SimulationMethods(AnalysedCluster):
         """
         from simkit.cluster.nodes import node_config, register_nodes
         from simkit.simulation.kubelet.eviction_settings import field_named
-        from simkit.simulation.stages.stage_files import read_stages, stage_of
 
         optional = {"capacity": capacity, "eviction_hard": eviction_hard, "images": images, "devices": devices or None}
         given: dict[str, Any] = {name: value for name, value in optional.items() if value is not None}
@@ -118,13 +111,7 @@ class SimulationMethods(AnalysedCluster):
         config = node_config(
             count=count, name=name, labels=labels or {}, taints=tuple(taints), zones=tuple(zones), **given
         )
-        sources = [stages] if isinstance(stages, str | Path) else stages
-        driving = [
-            stage
-            for each in sources
-            for stage in ([stage_of(each)] if isinstance(each, Mapping) else read_stages(each))
-        ]
-        return register_nodes(self._control_plane, self._simulation(events=events), config, driving)
+        return register_nodes(self._control_plane, self._simulation(events=events), config)
 
     def behave(
         self,
@@ -132,7 +119,7 @@ class SimulationMethods(AnalysedCluster):
         image: str = "*",
         namespace: str = "*",
         selector: str = "",
-        program: Program | str | None = None,
+        program: ProvidedProgram | str | None = None,
         commands: Mapping[str, Command] | None = None,
         files: Mapping[str, str | bytes] | None = None,
         ports: Mapping[int, PortHandler] | None = None,
@@ -148,10 +135,12 @@ class SimulationMethods(AnalysedCluster):
         selector
             A label selector of the pods.
         program
-            A script of the built-in shell, or a generator function that is given the container: it yields lines to
-            print and seconds to wait, and returns an exit code.
+            A script of the small shell, or a function that is given the container. A generator function yields lines
+            to print and seconds to wait, and returns an exit code; a plain one returns its exit code at once. None is
+            0. Where it raises an error, or gives anything else, the container fails with exit code 1, and its status,
+            its log and an Event say why. The same holds for commands.
         commands
-            What exec runs, by the name of the command: generator functions of the container and the words.
+            What exec runs, by the name of the command: functions like programs, of the container and the words.
         files
             Files that containers start with, by absolute path.
         ports

@@ -6,11 +6,13 @@ from collections.abc import Collection, Iterable
 from operator import attrgetter
 from typing import Final
 
-from simkit.engine.seams import ListWatcher
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import IncompleteSnapshot
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue
+from simkit.seams import ListWatcher
+from simkit.seams.authorization import Authorization, stated
 
 _KEY: Final = attrgetter("key")
 
@@ -28,11 +30,14 @@ class StoreSnapshot:
         catalogue: Catalogue,
         captured: Collection[GroupResource] | None = None,
         earlier: StoreSnapshot | None = None,
+        *,
+        authorization: Authorization | None = None,
     ) -> None:
         self._store, self._catalogue = store, catalogue
         self.revision: Revision = store.revision
         self._captured = captured
         self._earlier = earlier
+        self.authorization = authorization or stated(("RBAC",))
 
     @property
     def earlier(self) -> StoreSnapshot | None:
@@ -64,11 +69,15 @@ class StoreSnapshot:
         It starts from this one's own start as long as that is kept: nothing was derived from this one then.
         """
         start = self if self._earlier is None else self._earlier
-        return StoreSnapshot(store, catalogue, self._captured, start)
+        return StoreSnapshot(store, catalogue, self._captured, start, authorization=self.authorization)
 
     @property
     def release(self) -> str:
         return self._catalogue.release
+
+    @property
+    def behaviour(self) -> ServedBehaviour:
+        return self._catalogue.behaviour
 
     def captured(self) -> Collection[GroupResource]:
         if self._captured is not None:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simkit.meta.clock import Clock, SystemClock
+from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from simkit.cluster.options import Options
-    from simkit.engine.seams import Store
+    from simkit.seams import Store
 
 
 class StoreKind(NamedTuple):
@@ -71,7 +72,7 @@ def _etcd(options: Options, clock: Clock, place: str) -> Store:
         from simkit.snapshot.etcd.layout import Layout
         from simkit.snapshot.etcd.values import Values
     except ModuleNotFoundError as error:
-        raise SimkitError(f"a store in etcd needs {error.name}: pip install 'simkit[etcd]'") from error
+        raise SimkitError(f"a store in etcd needs {error.name}: {install_hint('etcd')}") from error
     from simkit.schema.catalogue import Catalogue
 
     if not isinstance(clock, SystemClock):

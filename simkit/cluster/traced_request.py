@@ -15,16 +15,16 @@ from simkit.cluster.control_plane import ControlPlane
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_trace import Authorization, PluginCall, RequestTrace, trace_request
-from simkit.engine.seams import Change
 from simkit.meta.attributes import Evidence
-from simkit.meta.escaping import html_text
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
+from simkit.meta.visible_text import html_text
 from simkit.schema.catalogue import Catalogue
+from simkit.seams import Change
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.diff import ABSENT, VOLATILE, FieldChange, field_changes
-from simkit.snapshot.protocol import Snapshot
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -204,7 +204,7 @@ def _unsaid(identity: Identity, *, allowed: bool) -> str:
     """Text in place of a reason if the authorizer gives none."""
     if not allowed:
         return "nothing allows it"
-    return f"group {MASTERS} may do everything" if MASTERS in identity.groups else "the authorizer gave no reason"
+    return f"group {MASTERS} can do anything" if MASTERS in identity.groups else "the authorizer gave no reason"
 
 
 def _evidence(found: Evidence, snapshot: Snapshot) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from simkit.cluster.object_methods import ObjectMethods
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import api_group, label
 from simkit.meta.errors import StatusError
@@ -16,7 +17,6 @@ from simkit.meta.objects import at, name_of
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from simkit.cluster.control_plane import ControlPlane
     from simkit.cluster.traffic.faults import Fault, FaultInjector
     from simkit.cluster.traffic.recorded_requests import RecordedRequests
 
@@ -25,10 +25,8 @@ _RECORD: Final = label("leader", "control-plane.alpha")
 """The annotation in which clients kept the holder of a lock before there were Leases."""
 
 
-class TrafficMethods:
+class TrafficMethods(ObjectMethods):
     """The part of ``Cluster`` that tests of clients use."""
-
-    _control_plane: ControlPlane
 
     @property
     def requests(self) -> RecordedRequests:
@@ -110,7 +108,7 @@ class TrafficMethods:
         ------
         Nothing.
         """
-        from simkit.engine.egress.address import Unreachable
+        from simkit.engine.egress.policy import Unreachable
 
         functions = self._control_plane.extensions.egress.functions
         before = functions.get(name)
@@ -140,9 +138,6 @@ class TrafficMethods:
         StatusError
             404 if there is none.
         """
-        from simkit.cluster.cluster import Cluster  # which has these methods
-
-        assert isinstance(self, Cluster)
         now = timestamp(self._control_plane.clock.now()).removesuffix("Z") + ".000000Z"
         taken = {"holderIdentity": _THIEF, "acquireTime": now, "renewTime": now}
         try:
@@ -157,9 +152,6 @@ class TrafficMethods:
 
     def _take_record(self, name: str, namespace: str, taken: Mapping[str, str]) -> bool:
         """Put another holder into the annotations that are locks. Gives back whether there is one."""
-        from simkit.cluster.cluster import Cluster
-
-        assert isinstance(self, Cluster)
         locks = [
             each
             for resource in ("configmaps", "endpoints")

@@ -19,6 +19,8 @@ import pytest
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
+pytest.register_assert_rewrite("simkit.testing.suites")  # a failure then shows the values that were compared
+
 _NAME: Final = "expectations.yaml"
 _CLIENTS: Final = ("kubernetes", "kubernetes.aio", "kubernetes_asyncio")
 _REMEMBER_THE_VARIABLE: Final = tuple(

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit import __version__
+from simkit.analysis.forked import aside
 from simkit.cluster.report.path_groups import PathGroup, grouped, stable_id
-from simkit.meta.forked import aside
+from simkit.meta.distribution import VERSION
 
 if TYPE_CHECKING:
     from simkit.analysis import Cause, Finding, Plan, PlanStep
@@ -58,11 +58,14 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
     """
     from simkit.analysis import escalations, plan
     from simkit.analysis.causes import group_causes
+    from simkit.analysis.escalation.prove.verdicts import tally
 
     say = tell or _nothing
     snapshot = dump.snapshot()
     say("looking for escalation paths")
-    paths = escalations(snapshot, goal=request.goals, members=request.members)
+    paths = escalations(
+        snapshot, goal=request.goals, include_defaults=request.include_defaults, members=request.members
+    )
     every = (*sifted.audit.findings, *(one.finding for one in sifted.accepted))
     say("looking for the changes that close most of them")
     best = aside(
@@ -79,13 +82,15 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
     names = {cause.key: stable_id("c", str(cause.key)) for cause in causes}
     return {
         "kind": KIND,
-        "simkit": __version__,
+        "simkit": VERSION,
         "made": request.today.isoformat(timespec="seconds"),
         "name": request.name,
         "release": dump.release,
         "looked_at": _looked_at(dump, sifted, paths.unknown),
+        "caveats": [one.text for one in dump.authorization.caveats],
         "counts": dict(sifted.audit.counts()),
-        "totals": {"paths": len(paths), "subjects": len(subjects), "goals": list(request.goals)},
+        "totals": {"paths": len(paths), "subjects": len(subjects), "goals": list(request.goals)}
+        | {"verdicts": tally(proof for one in groups for proof in one.proofs)},
         "checks": [{"id": one.id, "title": one.title, "why": one.why, "fix": one.fix} for one in sifted.audit.checks],
         "causes": [_cause(one, names[one.key], ids, dump, full=number < DETAILED) for number, one in enumerate(causes)],
         "natures": causes.summary().to_dict("records"),
@@ -100,7 +105,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
         ],
         "suppressions_to_look_at": [
             *({"what": "ended", "on": str(one.expires), "reason": one.reason} for one in sifted.expired),
-            *({"what": "means nothing any more", "on": "", "reason": one.reason} for one in sifted.unused),
+            *({"what": "no longer matches a finding", "on": "", "reason": one.reason} for one in sifted.unused),
         ],
         "exposure": _exposure(dump, request),
     }
@@ -264,8 +269,8 @@ def _path_group(one: PathGroup, names: Mapping[Any, str]) -> dict[str, Any]:
         "severity": one.path.severity,
         "steps": one.steps(),
         "proof": one.proof,
-        "proven": one.proven,
         "executed": one.executed,
+        "verdicts": one.verdicts,
     }
 
 

@@ -10,16 +10,17 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.meta.escaping import one_line, terminal_text
+from simkit.meta.visible_text import one_line
+from simkit.present.escaping import terminal_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 LEVELS: Final = ("critical", "high", "medium", "low", "info")
 NATURES: Final = {
-    "mistake": "granted by those who run the cluster, and needed by no product that is known",
-    "unused": "of accounts that no pod runs as and no workload names",
-    "administrators": "makes named people administrators: to be confirmed",
+    "mistake": "granted by the cluster's operators, and not needed by a known product",
+    "unused": "granted to service accounts that no pod or workload uses",
+    "administrators": "makes people or groups cluster administrators: confirm that this is intended",
     "product": "what an installed product needs for itself",
     "server": "kube-apiserver's own",
 }
@@ -99,8 +100,13 @@ def _links(content: Mapping[str, Any]) -> dict[str, Any]:
         for name in cause["findings"]:
             by_title.setdefault(titles[name], []).append(name)
         found_by[cause["id"]] = list(by_title.items())
-    proofs: dict[str, Any] = {name: next((one for one in some if one["proven"]), None) for name, some in ways.items()}
+    proofs: dict[str, Any] = {name: next((one for one in some if _is_proven(one)), None) for name, some in ways.items()}
     return {"ways": ways, "found_by": found_by, "proofs": defaultdict(lambda: None, proofs)}
+
+
+def _is_proven(way: Mapping[str, Any]) -> bool:
+    """True if a path of a way was proven, perhaps with assumptions."""
+    return bool(way["proof"]) and way["proof"]["verdict"].startswith("proven")
 
 
 def part(name: str) -> str:

@@ -41,9 +41,11 @@ class PathGroup:
         return len(self.proofs)
 
     @property
-    def proven(self) -> int:
-        """The number of executed paths that were proven."""
-        return sum(1 for proof in self.proofs if proof.proven)
+    def verdicts(self) -> dict[str, int]:
+        """The numbers of executed paths by outcome."""
+        from simkit.analysis.escalation.prove.verdicts import tally
+
+        return tally(self.proofs)
 
     @property
     def proof(self) -> dict[str, Any] | None:
@@ -85,16 +87,13 @@ def grouped(causes: Causes, dump: Dump, members: Members, *, every: bool, first:
     first
         How many causes have a path executed.
     """
+    from simkit.analysis.escalation.find.path import by_way
     from simkit.analysis.escalation.prove.proof import prove_all
     from simkit.cluster.cluster import Cluster
 
     chosen: list[tuple[Cause, list[Path], list[Path]]] = []
     for place, cause in enumerate(one for one in causes if one.paths):
-        ways: dict[tuple[Any, ...], list[Path]] = {}
-        for path in cause.paths:
-            way = tuple((step.primitive.id, str(step.target)) for step in path.steps)
-            ways.setdefault(way, []).append(path)
-        for number, some in enumerate(sorted(ways.values(), key=len, reverse=True)):
+        for number, some in enumerate(sorted(by_way(cause.paths).values(), key=len, reverse=True)):
             chosen.append((cause, some, some if every else some[:1] if place < first and not number else []))
     wanted = [path for _, _, paths in chosen for path in paths]
     proofs = iter(prove_all(wanted, Cluster.of(dump), members=members))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.meta.escaping import html_text, one_line
+from simkit.meta.visible_text import html_text, one_line
 
 WIDE: Final = 640
 HIGH: Final = 240
@@ -27,14 +27,14 @@ def curve(plan: Mapping[str, Any]) -> str:
         f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{html_text(told)}" class="curve">',
         f"<title>{html_text(told)}</title>",
         *_frame(highest, len(steps)),
-        *_line("findings", findings, highest, names),
-        *_line("subjects", subjects, highest, names),
-        *_line("paths", paths, highest, names),
     ]
     if plan["knee"]:
         x = _x(plan["knee"], len(steps))
         parts.append(f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{HIGH - BOTTOM}" class="knee"/>')
-        parts.append(f'<text x="{x + 4}" y="{TOP + 8}">knee</text>')
+        parts.append(f'<text x="{x + 4}" y="{TOP + 8}">later steps close less</text>')
+    numbers = {"findings": findings, "subjects": subjects, "paths": paths}
+    parts += [_line(name, values, highest) for name, values in numbers.items()]
+    parts += [_step(place, numbers, highest, name) for place, name in enumerate(names)]  # above all that could cover it
     return "".join((*parts, "</svg>"))
 
 
@@ -59,10 +59,16 @@ def _frame(highest: int, steps: int) -> list[str]:
     return parts
 
 
-def _line(name: str, values: list[int], highest: int, steps: list[str]) -> list[str]:
-    points = [(_x(place, len(values) - 1), _y(value, highest)) for place, value in enumerate(values)]
-    drawn = f'<polyline points="{" ".join(f"{x},{y}" for x, y in points)}" class="line {name}"/>'
-    titles = [f"<title>{html_text(step)}: {value:,} {name} left</title>" for value, step in zip(values, steps)]
-    dots = [f'<circle cx="{x}" cy="{y}" r="4" class="{name}">{told}</circle>' for (x, y), told in zip(points, titles)]
-    linked = [f'<a href="#s-{number}">{dot}</a>' if number else dot for number, dot in enumerate(dots)]
-    return [drawn, *linked]
+def _line(name: str, values: list[int], highest: int) -> str:
+    points = " ".join(f"{_x(place, len(values) - 1)},{_y(value, highest)}" for place, value in enumerate(values))
+    return f'<polyline points="{points}" class="line {name}"/>'
+
+
+def _step(place: int, numbers: Mapping[str, list[int]], highest: int, told: str) -> str:
+    """The dots of a step on all lines: one link to the step, or no link before the first."""
+    dots = "".join(
+        f'<circle cx="{_x(place, len(values) - 1)}" cy="{_y(values[place], highest)}" r="4" class="{name}">'
+        f"<title>{html_text(told)}: {values[place]:,} {name} left</title></circle>"
+        for name, values in numbers.items()
+    )
+    return f'<a href="#s-{place}">{dots}</a>' if place else dots

@@ -7,8 +7,8 @@ from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simkit import __version__
 from simkit.cluster.report.page import environment, part
+from simkit.meta.distribution import VERSION
 from simkit.meta.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def upgrade_page(found: UpgradeReport, *, name: str = "cluster", proof: UpgradeP
         environment()
         .get_template("upgrade.html")
         .render(
-            simkit=__version__,
+            simkit=VERSION,
             name=name,
             start=found.span.start,
             to=found.span.end,

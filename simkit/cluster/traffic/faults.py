@@ -14,13 +14,13 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.seams import Compacted
 from simkit.meta.clock import Clock, SimulatedClock
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.message import DROPPED, Response
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import with_metadata
+from simkit.seams import Compacted
 
 _READING: Final = ("get", "list")
 _CONFLICT: Final = (

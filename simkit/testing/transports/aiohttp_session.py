@@ -6,8 +6,9 @@ import asyncio
 from typing import Any
 
 from simkit.meta.message import Response
+from simkit.testing.transports import HOST
 from simkit.testing.transports.httpx_transport import async_chunks
-from simkit.testing.transports.in_process import HOST, InProcessServer, headers_of, plain_headers
+from simkit.testing.transports.in_process import InProcessServer, headers_of, plain_headers
 
 
 class _Content:

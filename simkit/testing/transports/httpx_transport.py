@@ -8,7 +8,8 @@ from types import ModuleType
 from typing import Any
 
 from simkit.meta.message import Response
-from simkit.testing.transports.in_process import HOST, InProcessServer, chunks, headers_of
+from simkit.testing.transports import HOST
+from simkit.testing.transports.in_process import InProcessServer, chunks, headers_of
 
 _TURN = 0.05
 

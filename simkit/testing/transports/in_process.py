@@ -15,11 +15,9 @@ from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import DROPPED, Request, Response
 
 if TYPE_CHECKING:
-    from simkit.engine.http.handler import WatchStream
+    from simkit.engine.http.request_state import WatchStream
     from simkit.testing.transports.loopback import LoopbackAddress
 
-HOST: Final = "http://simkit.invalid"
-"""The address that clients are given; nobody connects to it."""
 _NEEDS_A_SOCKET: Final = (
     "exec, attach and port-forward need a socket, which this client does not open in the same process; "
     "use the fixture `kubeconfig`, or cluster.serve()"

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from simkit.cluster.cluster import Cluster
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.authn.union import Union
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.server import Server, ServingOptions
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
-from simkit.testing.transports.in_process import HOST
+from simkit.testing.transports import HOST
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ import requests
 import urllib3
 from requests.adapters import BaseAdapter, HTTPAdapter
 
-from simkit.testing.transports.in_process import HOST, InProcessServer, plain_headers
+from simkit.testing.transports import HOST
+from simkit.testing.transports.in_process import InProcessServer, plain_headers
 from simkit.testing.transports.urllib3_pool import InProcessPool
 
 

@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 
 import urllib3
 
-from simkit.testing.transports.in_process import HOST, InProcessServer, chunks, headers_of, plain_headers
+from simkit.testing.transports import HOST
+from simkit.testing.transports.in_process import InProcessServer, chunks, headers_of, plain_headers
 
 
 class InProcessPool:

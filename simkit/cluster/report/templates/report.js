@@ -50,7 +50,7 @@
     });
     all("#paths > .more").forEach(function (rest) { rest.open = rest.open || !!place; });
     through.hidden = !place;
-    through.querySelector("span").textContent = place ? count + " of " + ways.length + " ways lead through " + place + "." : "";
+    through.querySelector("span").textContent = place ? count + " of " + ways.length + " paths lead through " + place + "." : "";
     if (place) through.scrollIntoView({ block: "center" });
   }
   all("[data-through]").forEach(function (button) { button.addEventListener("click", function () { lead(button.dataset.through); }); });

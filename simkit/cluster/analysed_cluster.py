@@ -8,8 +8,8 @@ from typing import Self
 
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.dump import Dump
-from simkit.snapshot.protocol import Snapshot
 
 
 class AnalysedCluster(ABC):

@@ -1,15 +1,11 @@
-"""A fork for a change, with the change's effect on access."""
+"""The effect of a trial's changes on access, as methods of the trial."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from simkit.cluster.cluster import Cluster
-from simkit.cluster.control_plane import ControlPlane
-from simkit.cluster.guessed_names import explains_wrong_calls
-from simkit.meta.escaping import html_text
-from simkit.snapshot.protocol import Sandbox, Snapshot
+from simkit.cluster.analysis_methods import AnalysisMethods
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,36 +13,20 @@ if TYPE_CHECKING:
     from simkit.analysis.audit_log.events import AuditLog
     from simkit.analysis.escalation.find.goal import Goal
     from simkit.analysis.rbac.subject import Members
+    from simkit.cluster.cluster import Cluster
     from simkit.logic.rbac.binding import Subject
+    from simkit.seams.snapshot import Sandbox, Snapshot
 
 
-@explains_wrong_calls
-class Trial(Cluster):
-    """A fork for a what-if question: a cluster that knows the cluster from which it was made.
-
-    ``cluster.what_if()`` makes one. ``compare`` and ``compare_paths`` tell what its changes did.
-    """
+class TrialMethods(AnalysisMethods):
+    """The part of ``Trial`` that tells what its changes did."""
 
     before: Cluster
     """The original cluster, with which ``compare`` and ``compare_paths`` compare."""
 
-    @classmethod
-    def on(cls, origin: Cluster) -> Self:
-        """A trial on a fork of a cluster."""
-        trial = cls._of(origin.forked(), origin.dump)
-        trial.before = origin
-        return trial
+    if TYPE_CHECKING:  # the cluster has it
 
-    def _derived(self, made: ControlPlane) -> Self:
-        trial = super()._derived(made)
-        trial.before = self.before
-        return trial
-
-    def __repr__(self) -> str:
-        return f"<Trial on a fork of {self.before!r}: now at revision {self.engine.store.revision}>"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{html_text(repr(self)[1:-1])}</p>"
+        def settle(self) -> int: ...
 
     def compare(
         self,

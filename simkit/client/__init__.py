@@ -1,0 +1,1 @@
+"""The client side that controllers, kubelets and the scheduler share: listers, queues, events and leases."""

@@ -1,0 +1,63 @@
+"""The questions that a cluster can be asked: one method for each free function of ``simkit.analysis``.
+
+Type checkers read the signatures in ``analysis_methods.pyi``, which ``tools/write_analysis_methods.py`` writes.
+"""
+
+from __future__ import annotations
+
+from simkit.cluster.analysed_cluster import AnalysedCluster
+from simkit.cluster.question import Question
+
+
+class AnalysisMethods(AnalysedCluster):
+    """All questions. They are asked of a snapshot; those that execute something do so on forks."""
+
+    who_can = Question("access.who_can")
+    can = Question("access.can")
+    permissions = Question("access.permissions")
+    compare = Question("access.compare", snapshot="after", by_name=("before",))
+    check = Question("access.expectations")
+    access_matrix = Question("access.matrix")
+    resource_matrix = Question("access.matrix")
+    subject_matrix = Question("access.matrix")
+
+    subjects = Question("rbac.tables")
+    bindings = Question("rbac.tables")
+    roles = Question("rbac.tables")
+    rules = Question("rbac.tables")
+    access_graph = Question("rbac.graph")
+    members_of_snapshot = Question("membership.cluster")
+
+    audit = Question("findings.audit")
+    findings = Question("findings.audit")
+    causes = Question("causes.group")
+    exposure = Question("findings.exposure")
+    reach = Question("findings.exposure")
+
+    escalations = Question("escalation.find.queries", cluster="sandbox")
+    next_steps = Question("escalation.find.queries", cluster="sandbox")
+    outsiders = Question("escalation.find.queries")
+    blast_radius = Question("escalation.find.blast_radius")
+    compare_paths = Question("escalation.find.path_comparison", snapshot="after", by_name=("before",))
+    risky_permissions = Question("escalation.prove.risky_permissions", cluster="sandbox")
+    cut = Question("escalation.cut.minimum_cut", cluster="sandbox")
+    plan = Question("plan.choice", cluster="sandbox")
+
+    usage = Question("least_privilege.usage")
+    unused_grants = Question("least_privilege.unused")
+    refused_requests = Question("least_privilege.refused_requests", snapshot="after", by_name=("before",))
+    least_privilege = Question("least_privilege.proposal", cluster="sandbox")
+
+    removal_report = Question("upgrade.removal_report", snapshot="", cluster="cluster")
+    upgrade_report = Question("upgrade.upgrade_report", cluster="sandbox")
+    timeline = Question("upgrade.timeline")
+
+    policy_effect = Question("admission.policies", cluster="sandbox")
+    policy_coverage = Question("admission.policies")
+    webhook_coverage = Question("admission.webhooks")
+    expression_costs = Question("admission.expression_costs")
+
+    drain_nodes = Question("operations.nodes", snapshot="", cluster="sandbox")
+    lose_nodes = Question("operations.nodes", snapshot="", cluster="sandbox")
+    roll_out = Question("operations.workloads", snapshot="", cluster="sandbox")
+    put_under_load = Question("operations.workloads", snapshot="", cluster="sandbox")

@@ -1,0 +1,292 @@
+# Written by tools/write_analysis_methods.py out of simkit.analysis.
+from abc import ABCMeta
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import networkx as nx
+import pandas as pd
+
+from simkit.analysis.access.can import AccessDecision
+from simkit.analysis.access.expectations import Outcomes, Suite
+from simkit.analysis.admission.policies import PolicyEffect, Team
+from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.causes.cause import Causes
+from simkit.analysis.escalation.cut.result import Cut
+from simkit.analysis.escalation.find.blast_radius import BlastRadius
+from simkit.analysis.escalation.find.goal import Goal
+from simkit.analysis.escalation.find.queries import Escalations, Ways
+from simkit.analysis.escalation.find.search import By
+from simkit.analysis.escalation.table.severity import Severity
+from simkit.analysis.findings.audit import Audit, Each
+from simkit.analysis.findings.check import Check
+from simkit.analysis.least_privilege.proposal import Proposal
+from simkit.analysis.least_privilege.recorded_access import AccessRequest
+from simkit.analysis.least_privilege.roles import Names
+from simkit.analysis.least_privilege.usage import Usage
+from simkit.analysis.membership.pairs import MembershipTable
+from simkit.analysis.operations.result import Operation
+from simkit.analysis.plan.result import Plan
+from simkit.analysis.rbac.subject import Members
+from simkit.analysis.upgrade.requests import Metrics
+from simkit.analysis.upgrade.upgrade_report import UpgradeReport
+from simkit.cluster.analysed_cluster import AnalysedCluster
+from simkit.logic.lifecycle import History
+from simkit.logic.rbac.binding import Subject
+from simkit.meta.identity import Identity
+from simkit.meta.objects import Object
+from simkit.seams.snapshot import Sandbox, Snapshot
+from simkit.snapshot.sources import Source
+
+class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
+    def who_can(
+        self,
+        verb: str,
+        resource: str = "",
+        *,
+        subresource: str = "",
+        name: str | None = "",
+        namespace: str | None = None,
+        url: str = "",
+        api_group: str | None = None,
+        expand_groups: bool = False,
+        members: Members | None = None,
+        max_hops: int | None = None,
+    ) -> pd.DataFrame: ...
+    def can(
+        self,
+        subject: Subject | Identity | str,
+        verb: str,
+        resource: str = "",
+        *,
+        subresource: str = "",
+        name: str = "",
+        namespace: str | None = None,
+        url: str = "",
+        api_group: str | None = None,
+        groups: Iterable[str] = (),
+        members: Members | None = None,
+    ) -> AccessDecision: ...
+    def permissions(
+        self, subject: Subject | str, *, namespace: str | None = None, members: Members | None = None
+    ) -> pd.DataFrame: ...
+    def compare(
+        self,
+        *,
+        before: Snapshot | Sandbox,
+        subject: Subject | str | Iterable[Subject | str] | None = None,
+        namespace: str | None = None,
+    ) -> pd.DataFrame: ...
+    def check(self, suite: Suite | str | Path) -> Outcomes: ...
+    def access_matrix(
+        self,
+        subjects: Subject | str | Iterable[Subject | str] | None = None,
+        *,
+        resources: str | Iterable[str] | None = None,
+        verbs: str | Iterable[str] = (
+            "get",
+            "list",
+            "watch",
+            "create",
+            "update",
+            "patch",
+            "delete",
+            "deletecollection",
+        ),
+        namespaces: Sequence[str] | None = None,
+        members: Members | None = None,
+    ) -> pd.DataFrame: ...
+    def resource_matrix(
+        self,
+        subject: Subject | str,
+        *,
+        resources: str | Iterable[str] | None = None,
+        verbs: str | Iterable[str] = (
+            "get",
+            "list",
+            "watch",
+            "create",
+            "update",
+            "patch",
+            "delete",
+            "deletecollection",
+        ),
+        namespace: str | None = None,
+        members: Members | None = None,
+    ) -> pd.DataFrame: ...
+    def subject_matrix(
+        self,
+        resource: str,
+        *,
+        subjects: Subject | str | Iterable[Subject | str] | None = None,
+        verbs: str | Iterable[str] = (
+            "get",
+            "list",
+            "watch",
+            "create",
+            "update",
+            "patch",
+            "delete",
+            "deletecollection",
+        ),
+        name: str = "",
+        namespace: str | None = None,
+        members: Members | None = None,
+    ) -> pd.DataFrame: ...
+    def subjects(self) -> pd.DataFrame: ...
+    def bindings(self) -> pd.DataFrame: ...
+    def roles(self) -> pd.DataFrame: ...
+    def rules(self) -> pd.DataFrame: ...
+    def access_graph(self, *, rules: bool = True, namespace: str | None = None) -> nx.MultiDiGraph[str]: ...
+    def members_of_snapshot(self) -> MembershipTable: ...
+    def audit(
+        self,
+        *,
+        include_defaults: bool = False,
+        checks: Iterable[str] | None = None,
+        members: Members | None = None,
+        managed: Iterable[str] = (),
+        rules: Iterable[Check] = (),
+        severity: Severity | str | None = None,
+        namespace: str | None = None,
+    ) -> Audit: ...
+    def findings(
+        self,
+        *,
+        include_defaults: bool = False,
+        checks: Iterable[str] | None = None,
+        members: Members | None = None,
+        managed: Iterable[str] = (),
+        rules: Iterable[Check] = (),
+        severity: Severity | str | None = None,
+        namespace: str | None = None,
+        each: Each = "finding",
+    ) -> pd.DataFrame: ...
+    def causes(
+        self,
+        *,
+        goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
+        include_defaults: bool = False,
+        members: Members | None = None,
+        managed: Iterable[str] = (),
+    ) -> Causes: ...
+    def exposure(self, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame: ...
+    def reach(self, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame: ...
+    def escalations(
+        self,
+        subject: Subject | str | Iterable[Subject | str] | None = None,
+        goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
+        *,
+        by: By = "hops",
+        ways: Ways = "best",
+        max_hops: int | None = None,
+        direct: bool = False,
+        include_defaults: bool = False,
+        members: Members | None = None,
+    ) -> Escalations: ...
+    def next_steps(self, subject: Subject | str, *, members: Members | None = None) -> Escalations: ...
+    def outsiders(
+        self,
+        goal: Goal | str = "cluster-admin",
+        *,
+        allowed: Iterable[str] = (),
+        max_hops: int | None = None,
+        direct: bool = True,
+        members: Members | None = None,
+    ) -> Escalations: ...
+    def blast_radius(
+        self, subject: Subject | str, *, max_hops: int | None = None, by: By = "hops", members: Members | None = None
+    ) -> BlastRadius: ...
+    def compare_paths(
+        self,
+        *,
+        before: Snapshot | Sandbox,
+        goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
+        members: Members | None = None,
+    ) -> pd.DataFrame: ...
+    def risky_permissions(
+        self, subject: Subject | str | Iterable[Subject | str] | None = None, *, members: Members | None = None
+    ) -> pd.DataFrame: ...
+    def cut(
+        self,
+        goal: Goal | str = "cluster-admin",
+        *,
+        subject: Subject | str | Iterable[Subject | str] | None = None,
+        audit_log: AuditLog | None = None,
+        keep: Iterable[Subject | str] = (),
+        direct: bool = False,
+        members: Members | None = None,
+    ) -> Cut: ...
+    def plan(
+        self,
+        *,
+        goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
+        best: int | None = 5,
+        free: bool = False,
+        subject: Subject | str | Iterable[Subject | str] | None = None,
+        audit_log: AuditLog | None = None,
+        keep: Iterable[Subject | str] = (),
+        members: Members | None = None,
+    ) -> Plan: ...
+    def usage(self, audit_log: AuditLog | Iterable[AccessRequest]) -> Usage: ...
+    def unused_grants(self, used: Usage) -> pd.DataFrame: ...
+    def refused_requests(self, audit_log: AuditLog, *, before: Snapshot | Sandbox) -> pd.DataFrame: ...
+    def least_privilege(
+        self,
+        audit_log: AuditLog,
+        subject: Subject | str | Iterable[Subject | str] | None = None,
+        *,
+        names: Names = "repeated",
+        reuse: bool = True,
+    ) -> Proposal: ...
+    def removal_report(
+        self, *elements: str, release: str | None = None, audit_log: AuditLog | None = None
+    ) -> UpgradeReport: ...
+    def upgrade_report(
+        self,
+        to: str,
+        *,
+        since: str | None = None,
+        audit_log: AuditLog | None = None,
+        metrics: Metrics | None = None,
+        manifests: Source | None = None,
+        validate: bool = False,
+        requests_since: str = "",
+    ) -> UpgradeReport: ...
+    def timeline(
+        self,
+        api_groups: Iterable[str] | None = None,
+        *,
+        kinds: Iterable[str] = (),
+        history: History | None = None,
+        audit_log: AuditLog | None = None,
+    ) -> pd.DataFrame: ...
+    def policy_effect(
+        self,
+        policies: Source | None = None,
+        *,
+        team: str | Team = "team",
+        operations: Sequence[str] = ("CREATE", "UPDATE"),
+        identity: Identity | None = None,
+    ) -> PolicyEffect: ...
+    def policy_coverage(self, policies: Source | None = None) -> pd.DataFrame: ...
+    def webhook_coverage(self) -> pd.DataFrame: ...
+    def expression_costs(self) -> pd.DataFrame: ...
+    def drain_nodes(
+        self, nodes: str | Sequence[str] = (), *, zone: str = "", timeout: str = "10m", ready_after: str = "10s"
+    ) -> Operation: ...
+    def lose_nodes(
+        self, nodes: str | Sequence[str] = (), *, zone: str = "", minutes: float = 10, ready_after: str = "10s"
+    ) -> Operation: ...
+    def roll_out(
+        self,
+        workload: str,
+        namespace: str = "default",
+        *,
+        change: Object | None = None,
+        image: str = "",
+        timeout: str = "10m",
+        ready_after: str = "10s",
+    ) -> Operation: ...
+    def put_under_load(
+        self, autoscaler: str, namespace: str = "default", *, cpu: str, minutes: float = 10, ready_after: str = "10s"
+    ) -> Operation: ...
