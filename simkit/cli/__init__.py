@@ -14,14 +14,14 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Final, NamedTuple, TextIO, cast
 
-from simkit import __version__
-from simkit.cli import completion, tables, terminal
+from simkit.cli import completion, limits, tables, terminal
 from simkit.cli.loose_words import place_loose_words, settle_source
 from simkit.cli.notes import complain, note, set_quiet
 from simkit.cli.pages import PageParser, add_terminal_options, unknown
 from simkit.cli.terminal import TerminalText, settle_streams
-from simkit.meta import progress
+from simkit.meta.distribution import VERSION
 from simkit.meta.errors import SimkitError, StatusError
+from simkit.present import progress
 
 __all__ = ["COMMANDS", "Command", "main"]
 
@@ -36,12 +36,12 @@ TRACEBACK: Final = "SIMKIT_TRACEBACK"
 DESCRIPTION: Final = "A Kubernetes API server in memory, and analyses of Kubernetes access control and upgrades."
 EXAMPLES: Final = """\
 examples:
-  simkit audit --demo                                # the findings in a demo cluster
-  simkit who-can get secrets cluster.yaml            # who may read secrets, and by which binding
-  simkit escalations cluster.yaml --prove            # who can become cluster-admin, tried on a fork
-  simkit serve --load cluster.yaml                   # the same cluster, for kubectl
+  simkit audit --demo                                # what is risky in the demo cluster
+  simkit who-can get secrets cluster.yaml            # who can read secrets, and which binding grants it
+  simkit escalations cluster.yaml --prove            # how to become cluster-admin, executed on a copy
+  simkit serve cluster.yaml                          # the same cluster, for kubectl
 
-Each command has a page: simkit COMMAND --help
+simkit COMMAND --help describes a command, with examples.
 """
 
 
@@ -55,8 +55,8 @@ class Command(NamedTuple):
 
 LOOK: Final = "look at a cluster"
 ASK: Final = "ask who may do what"
-PROVE: Final = "prove what is possible, what breaks, what holds"
-CHANGE: Final = "change: proposals with their effect"
+PROVE: Final = "check what is possible, what breaks and what holds"
+CHANGE: Final = "propose changes and show their effect"
 SERVE: Final = "serve"
 SHARE: Final = "dump and share"
 
@@ -79,7 +79,7 @@ COMMANDS: Final = (
     Command("crd-diff", "check whether a change of a custom resource definition is compatible", PROVE),
     Command("check", "check access against a file of expectations", PROVE),
     Command("policy", "check API versions against the deprecation policy of Kubernetes", PROVE),
-    Command("what-if", "tell what a change of access gives, takes and breaks", CHANGE),
+    Command("what-if", "show what a change of access grants, removes and breaks", CHANGE),
     Command("cut", "propose the cheapest changes that close all escalation paths", CHANGE),
     Command("least-privilege", "propose roles that allow what an audit log shows in use", CHANGE),
     Command("migrate", "rewrite manifests for a later release", CHANGE),
@@ -116,6 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     tables.settings.heads = not getattr(args, "no_headers", False)
     terminal.settings = terminal.Settings(not args.no_color, not args.no_pager)
     set_quiet(args.quiet)
+    limits.forget()
     progress.silence(args.quiet)
     out, err = TerminalText(sys.stdout, pages=terminal.has_pager()), TerminalText(sys.stderr)
     with redirect_stdout(cast("TextIO", out)), redirect_stderr(cast("TextIO", err)):
@@ -196,9 +197,7 @@ def _own_fault(fault: Exception) -> int:
 def _parser(arguments: Sequence[str]) -> PageParser:
     """The parser of all commands; commands that are not in the arguments have only name and summary."""
     parser = PageParser(prog="simkit", description=DESCRIPTION, epilog=EXAMPLES)
-    parser.add_argument(
-        "--version", action="version", version=f"simkit {__version__}", help="print the version of simkit"
-    )
+    parser.add_argument("--version", action="version", version=f"simkit {VERSION}", help="print the version of simkit")
     parser.listing = COMMANDS
     add_terminal_options(parser)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", help=argparse.SUPPRESS)

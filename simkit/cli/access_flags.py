@@ -38,10 +38,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_authentication(group: Any) -> None:
-    group.add_argument("--client-ca-file", type=Path, metavar="FILE", help="authorities of client certificates (PEM)")
-    group.add_argument("--requestheader-client-ca-file", type=Path, metavar="FILE", help="authorities of front proxies")
     group.add_argument(
-        "--requestheader-allowed-names", type=words, default=(), metavar="A,B", help="common names of front proxies"
+        "--client-ca-file", type=Path, metavar="FILE", help="the CA certificates of client certificates (PEM)"
+    )
+    group.add_argument(
+        "--requestheader-client-ca-file", type=Path, metavar="FILE", help="the CA certificates of front proxies"
+    )
+    group.add_argument(
+        "--requestheader-allowed-names",
+        type=words,
+        default=(),
+        metavar="A,B",
+        help="allowed common names of front proxies",
     )
     for what, usual in _PROXY_HEADERS.items():
         flag_name = f"--requestheader-{what}"
@@ -55,9 +63,18 @@ def _add_authentication(group: Any) -> None:
     )
     group.add_argument("--enable-bootstrap-token-auth", type=flag, default=False, nargs="?", const=True, metavar="BOOL")
     group.add_argument("--authorization-mode", type=words, metavar="A,B", help="default RBAC")
-    group.add_argument("--authorization-config", type=Path, metavar="FILE", help="instead of all other of its flags")
-    group.add_argument("--authorization-policy-file", type=Path, metavar="FILE", help="for ABAC: one policy a line")
-    group.add_argument("--authorization-webhook-config-file", type=Path, metavar="FILE", help="kubeconfig of a service")
+    group.add_argument(
+        "--authorization-config",
+        type=Path,
+        metavar="FILE",
+        help="a configuration file instead of the other authorization flags",
+    )
+    group.add_argument(
+        "--authorization-policy-file", type=Path, metavar="FILE", help="for ABAC: a file with one policy on each line"
+    )
+    group.add_argument(
+        "--authorization-webhook-config-file", type=Path, metavar="FILE", help="the kubeconfig of the webhook"
+    )
     group.add_argument("--authorization-webhook-version", choices=("v1", "v1beta1"), help="default v1beta1")
     for name, usual in (("authorized", "5m"), ("unauthorized", "30s")):
         group.add_argument(
@@ -69,7 +86,7 @@ def _add_authentication(group: Any) -> None:
     group.add_argument(
         "--service-account-key-file", action="append", default=[], type=Path, metavar="FILE", help="may be repeated"
     )
-    group.add_argument("--service-account-signing-key-file", type=Path, metavar="FILE", help="default: a made one")
+    group.add_argument("--service-account-signing-key-file", type=Path, metavar="FILE", help="default: a generated key")
     group.add_argument(
         "--service-account-lookup", type=flag, default=True, nargs="?", const=True, metavar="BOOL", help="default true"
     )
@@ -78,7 +95,7 @@ def _add_authentication(group: Any) -> None:
         type=seconds,
         default=0,
         metavar="DURATION",
-        help="such as 24h; longer requests are shortened",
+        help="the longest lifetime of a token, such as 24h",
     )
     group.add_argument(
         "--service-account-extend-token-expiration",
@@ -95,18 +112,24 @@ def _add_authentication(group: Any) -> None:
 
 def _add_providers(group: Any) -> None:
     """Add the flags for tokens of other issuers."""
-    group.add_argument("--oidc-issuer-url", default="", metavar="URL", help="https address of an identity provider")
-    group.add_argument("--oidc-client-id", default="", metavar="ID", help="the client that tokens must be issued for")
+    group.add_argument("--oidc-issuer-url", default="", metavar="URL", help="the https URL of the identity provider")
+    group.add_argument(
+        "--oidc-client-id", default="", metavar="ID", help="the client ID that tokens must be issued for"
+    )
     group.add_argument("--oidc-username-claim", default="sub", metavar="CLAIM", help="default sub")
     group.add_argument("--oidc-username-prefix", default="", metavar="TEXT", help='default "<issuer>#"; "-": none')
     group.add_argument("--oidc-groups-claim", default="", metavar="CLAIM")
     group.add_argument("--oidc-groups-prefix", default="", metavar="TEXT")
     group.add_argument("--oidc-required-claim", action="append", default=[], metavar="KEY=VALUE", help="repeatable")
-    group.add_argument("--oidc-ca-file", type=Path, metavar="FILE", help="authorities of the provider (PEM)")
+    group.add_argument("--oidc-ca-file", type=Path, metavar="FILE", help="the CA certificates of the provider (PEM)")
     group.add_argument("--oidc-signing-algs", type=words, default=("RS256",), metavar="A,B", help="default RS256")
-    group.add_argument("--authentication-config", type=Path, metavar="FILE", help="instead of the flags --oidc-*")
+    group.add_argument(
+        "--authentication-config", type=Path, metavar="FILE", help="a configuration file instead of the flags --oidc-*"
+    )
     hook = "--authentication-token-webhook"
-    group.add_argument(f"{hook}-config-file", type=Path, metavar="FILE", help="kubeconfig of a service for tokens")
+    group.add_argument(
+        f"{hook}-config-file", type=Path, metavar="FILE", help="the kubeconfig of the webhook for tokens"
+    )
     group.add_argument(f"{hook}-version", choices=("v1", "v1beta1"), default="v1beta1", help="default v1beta1")
     group.add_argument(f"{hook}-cache-ttl", type=seconds, default=120.0, metavar="DURATION", help="default 2m")
 
@@ -115,7 +138,7 @@ def settings(args: argparse.Namespace, serving: ServingOptions, *, anonymous_aut
     """The authenticators that the flags configure, with anonymous requests as the cluster allows them. Raises
     SimkitError."""
     from simkit.engine.authn.options import AuthenticationOptions
-    from simkit.engine.pipeline.non_resource.issuer_discovery import KEYS
+    from simkit.engine.pipeline.non_resource.documents import KEYS
 
     gate = "StructuredAuthenticationConfiguration"
     if args.authentication_config is not None and not args.feature_gates.get(gate, True):
@@ -184,7 +207,7 @@ def _check_tokens(longest: float, keys: str) -> None:
 
 
 def _oidc(args: argparse.Namespace) -> Any:
-    from simkit.engine.authn.oidc_options import OIDCOptions
+    from simkit.engine.authn.oidc import OIDCOptions
     from simkit.engine.authn.options import read_file
 
     required = [item.partition("=") for item in args.oidc_required_claim]

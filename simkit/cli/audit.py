@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.cli import causes, reports
 from simkit.cli.audit_report import earlier_report, grown, write_audit_report
-from simkit.cli.notes import note
+from simkit.cli.notes import note, note_skipped
 from simkit.cli.output import add_output, json_text, write_report, write_rows, write_value
 from simkit.cli.pictures import add_plot, write_plot
 from simkit.cli.severities import LEVELS
 from simkit.cli.source import (
+    add_include_defaults,
     add_members,
     add_namespace,
     add_source,
@@ -25,8 +26,8 @@ from simkit.cli.source import (
 )
 from simkit.meta import datasets
 from simkit.meta.errors import IncompleteSnapshot
-from simkit.meta.escaping import markdown_cell
 from simkit.meta.whole_file import write_whole
+from simkit.present.escaping import markdown_cell
 
 if TYPE_CHECKING:
     from simkit.analysis.findings import Audit, Finding
@@ -37,6 +38,7 @@ EXAMPLES = """\
 examples:
   simkit audit cluster.yaml
   simkit audit cluster.yaml -n payments --severity medium
+  simkit audit cluster.yaml --stale                  # bindings and roles that nobody needs any more
   simkit audit dumps/ --fail-on high --output markdown
   simkit audit cluster.yaml --html report.html --json report.json --sarif report.sarif
   simkit audit cluster.yaml --html report.html --since last-week.json --audit-log audit.jsonl
@@ -47,13 +49,13 @@ examples:
   simkit audit cluster.yaml --rules our-checks.yaml --managed auto --members realm-export.json
   simkit audit --demo
 
-A file of rules is a list 'rules' of entries with id, title, severity, each (binding, grant or rule) and when, an
+A file of rules has a list 'rules'. Each entry has id, title, severity, each (binding, grant or rule) and when, an
 expression such as "binding.namespace == 'prod' && subject.kind == 'User'".
 
-A file of suppressions is a list 'suppressions' of entries with a reason, what they are about (check, namespace,
-binding, role, subject, fingerprint; texts may hold *) and, if they end, the last day as 'expires'.
+A file of suppressions has a list 'suppressions'. Each entry has a reason, and says which findings it accepts (check,
+namespace, binding, role, subject, fingerprint; * matches any text). 'expires' is its last day.
 
-Exit code: 0 when nothing is as bad as --fail-on, 1 when something is, 2 for wrong use or unreadable input.
+Exit code: 0 if no finding reaches the severity of --fail-on, 1 if one does, 2 for wrong use or unreadable input.
 """
 SHOWN = ("severity", "check", "namespace", "message")
 
@@ -72,22 +74,34 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     _add_reports(parser)
     parser.add_argument(
-        "--fail-on", type=str.lower, choices=(*LEVELS, "never"), default="high", help="exit with 1 from here on (high)"
+        "--fail-on",
+        type=str.lower,
+        choices=(*LEVELS, "never"),
+        default="high",
+        help="exit with 1 if there is a finding of this severity or worse (default: high)",
     )
-    parser.add_argument("--show", type=str.lower, choices=LEVELS, help="what to list in tables, or worse (high)")
-    _add_filters(parser)
-    parser.add_argument("--check", action="append", metavar="ID", help="make only this check; may be repeated")
     parser.add_argument(
-        "--include-defaults", action="store_true", help="include the default roles and bindings of kube-apiserver"
+        "--show",
+        type=str.lower,
+        choices=LEVELS,
+        help="list findings of this severity or worse in tables (default: high)",
     )
+    _add_filters(parser)
+    parser.add_argument("--check", action="append", metavar="ID", help="run only this check; may be repeated")
+    parser.add_argument(
+        "--stale",
+        action="store_true",
+        help="run only the checks for leftovers: unused roles, duplicate or empty bindings, missing roles and subjects",
+    )
+    add_include_defaults(parser)
     parser.add_argument(
         "--managed",
         action="append",
         default=[],
         metavar="WHO",
-        help="leave out objects of a provider: eks, gke, aks, openshift or auto",
+        help="skip roles and bindings of a managed cluster's provider: eks, gke, aks, openshift or auto",
     )
-    parser.add_argument("--rules", type=Path, metavar="FILE", help="YAML with checks of your own, in CEL")
+    parser.add_argument("--rules", type=Path, metavar="FILE", help="a YAML file with your own checks, written in CEL")
     add_members(parser)
     add_plot(parser)
     _add_accepting(parser)
@@ -97,40 +111,57 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def _add_reports(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a report: causes, plan, paths, all findings")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the content of the report as JSON")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a report with causes, plan, escalation paths and all findings"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the same report as JSON")
     parser.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings as SARIF")
     parser.add_argument(
-        "--since", type=Path, metavar="FILE", help="an earlier report (--json): what is new, worse, gone"
+        "--since",
+        type=Path,
+        metavar="FILE",
+        help="an earlier report (--json) to compare with: lists what is new, worse and gone",
     )
     parser.add_argument(
-        "--fail-on-new", action="store_true", help="with --since: only what is new or worse counts for the exit code"
+        "--fail-on-new", action="store_true", help="with --since: exit with 1 only for findings that are new or worse"
     )
     parser.add_argument(
-        "--audit-log", action="append", metavar="PATH", help="what is in use, and who wrote what is new"
+        "--audit-log",
+        action="append",
+        metavar="PATH",
+        help="an audit log: marks access in use, and names who made each new object",
     )
     parser.add_argument(
-        "--prove", action="store_true", help="execute all escalation paths for the report, not only some"
+        "--prove", action="store_true", help="execute every escalation path for the report, not only ten"
     )
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
     told = "only findings of this severity or worse, in all formats"
     parser.add_argument("--severity", type=str.lower, choices=LEVELS, help=told)
-    add_namespace(parser, "only findings that count in this namespace")
+    add_namespace(parser, "only findings about this namespace")
 
 
 def _add_accepting(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--suppress", type=Path, metavar="FILE", help="YAML with findings that are accepted, and why")
-    parser.add_argument("--baseline", type=Path, metavar="FILE", help="leave out the findings of an earlier audit")
-    parser.add_argument("--write-baseline", type=Path, metavar="FILE", help="write all findings down, and exit with 0")
+    parser.add_argument(
+        "--suppress", type=Path, metavar="FILE", help="a YAML file with accepted findings and the reasons"
+    )
+    parser.add_argument(
+        "--baseline", type=Path, metavar="FILE", help="skip findings that an earlier audit wrote with --write-baseline"
+    )
+    parser.add_argument(
+        "--write-baseline", type=Path, metavar="FILE", help="write all findings to a file, and exit with 0"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Audit, write, and return the exit code."""
     from simkit.analysis.findings import audit
     from simkit.analysis.findings.custom import read_rules
+    from simkit.analysis.findings.loose import STALE
 
+    if args.stale:
+        args.check, args.show = [*(args.check or ()), *STALE], args.show or "info"
     earlier = earlier_report(args)
     dump = opened(args)
     warn_of_unknown_namespace(dump, args.namespace)
@@ -157,6 +188,7 @@ def run(args: argparse.Namespace) -> int:
         write_report(args.output, cases, name="audit")
     else:
         _write(found, sifted.accepted, dump, args)
+    note_skipped(found.set_aside)
     _remark(sifted)
     if args.sarif is not None:
         _save(args.sarif, json_text(reports.sarif(_cases(sifted, dump, paths, None, args), name="simkit-audit")))
@@ -211,9 +243,9 @@ def _remark(sifted: SuppressedAudit) -> None:
     if sifted.accepted:
         note(f"{len(sifted.accepted)} findings are accepted")
     for each in sifted.expired:
-        note(f"a suppression ended on {each.expires}, what it meant is still there: {each.reason}")
+        note(f"a suppression expired on {each.expires}, but the finding still exists: {each.reason}")
     for each in sifted.unused:
-        note(f"a suppression means nothing any more: {each.reason}")
+        note(f"a suppression matches no finding: {each.reason}")
 
 
 def audit_cases(
@@ -273,10 +305,11 @@ def _write_causes(found: Audit, dump: Dump, args: argparse.Namespace) -> None:
     """Write the table that one reads first: what to look at, and what to change there."""
     from simkit.analysis import escalations
     from simkit.analysis.causes import group_causes
+    from simkit.analysis.rendering import counted
 
     snapshot, members = dump.snapshot(), read_members(args)
     try:
-        paths = tuple(escalations(snapshot, members=members))
+        paths = tuple(escalations(snapshot, include_defaults=args.include_defaults, members=members))
         grouped = group_causes(snapshot, found.findings, paths, members=members, managed=args.managed)
     except IncompleteSnapshot as error:
         note(f"root causes and escalation paths are left out: {error}")
@@ -285,7 +318,7 @@ def _write_causes(found: Audit, dump: Dump, args: argparse.Namespace) -> None:
     if rows:
         write_rows(causes.SHOWN, rows[:CAUSES], args.output)
         more = f"... and {len(rows) - CAUSES} more root causes; `simkit causes` lists them\n\n"
-        print(f"\n{more if len(rows) > CAUSES else ''}{len(found.findings)} findings:\n")
+        print(f"\n{more if len(rows) > CAUSES else ''}{counted(len(found.findings), 'finding')}:\n")
 
 
 def _write_tables(found: Audit, args: argparse.Namespace) -> None:

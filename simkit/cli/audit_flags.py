@@ -27,20 +27,24 @@ _LARGEST: Final = {"event": 102_400, "batch": 10_485_760}
 
 def add_arguments(group: Any) -> None:
     """Add the flags."""
-    group.add_argument("--audit-policy-file", type=Path, metavar="FILE", help="what is recorded of which request")
-    group.add_argument("--audit-log-path", metavar="FILE", help='one event a line; "-": standard output')
+    group.add_argument(
+        "--audit-policy-file", type=Path, metavar="FILE", help="the audit policy: what is recorded for which request"
+    )
+    group.add_argument(
+        "--audit-log-path", metavar="FILE", help='the audit log, with one event on each line ("-": standard output)'
+    )
     for name, text in _SIZES.values():
         group.add_argument(f"--audit-log-{name}", type=int, default=0, metavar="N", help=text)
-    _add_flag(group, "--audit-log-compress", help="keep old files in gzip form")
+    _add_flag(group, "--audit-log-compress", help="compress rotated files with gzip")
     group.add_argument("--audit-log-format", choices=("json", "legacy"), default="json")
-    group.add_argument("--audit-webhook-config-file", type=Path, metavar="FILE", help="kubeconfig of a service")
+    group.add_argument("--audit-webhook-config-file", type=Path, metavar="FILE", help="the kubeconfig of the webhook")
     group.add_argument("--audit-webhook-initial-backoff", type=seconds, default=10.0, metavar="DURATION")
     for prefix, usual in _USUAL.items():
         mode = usual["mode"]
         group.add_argument(f"--audit-{prefix}-mode", choices=_MODES, default=mode, help=f"default {mode}")
         group.add_argument(f"--audit-{prefix}-version", choices=(_VERSION,), default=_VERSION)
         _add_batching(group, f"--audit-{prefix}-batch", usual)
-        _add_flag(group, f"--audit-{prefix}-truncate-enabled", help="shorten events that are too large")
+        _add_flag(group, f"--audit-{prefix}-truncate-enabled", help="truncate events that are too large")
         for name, largest in _LARGEST.items():
             flag_name = f"--audit-{prefix}-truncate-max-{name}-size"
             group.add_argument(flag_name, type=int, default=largest, metavar="BYTES")

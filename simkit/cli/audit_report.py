@@ -24,7 +24,7 @@ def earlier_report(args: argparse.Namespace) -> Mapping[str, Any] | None:
     from simkit.cluster.report.comparison import read_report
 
     if args.since is None and args.fail_on_new:
-        raise SimkitError("--fail-on-new goes with --since FILE")
+        raise SimkitError("--fail-on-new needs --since FILE")
     return None if args.since is None else read_report(args.since)
 
 

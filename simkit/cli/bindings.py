@@ -11,7 +11,7 @@ from simkit.cli.source import add_namespace, add_source, read
 EXAMPLES = """\
 examples:
   simkit bindings cluster.yaml
-  simkit bindings cluster.yaml --role cluster-admin         # which bindings give cluster-admin, and to whom
+  simkit bindings cluster.yaml --role cluster-admin         # who is bound to cluster-admin
   simkit bindings cluster.yaml --subject group:devs -n payments
 
 Exit code: 0 when there is a binding, 1 when there is none, 2 for wrong use or unreadable input.
@@ -24,7 +24,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "bindings",
         help="list bindings with their roles and subjects",
-        description="Lists ClusterRoleBindings and RoleBindings, a row for each subject.",
+        description="Lists ClusterRoleBindings and RoleBindings, with a row for each subject.",
         epilog=EXAMPLES,
     )
     parser.add_argument("--role", action="append", metavar="NAME", help="only bindings to this role; may be repeated")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from simkit.cli.limits import limit_as, repeat_if_quiet
 from simkit.cli.output import VALUES, add_output, write_rows, write_value
+from simkit.cli.questions import note_remarks, note_unknown_subject, settle_words, unknown_subject
 from simkit.cli.source import add_members, add_namespace, add_source, read, read_members
 from simkit.meta.errors import SimkitError
 
@@ -25,13 +27,17 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "can-i",
         help="tell whether a subject has a permission, and why",
-        description="Answers yes with the grant that allows it, or no with the grants that come near it.",
+        description="Answers yes with the binding that grants it, or no with the grants that come closest.",
         epilog=EXAMPLES,
     )
     parser.add_argument("verb", nargs="?", default="", metavar="VERB", help="get, list, create, bind, ...")
     parser.add_argument("resource", nargs="?", default="", metavar="RESOURCE", help="pods, po, deployments.apps, ...")
     parser.add_argument(
-        "name", nargs="?", default="", metavar="NAME", help="one object (default: requests without one)"
+        "name",
+        nargs="?",
+        default="",
+        metavar="NAME",
+        help="the name of one object (default: any request without a name)",
     )
     parser.add_argument("--as", dest="user", default="", metavar="WHO", help="user:alice, sa:ns/name or group:devs")
     parser.add_argument("--subject", dest="user", help=argparse.SUPPRESS)
@@ -42,14 +48,14 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="GROUP",
-        help="a group that the subject is in besides; may be repeated",
+        help="a group of the subject; may be repeated",
     )
     add_source(parser)
-    add_namespace(parser, "where", everywhere="in all namespaces at once (default)")
-    parser.add_argument("--subresource", default="", help="such as log or exec")
-    parser.add_argument("--url", default="", help="a path such as /metrics instead of a resource")
-    parser.add_argument("--api-group", help="ask for a resource that the release does not have")
-    parser.add_argument("--list", action="store_true", help="list all that the subject may do instead")
+    add_namespace(parser, "in this namespace", everywhere="in all namespaces at once (default)")
+    parser.add_argument("--subresource", default="", help="a subresource, such as log or exec")
+    parser.add_argument("--url", default="", help="a non-resource URL, such as /metrics, instead of a resource")
+    parser.add_argument("--api-group", help="the API group of a resource that the cluster does not serve")
+    parser.add_argument("--list", action="store_true", help="list everything the subject can do")
     add_members(parser)
     add_output(parser)
     parser.set_defaults(words_before_path=("name", "resource", "verb"))
@@ -60,19 +66,23 @@ def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     subject = args.user or (f"group:{args.groups[0]}" if args.groups else "")
     if not subject:
-        raise SimkitError("say whom it is about: --as user:alice, --as sa:namespace/name or --group devs")
+        raise SimkitError("name the subject: --as user:alice, --as sa:namespace/name or --group devs")
     if args.list:
         return write_permissions(args, subject)
     if not args.verb:
-        raise SimkitError("say what it is about: a verb and a resource, a verb and --url, or --list")
+        raise SimkitError("name the permission: a verb and a resource, a verb and --url, or --list")
     return _answer(args, subject)
 
 
 def _answer(args: argparse.Namespace, subject: str) -> int:
     from simkit.analysis.access.can import can
+    from simkit.analysis.rendering import text_lines
 
+    settle_words(args)
+    snapshot = read(args, namespace=args.namespace)
+    note_unknown_subject(snapshot, subject, args)
     answer = can(
-        read(args, namespace=args.namespace),
+        snapshot,
         subject,
         args.verb,
         args.resource,
@@ -84,10 +94,12 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
         groups=tuple(args.groups),
         members=read_members(args),
     )
+    note_remarks(snapshot, args)
     explained = [line.strip() for line in list(answer.lines())[1:]]
     told = {"allowed": answer.allowed, "question": answer.question, "reason": answer.reason, "explanation": explained}
     if args.output in ("table", "wide"):
-        print(answer)
+        repeat_if_quiet()
+        print(text_lines(answer.lines()))
     elif args.output in VALUES:
         write_value(told, args.output)
     else:
@@ -104,7 +116,13 @@ def write_permissions(args: argparse.Namespace, subject: str) -> int:
     own = {group: [text_of(parse_subject(subject))] for group in args.groups}
     members = merge_members(read_members(args), own)
     snapshot = read(args, namespace=args.namespace)
-    rows = permissions(snapshot, subject, namespace=args.namespace, members=members).to_dict("records")
+    unknown = unknown_subject(snapshot, subject, args)
+    if unknown:
+        told = "name its groups with --group, or ask for group:system:authenticated, which is everybody"
+        raise SimkitError(f"{unknown} ({told})")
+    found = permissions(snapshot, subject, namespace=args.namespace, members=members)
+    limit_as(found.attrs)
+    rows = found.to_dict("records")
     write_rows(COLUMNS, rows, args.output, shown=LISTED, short=_short, empty=f"{subject} has no permissions")
     return 0 if any(row["effective"] for row in rows) else 1
 

@@ -11,6 +11,7 @@ from simkit.cli.output import COMPLETE, add_output, write_rows, write_value
 from simkit.cli.pictures import add_plot, write_plot
 from simkit.cli.severities import LEVELS
 from simkit.cli.source import (
+    add_include_defaults,
     add_members,
     add_namespace,
     add_source,
@@ -31,12 +32,16 @@ examples:
   simkit causes cluster.yaml --nature mistake --goal cluster-admin
   simkit causes cluster.yaml --all -o csv > causes.csv
 
-Natures: mistake, unused (nothing runs as the account), administrators (to be confirmed), product (what an installed
-product needs), server (kube-apiserver's own).
+Natures: mistake, unused (no pod runs as the service account), administrators (confirm that they should be), product (an
+installed product needs it), server (a Kubernetes default).
 
-Exit code: 0 when there is no cause, 1 when there is one, 2 for wrong use or unreadable input.
+Columns: PATHS counts the escalation paths that begin with the cause; CLOSES counts the paths that the remedy closes,
+also those of other causes; LOSES counts the permissions that the remedy removes. With -o wide: SHARE is PATHS as a part
+of all paths, and THROUGH counts the paths that begin elsewhere and cannot avoid the cause.
+
+Exit code: 0 if there is no cause, 1 if there is one, 2 for wrong use or unreadable input.
 """
-SHOWN = ("nature", "severity", "paths", "through", "findings", "cause", "remedy")
+SHOWN = ("nature", "severity", "closes", "loses", "paths", "findings", "cause", "remedy")
 NATURES = ("mistake", "unused", "administrators", "product", "server")
 MOST = 25
 """Causes that a table for people shows, unless it is asked for all."""
@@ -50,17 +55,24 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Groups findings and escalation paths by the binding, role, label or missing object behind them.",
         epilog=EXAMPLES,
     )
-    parser.add_argument("--goal", action="append", metavar="GOAL", help="what the paths are for; may be repeated")
+    parser.add_argument(
+        "--goal",
+        action="append",
+        metavar="GOAL",
+        help="only paths to this goal, such as cluster-admin; may be repeated",
+    )
     parser.add_argument("--nature", action="append", choices=NATURES, help="only causes of this nature; repeatable")
     told = "only causes of this severity or worse"
     parser.add_argument("--severity", type=str.lower, choices=LEVELS, help=told)
-    add_namespace(parser, "only causes whose object is in this namespace, or is the namespace")
+    add_namespace(parser, "only causes in this namespace")
     parser.add_argument("--all", action="store_true", help=f"list all causes in tables, not only the first {MOST}")
+    add_include_defaults(parser)
     parser.add_argument(
-        "--include-defaults", action="store_true", help="include the default roles and bindings of kube-apiserver"
-    )
-    parser.add_argument(
-        "--managed", action="append", default=[], metavar="WHO", help="as for audit: eks, gke, auto, ..."
+        "--managed",
+        action="append",
+        default=[],
+        metavar="WHO",
+        help="skip roles and bindings of a provider: eks, gke, aks, openshift or auto",
     )
     add_plot(parser)
     add_members(parser)

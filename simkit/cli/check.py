@@ -42,11 +42,13 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "check",
         help="check access against a file of expectations",
-        description="Checks who can and who cannot against a YAML file of expectations.",
+        description="Checks that access is as a YAML file of expectations says.",
         epilog=EXAMPLES,
     )
-    parser.add_argument("suite", metavar="FILE", help="YAML with a list 'expectations'")
-    parser.add_argument("--severity", type=str.lower, choices=LEVELS, help="only expectations this severe or more")
+    parser.add_argument("suite", metavar="FILE", help="a YAML file with a list 'expectations'")
+    parser.add_argument(
+        "--severity", type=str.lower, choices=LEVELS, help="only expectations of this severity or worse"
+    )
     add_source(parser, paths=True)
     add_output(parser, faults=True)
     return parser

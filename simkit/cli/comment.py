@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from simkit.meta.escaping import markdown_cell, markdown_code
+from simkit.present.escaping import markdown_cell, markdown_code
 
 SHOWN: Final = 10
 """The lines before the collapsed part."""
@@ -49,13 +49,13 @@ def comment(rows: Sequence[Row]) -> str:
     >>> who = {"subject": "user:ann", "scope": "dev"}
     >>> what = {"verb": "get", "api_group": "", "resource": "secrets", "name": "", "url": ""}
     >>> print(comment([{"change": "gained", **who, **what, "bindings": ("RoleBinding dev/b",)}]))
-    ### Access: 1 subject gains, nobody loses
+    ### Access: 1 subject gains 1 permission, nobody loses access
     <BLANKLINE>
     - :warning: `user:ann` can now get `secrets` in `dev` (by RoleBinding dev/b)
     <BLANKLINE>
     """
     lines = sorted(_lines(rows), key=lambda line: (line.change != "gained", -line.weight, line.subject, line.scope))
-    told = [f"### {_headline(rows)}", ""]
+    told = [f"### {headline(rows)}", ""]
     told += [str(line) for line in lines[:SHOWN]]
     if len(lines) > SHOWN:
         told += ["", f"<details><summary>{len(lines) - SHOWN} more</summary>", ""]
@@ -72,20 +72,20 @@ def _cell(text: str) -> str:
     return markdown_cell(_short(text))
 
 
-def _headline(rows: Sequence[Row]) -> str:
-    counts = {change: len({row["subject"] for row in rows if row["change"] == change}) for change in ("gained", "lost")}
-    if not any(counts.values()):
+def headline(rows: Sequence[Row]) -> str:
+    """The number of subjects that gain and lose access, and of their permissions, in one sentence."""
+    if not rows:
         return "Access: nothing changes"
-    told = [f"{_number(counts[change])} {word}{_s(counts[change])}" for change, word in _WORDS.items()]
-    return f"Access: {', '.join(told)}"
+    return f"Access: {', '.join(_changed(rows, change, verb) for change, verb in _WORDS.items())}"
 
 
-def _number(count: int) -> str:
-    return "nobody" if not count else "1 subject" if count == 1 else f"{count} subjects"
-
-
-def _s(count: int) -> str:
-    return "" if count > 1 else "s"
+def _changed(rows: Sequence[Row], change: str, verb: str) -> str:
+    subjects = [row["subject"] for row in rows if row["change"] == change]
+    count = len(set(subjects))
+    if not count:
+        return f"nobody {verb}s access"
+    permissions = f"{len(subjects)} permission{'s' if len(subjects) > 1 else ''}"
+    return f"{count} subjects {verb} {permissions}" if count > 1 else f"1 subject {verb}s {permissions}"
 
 
 def _lines(rows: Iterable[Row]) -> Iterator[Line]:

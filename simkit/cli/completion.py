@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import is_visible
+from simkit.meta.visible_text import is_visible
 
 if TYPE_CHECKING:
     from simkit.snapshot.dump import Dump
@@ -36,7 +36,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "completion",
         help="print the script that completes commands in a shell",
-        description="Prints the script with which a shell completes simkit's commands.",
+        description="Prints a script that lets your shell complete simkit commands.",
         epilog=EXAMPLES,
     )
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))

@@ -29,12 +29,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "crd-diff",
         help="check whether a change of a custom resource definition is compatible",
-        description="Compares custom resource definitions, and tries the new ones on stored objects.",
+        description="Compares custom resource definitions, and validates stored objects against the new ones.",
         epilog=EXAMPLES,
     )
-    parser.add_argument("old", metavar="OLD", help="definitions: a file, a folder or an archive")
-    parser.add_argument("new", metavar="NEW", help="the same after the change")
-    parser.add_argument("--dump", metavar="PATH", help="a cluster with objects of the kinds")
+    parser.add_argument("old", metavar="OLD", help="the old definitions: a file, a folder or an archive")
+    parser.add_argument("new", metavar="NEW", help="the new definitions")
+    parser.add_argument("--dump", metavar="PATH", help="a dump with objects of these kinds")
     add_output(parser, faults=True)
     return parser
 

@@ -11,6 +11,7 @@ from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows, write_value
 from simkit.cli.pictures import add_plot
 from simkit.cli.plans import run_plan
+from simkit.cli.questions import note_unknown_subjects
 from simkit.cli.source import (
     add_audit_log,
     add_members,
@@ -21,23 +22,26 @@ from simkit.cli.source import (
     read_members,
     refuse_namespace,
 )
-from simkit.cli.unknown_subjects import note_unknown_subjects
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import one_line
+from simkit.meta.visible_text import one_line
 from simkit.meta.whole_file import write_whole
 
 EXAMPLES = """\
 examples:
-  simkit cut cluster.yaml --best 5                       # the five changes that close the most paths, in order
+  simkit cut cluster.yaml --best 5                       # the five changes that close the most paths
   simkit cut cluster.yaml --best 5 --audit-log audit.jsonl --verify -o json
   simkit cut cluster.yaml --best 20 --free --audit-log audit.jsonl
-  simkit cut cluster.yaml --best all -o json              # until no path is left that changes can close
+  simkit cut cluster.yaml --best all -o json              # all changes that close a path
   simkit cut cluster.yaml                                # the cheapest set that closes all paths to cluster-admin
   simkit cut cluster.yaml --audit-log audit.jsonl --verify --write cut.yaml
   simkit cut cluster.yaml --goal 'get secrets in payments' --from group:contractors
   simkit cut cluster.yaml --keep sa:argocd/argocd-application-controller --commands
 
-Exit code: 0 when there is nothing to cut, 1 when there is, 2 for wrong use or unreadable input.
+Columns: COST counts the permissions that the change removes; CLOSES counts the paths that it closes, and SUBJECTS the
+subjects of these paths. In a plan, CLOSES and REMAINING count paths after each step, CUMULATIVE SHARE is the part of
+all paths that is closed by then, and HARM is what the audit log shows to be in use.
+
+Exit code: 0 if there is nothing to change, 1 if there is, 2 for wrong use or unreadable input.
 """
 ALL = "all"
 SHOWN = ("cost", "closes", "subjects", "change")
@@ -48,23 +52,40 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "cut",
         help="propose the cheapest changes that close all escalation paths",
-        description="Proposes what to take out of bindings and roles so that nobody gets to a goal who should not.",
+        description="Proposes changes of bindings and roles that close all escalation paths to a goal.",
         epilog=EXAMPLES,
     )
     parser.add_argument(
-        "--goal", action="append", help="what nobody shall reach (cluster-admin; with --best: all secrets, a node too)"
+        "--goal",
+        action="append",
+        help="what nobody should reach (default: cluster-admin; with --best also: all secrets, a node)",
     )
-    told = "a plan of the N changes that close the most paths; all: of all that are needed"
+    told = "propose a plan of the N changes that close the most paths, or of all changes (all)"
     parser.add_argument("--best", type=_changes, metavar="N", help=told)
-    parser.add_argument("--free", action="store_true", help="with --best: only changes that cost nothing in use")
+    parser.add_argument("--free", action="store_true", help="with --best: only changes that remove no access in use")
     parser.add_argument(
-        "--from", "--subject", dest="subject", action="append", metavar="WHO", help="whose paths (everybody's)"
+        "--from",
+        "--subject",
+        dest="subject",
+        action="append",
+        metavar="WHO",
+        help="only paths that start at this subject; may be repeated",
     )
     refuse_namespace(parser, "name the goal (--goal 'get secrets in NS')")
-    add_audit_log(parser, "access in use, which is not taken away")
-    parser.add_argument("--keep", action="append", default=[], metavar="WHO", help="whose access is not touched")
-    parser.add_argument("--direct", action="store_true", help="take it from those too who have it without a step")
-    parser.add_argument("--verify", action="store_true", help="make the changes on a fork and look again")
+    add_audit_log(parser, "the access in use, which the changes keep")
+    parser.add_argument(
+        "--keep",
+        action="append",
+        default=[],
+        metavar="WHO",
+        help="do not change the access of this subject; may be repeated",
+    )
+    parser.add_argument(
+        "--direct", action="store_true", help="also remove access from subjects that already hold the goal"
+    )
+    parser.add_argument(
+        "--verify", action="store_true", help="apply the changes to a copy and check that the paths are closed"
+    )
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the changed objects as YAML")
     parser.add_argument("--commands", action="store_true", help="print the changes as kubectl commands")
     add_plot(parser)
@@ -84,9 +105,9 @@ def run(args: argparse.Namespace) -> int:
     from simkit.analysis.escalation import cut
 
     if args.best is None and (args.free or len(args.goal or ()) > 1):
-        raise SimkitError("--free and several goals go with --best N")
+        raise SimkitError("--free and several goals need --best N")
     if args.best is None and args.plot is not None:
-        raise SimkitError("--plot draws a plan; it goes with --best N")
+        raise SimkitError("--plot draws a plan and needs --best N")
     dump = opened(args)
     note_unknown_subjects(dump.snapshot(), args)
     if args.best is not None:
@@ -110,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         write_rows(tuple(made.to_frame().columns), rows, args.output, shown=SHOWN, empty="there is nothing to cut")
     for path in made.left:
-        note(one_line(f"left open: {path.subject} by {' '.join(path.primitives)}"))
+        note(one_line(f"left open: {path.subject}: {path.words}"))
     if args.write:
         write_whole(args.write, made.yaml())
     if args.verify:

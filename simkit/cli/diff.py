@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import Any
 
-from simkit.cli.comment import comment
+from simkit.cli import limits
+from simkit.cli.comment import comment, headline
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.pictures import add_plot, write_plot
 from simkit.cli.source import add_namespace, add_reading, dump_of, warn_of_unknown_namespace
@@ -18,11 +19,11 @@ examples:
   simkit diff before.yaml after.yaml --subject group:devs --subject sa:ci/runner
   simkit diff main/ branch/ --manifests -o markdown > comment.md
 
-With -o markdown the answer is a comment for reviewers: the worst first, most of it folded away.
+With -o markdown the answer is a comment for a pull request: the worst changes first, the rest collapsed.
 
-What is compared is access, not objects: the same permission by another binding is no change.
+What is compared is access, not objects: a permission that another binding grants now is not listed.
 
-Exit code: 0 when nobody gained anything, 1 when somebody did, 2 for wrong use or unreadable input.
+Exit code: 0 when nobody gained access, 1 when somebody did, 2 for wrong use or unreadable input.
 """
 
 
@@ -31,13 +32,13 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "diff",
         help="list permissions gained and lost between two dumps",
-        description="Compares the effective access of two dumps.",
+        description="Lists the permissions that subjects gained and lost between two dumps.",
         epilog=EXAMPLES,
     )
-    parser.add_argument("before", metavar="BEFORE", help="a dump: a file, a folder or an archive")
-    parser.add_argument("after", metavar="AFTER", help="another one")
-    parser.add_argument("--subject", action="append", metavar="WHO", help="only this one; may be repeated")
-    add_namespace(parser, "only changes that count in this namespace")
+    parser.add_argument("before", metavar="BEFORE", help="the earlier dump: a file, a folder or an archive")
+    parser.add_argument("after", metavar="AFTER", help="a later dump")
+    parser.add_argument("--subject", action="append", metavar="WHO", help="only this subject; may be repeated")
+    add_namespace(parser, "only changes that apply in this namespace")
     add_reading(parser.add_argument_group("how dumps are read"))
     add_plot(parser)
     add_output(parser)
@@ -54,7 +55,9 @@ def run(args: argparse.Namespace) -> int:
     write_plot(found, args)
     rows = found.to_dict("records")
     if args.output == "markdown":
-        sys.stdout.write(comment(rows))
+        sys.stdout.write(limits.quoted() + comment(rows))
     else:
-        write_rows(COLUMNS, rows, args.output, empty="no differences: nobody gained or lost anything")
+        if rows and args.output == "table":
+            print(f"{headline(rows)}\n")
+        write_rows(COLUMNS, rows, args.output, empty="no differences: nobody gained or lost access")
     return 1 if any(row["change"] == "gained" for row in rows) else 0

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from simkit.cli.notes import complain, note
-from simkit.meta.errors import SimkitError, UnknownResource
+from simkit.meta.errors import NoConnection, SimkitError, UnknownResource
 from simkit.snapshot.dumping import NEEDED, kubectl_commands, resources_for
 
 EXAMPLES = """\
 examples:
   simkit dump                                    # prints the commands
   simkit dump | sh                               # runs them: the files are in the folder dump
-  simkit dump --for audit                        # only what `simkit audit` reads
-  simkit dump roles rolebindings                 # only these
-  simkit dump --context prod --to dump.json.gz   # writes the dump; needs: pip install "simkit[live]"
+  simkit dump --for audit                        # only what `simkit audit` needs
+  simkit dump roles rolebindings                 # only these resources
+  simkit dump --context prod --to dump.json.gz   # writes the dump; needs: pip install "kube-simkit[live]"
 
-Events are left out unless they are named. Of secrets only the keys are kept, unless --secrets is given.
+Events are left out unless you name them. Secrets are dumped without their values, unless you add --secrets.
 
-Exit code: 0 when all was written, 1 when the server refused a part, 2 for wrong use.
+Exit code: 0 if everything was written, 1 if the server refused to list a resource, 2 for wrong use or no connection.
 """
 
 
@@ -34,17 +34,19 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Prints the kubectl commands that dump a cluster. With --to it writes the dump itself.",
         epilog=EXAMPLES,
     )
-    parser.add_argument("resource", nargs="*", default=[], metavar="RESOURCE", help="dump only these (default: all)")
+    parser.add_argument(
+        "resource", nargs="*", default=[], metavar="RESOURCE", help="dump only these resources (default: all)"
+    )
     parser.add_argument(
         "--for",
         dest="command",
         choices=list(NEEDED),
         metavar="COMMAND",
-        help=f"what a command reads: {', '.join(NEEDED)}",
+        help=f"dump only what a command needs: {', '.join(NEEDED)}",
     )
     parser.add_argument("--secrets", action="store_true", help="keep the values of secrets")
     parser.add_argument(
-        "--to", type=Path, metavar="FILE", help="write the dump: a name that ends in .json, .yaml, or that and .gz"
+        "--to", type=Path, metavar="FILE", help="write the dump to a file: .json or .yaml, optionally with .gz"
     )
     parser.add_argument("--context", metavar="NAME", help="the context of the kubeconfig (default: the current one)")
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="the kubeconfig (default: as kubectl finds it)")
@@ -57,12 +59,22 @@ def run(args: argparse.Namespace) -> int:
         raise SimkitError("name resources or a command with --for, not both")
     wanted = resources_for(args.command) if args.command else tuple(map(_resolved, args.resource))
     if args.to is not None:
-        return _write(args, wanted)
+        try:
+            return _write(args, wanted)
+        except NoConnection as error:
+            complain(str(error).rstrip("."))
+            complain("if kubectl can connect, these commands write the same dump into the folder dump:")
+            _print_commands(args, wanted)
+            return 2
+    _print_commands(args, wanted)
+    return 0
+
+
+def _print_commands(args: argparse.Namespace, wanted: Sequence[str]) -> None:
     flags = [
         f"--{name} {shlex.quote(str(value))}" for name in ("context", "kubeconfig") if (value := getattr(args, name))
     ]
     print(kubectl_commands(wanted, secrets=args.secrets, flags=flags), end="")
-    return 0
 
 
 def _resolved(word: str) -> str:
@@ -87,9 +99,9 @@ def _write(args: argparse.Namespace, wanted: Sequence[str]) -> int:
     dump = load(live.pieces(wanted), release=release, secrets=args.secrets)
     save(dump, args.to, server_release=release)
     absent = _absent(args.resource, wanted, {str(each) for each in dump.captured})
-    for told in (*dump.lost, *(f"{live.server} gave no list of {word}" for word in absent)):
+    for told in (*dump.lost, *(f"{live.server} has no resource {word}" for word in absent)):
         complain(str(told))
-    note(f"{len(dump):,} objects of release {release} are in {args.to}")
+    note(f"wrote {len(dump):,} objects of a cluster at release {release} to {args.to}")
     return 1 if dump.lost or absent else 0
 
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from simkit.cli import reports
 from simkit.cli.flag_types import number
+from simkit.cli.notes import note, note_skipped
 from simkit.cli.output import COMPLETE, VALUES, add_output, write_rows, write_text
 from simkit.cli.pictures import add_plot, write_plot
+from simkit.cli.questions import note_unknown_subjects
 from simkit.cli.severities import LEVELS
 from simkit.cli.source import (
+    add_include_defaults,
     add_members,
     add_source,
     cluster_of,
@@ -21,18 +24,17 @@ from simkit.cli.source import (
     read_members,
     refuse_namespace,
 )
-from simkit.cli.unknown_subjects import note_unknown_subjects
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pandas import DataFrame
 
-    from simkit.analysis.escalation import Escalations
+    from simkit.analysis.escalation import Escalations, Proofs
     from simkit.cli.tables import Row
+    from simkit.seams.snapshot import Snapshot
     from simkit.snapshot.dump import Dump
-    from simkit.snapshot.protocol import Snapshot
 
 EXAMPLES = """\
 examples:
@@ -48,9 +50,9 @@ examples:
 Exit code: 0 when there is no path (no risky permission, nothing new), 1 when there is one, 2 for wrong use or input
 that cannot be read.
 """
-SHOWN = ("subject", "goal", "hops", "primitives", "path")
+SHOWN = ("subject", "goal", "steps", "path")
 HELD = ("subject", "primitive", "severity", "title", "verdict", "reason")
-PROVEN = ("subject", "goal", "verdict", "requests", "primitives", "reason")
+PROVEN = ("subject", "goal", "verdict", "requests", "steps", "reason")
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -58,7 +60,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "escalations",
         help="list privilege escalation paths and prove them",
-        description="Finds paths from subjects to cluster-admin, nodes and secrets, and proves them by executing them.",
+        description="Finds ways to escalate to cluster-admin, nodes and secrets, and executes them on a copy.",
         epilog=EXAMPLES,
     )
     parser.add_argument(
@@ -76,26 +78,31 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     told = "only paths of this severity or worse"
     parser.add_argument("--severity", type=str.lower, choices=LEVELS, help=told)
     refuse_namespace(parser, "name the subject (--subject sa:NS/NAME) or the goal (--goal 'get secrets in NS')")
-    parser.add_argument("--max-hops", type=int, metavar="N", help="paths of at most so many hops")
-    parser.add_argument("--each", action="store_true", help="a path for each first step, not only the best one")
-    parser.add_argument("--direct", action="store_true", help="list those too who have the goal already")
+    parser.add_argument("--max-hops", type=int, metavar="N", help="only paths of at most N steps")
+    parser.add_argument(
+        "--each", action="store_true", help="list a path for each first step, not only the shortest one"
+    )
+    parser.add_argument("--direct", action="store_true", help="also list subjects that already hold the goal")
     parser.add_argument(
         "--allow",
         action="append",
         default=[],
         metavar="WHO",
-        help="who may reach the goal (*: any text)",
+        help="subjects that are allowed to reach the goal (* matches any text)",
     )
     parser.add_argument("--prove", action="store_true", help="execute each path on a fork of the cluster")
-    parser.add_argument("--details", action="store_true", help="tell each step and request")
-    parser.add_argument("--radius", action="store_true", help="all that the subject gets to, instead of paths")
+    parser.add_argument("--details", action="store_true", help="print every step and request")
+    parser.add_argument(
+        "--radius", action="store_true", help="list everything that the subject can reach, instead of paths"
+    )
     parser.add_argument(
         "--risky-permissions",
         action="store_true",
-        help="what grants amount to, whether or not there is something to use them on",
+        help="list risky permissions, even if the cluster has no object to use them on",
     )
-    parser.add_argument("--before", metavar="PATH", help="an older dump: list only what is new or closed since")
+    parser.add_argument("--before", metavar="PATH", help="an earlier dump: list only paths that are new or closed")
     add_plot(parser)
+    add_include_defaults(parser)
     add_members(parser)
     add_source(parser, paths=True)
     add_output(parser, faults=True)
@@ -113,22 +120,35 @@ def run(args: argparse.Namespace) -> int:
     if args.before:
         return _compared(snapshot, args)
     if args.details and args.output in ("csv", "html", *reports.FORMS):
-        raise SimkitError("--details is told in tables, markdown, json and yaml")
+        raise SimkitError("--details works with the formats table, markdown, json and yaml")
     found = _found(snapshot, args)
     write_plot(found, args)
+    note_skipped(found.skipped, "path")
     if args.prove:
         proofs = found.prove(cluster_of(dump))
+        _note_verdicts(proofs)
         _written(PROVEN, proofs.to_frame(), [one.to_frame() for one in proofs], map(str, proofs), args)
     else:
         _written(SHOWN, found.to_frame(), [one.to_frame() for one in found], map(str, found), args)
     return 1 if len(found) else 0
 
 
+def _note_verdicts(proofs: Proofs) -> None:
+    """Write the counts of verdicts, and a warning for each reason why paths were not executed."""
+    if proofs:
+        note(str(proofs))
+    for reason, count in proofs.not_executed().items():
+        note(f"warning: {count:,} not executed, which shows nothing about the cluster: {reason}")
+
+
 def _written(
     shown: tuple[str, ...], frame: DataFrame, steps: list[DataFrame], texts: Iterable[str], args: argparse.Namespace
 ) -> None:
     """Write one row per path, with all its steps on request."""
-    rows, columns = frame.to_dict("records"), tuple(frame.columns)
+    rows: list[Any] = frame.to_dict("records")
+    columns = tuple(frame.columns)
+    if args.output not in (*COMPLETE, *reports.FORMS):
+        rows = list(_folded(rows, shown))
     if args.details and args.output in VALUES:
         rows = [{**row, "steps": one.to_dict("records")} for row, one in zip(rows, steps)]
         columns = (*columns, "steps")
@@ -139,6 +159,20 @@ def _written(
         write_text("\n\n".join(texts), args.output)
 
 
+def _folded(rows: Iterable[Row], shown: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Rows for people: the steps in words, and rows that differ in subject and goal alone as one."""
+    from simkit.analysis.escalation.find.path import primitive_words
+    from simkit.analysis.rendering import first_of
+
+    alike: dict[str, list[Row]] = {}
+    for row in rows:
+        named = {**row, "steps": primitive_words(row["primitives"]) or "already has it"}
+        alike.setdefault(str([named[name] for name in shown if name not in ("subject", "goal")]), []).append(named)
+    for some in alike.values():
+        subjects, goals = (list(dict.fromkeys(row[name] for row in some)) for name in ("subject", "goal"))
+        yield {**some[0], "subject": first_of(subjects, 3), "goal": ", ".join(goals)}
+
+
 def _cases(rows: Sequence[Row], args: argparse.Namespace) -> list[reports.Case]:
     """One case for each goal or primitive, with a fault for each row."""
     file = (paths_of(args) or ["cluster"])[0]
@@ -146,7 +180,10 @@ def _cases(rows: Sequence[Row], args: argparse.Namespace) -> list[reports.Case]:
     for row in rows:
         rule = str(row.get("goal") or row.get("primitive") or "reached")
         severity = str(row.get("severity") or "high")
-        words = (row.get("subject") or f"{args.subject[0]} reaches {row['place']}", row.get("path") or row.get("title"))
+        words = (
+            row.get("subject") or f"{args.subject[0]} reaches {row['place']}",
+            row.get("path") or row.get("title") or row.get("verdict"),
+        )
         found.setdefault(rule, []).append(reports.Fault(": ".join(filter(None, words)), severity, file))
     rules = found or {goal: [] for goal in args.goal or ["cluster-admin"]}
     return [
@@ -171,6 +208,7 @@ def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
         ways="each" if args.each else "best",
         max_hops=args.max_hops,
         direct=args.direct,
+        include_defaults=args.include_defaults,
         members=read_members(args),
     )
     kept = [path for path in found if not any(fnmatchcase(path.subject, one) for one in args.allow)]
@@ -183,13 +221,14 @@ def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
 def _radius(snapshot: Snapshot, args: argparse.Namespace) -> int:
     from simkit.analysis.escalation import blast_radius
     from simkit.analysis.escalation.find.blast_radius import REACH_COLUMNS
+    from simkit.analysis.escalation.find.path import primitive_words
 
     if not args.subject or len(args.subject) != 1:
-        raise SimkitError("--radius is of one subject; name it with --subject")
+        raise SimkitError("--radius needs one subject; name it with --subject")
     note_unknown_subjects(snapshot, args)
     found = blast_radius(snapshot, args.subject[0], max_hops=args.max_hops, members=read_members(args))
-    shown = ("hops", "place", "primitives")
-    rows = found.reached.to_dict("records")
+    shown = ("hops", "place", "steps")
+    rows = [{**row, "steps": primitive_words(row["primitives"])} for row in found.reached.to_dict("records")]
     write_rows(REACH_COLUMNS, rows, args.output, shown=shown, cases=partial(_cases, rows, args))
     return 1 if len(found.reached) else 0
 
@@ -211,7 +250,9 @@ def _compared(snapshot: Snapshot, args: argparse.Namespace) -> int:
 
     before = dump_of([args.before], args).snapshot()
     found = compare_paths(before, snapshot, goal=args.goal or WELL_KNOWN, members=read_members(args))
-    rows = found.to_dict("records")
+    rows, shown = found.to_dict("records"), ("change", *SHOWN)
     cases = partial(_cases, [row for row in rows if row["change"] == "new"], args)
-    write_rows(tuple(found.columns), rows, args.output, shown=("change", *SHOWN), cases=cases)
+    people = args.output not in (*COMPLETE, *reports.FORMS)
+    listed = list(_folded(rows, shown)) if people else rows
+    write_rows(tuple(found.columns), listed, args.output, shown=shown, cases=cases)
     return 1 if (found["change"] == "new").any() else 0

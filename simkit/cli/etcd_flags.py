@@ -25,13 +25,17 @@ def add_arguments(group: Any) -> None:
         metavar="WHERE",
         help="; ".join(f"{each.form} ({each.help})" for each in STORES.values()),
     )
-    group.add_argument("--etcd-servers", type=words, default=(), metavar="URL,URL", help="as --storage etcd:URL,URL")
+    group.add_argument(
+        "--etcd-servers", type=words, default=(), metavar="URL,URL", help="the same as --storage etcd:URL,URL"
+    )
     add_connection(group)
 
 
 def add_connection(group: Any) -> None:
     """Add the flags for the connection to an etcd."""
-    group.add_argument("--etcd-prefix", default="/registry", metavar="PREFIX", help="of all keys (default /registry)")
+    group.add_argument(
+        "--etcd-prefix", default="/registry", metavar="PREFIX", help="the prefix of all keys (default /registry)"
+    )
     for name, text in _FILES.items():
         group.add_argument(f"--{name}", type=Path, metavar="FILE", help=text)
 
@@ -39,7 +43,7 @@ def add_connection(group: Any) -> None:
 def options(args: argparse.Namespace) -> dict[str, Any]:
     """The values of the flags, by the name of the option. Raises SimkitError for two stores at once."""
     if args.storage and args.etcd_servers:
-        raise SimkitError("--storage and --etcd-servers both name a store; give one of them")
+        raise SimkitError("--storage and --etcd-servers both name a store; use only one")
     servers = f"etcd:{','.join(args.etcd_servers)}" if args.etcd_servers else ""
     return {
         "storage": args.storage or servers or "memory",

@@ -7,7 +7,7 @@ from typing import Any
 
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.pictures import add_plot, write_plot
-from simkit.cli.source import add_members, add_source, read, read_members
+from simkit.cli.source import add_include_defaults, add_members, add_source, read, read_members
 
 EXAMPLES = """\
 examples:
@@ -24,12 +24,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "exposure",
         help="count who holds risky permissions in each namespace",
-        description="Counts the subjects that hold each risky permission in each namespace; * is the whole cluster.",
+        description="Counts the subjects that hold each risky permission in each namespace (*: the whole cluster).",
         epilog=EXAMPLES,
     )
-    parser.add_argument(
-        "--include-defaults", action="store_true", help="include the default roles and bindings of kube-apiserver"
-    )
+    add_include_defaults(parser)
     add_plot(parser)
     add_members(parser)
     add_source(parser, paths=True)

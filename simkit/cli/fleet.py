@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.cli.flag_types import number
+from simkit.cli.limits import limit
 from simkit.cli.notes import complain
 from simkit.cli.output import add_output, write_rows
 
@@ -18,18 +19,18 @@ EXAMPLES = """\
 examples:
   simkit fleet audit dumps/*.json.gz -o csv > findings.csv
   simkit fleet check --suite expectations.yaml dumps/
-  simkit fleet diff --golden prod-eu dumps/*.json.gz        # who differs from prod-eu, in what access
+  simkit fleet diff --golden prod-eu dumps/*.json.gz        # the access in which the others differ from prod-eu
   simkit fleet audit context:prod-eu context:prod-us        # running clusters
   simkit fleet audit dumps/*.db --scheduler tcp://10.0.0.5:8786 --parquet findings/
 
 Each PATH is one cluster: a dump, an etcd backup, or context:NAME. A folder stands for the dumps in it.
 
-Exit code: 0 when nothing was found, 1 when something was, 2 for wrong use or when a cluster could not be read.
+Exit code: 0 if nothing was found, 1 if something was, 2 for wrong use or if a cluster could not be read.
 """
 _WHAT: Final = {
     "audit": "list the findings of all clusters",
     "check": "check the same expectations on all clusters",
-    "diff": "list by what access clusters differ from a golden one",
+    "diff": "list the access in which clusters differ from a reference",
 }
 
 
@@ -48,17 +49,19 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="; ".join(f"{name}: {text}" for name, text in _WHAT.items()),
     )
     parser.add_argument("path", nargs="+", metavar="PATH", help="one cluster: a dump, an etcd backup, or context:NAME")
-    parser.add_argument("--suite", type=Path, metavar="FILE", help="for check: the expectations")
-    parser.add_argument("--golden", metavar="NAME", help="for diff: the cluster that the others should be like")
-    parser.add_argument("--release", metavar="RELEASE", help="read the objects as this release's")
+    parser.add_argument("--suite", type=Path, metavar="FILE", help="for check: the file of expectations")
+    parser.add_argument("--golden", metavar="NAME", help="for diff: the cluster to compare the others with")
+    parser.add_argument("--release", metavar="RELEASE", help="the Kubernetes release of the clusters")
     parser.add_argument(
         "--scheduler",
         default="processes",
         metavar="WHERE",
         help="processes (default), threads, synchronous, or the address of a Dask scheduler",
     )
-    parser.add_argument("--workers", type=number, metavar="N", help="processes or threads (default: one for each core)")
-    parser.add_argument("--parquet", type=Path, metavar="DIR", help="write each cluster's table to DIR as it comes")
+    parser.add_argument(
+        "--workers", type=number, metavar="N", help="the number of processes or threads (default: one for each core)"
+    )
+    parser.add_argument("--parquet", type=Path, metavar="DIR", help="write the table of each cluster to DIR")
     add_output(parser)
     return parser
 
@@ -66,6 +69,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Ask, write, and return the exit code."""
     answer = _asked(args)
+    limit(answer.caveats)
     for failure in answer.failures:
         complain(f"{failure.cluster}: {failure.reason}")
     table = answer.to_frame()
@@ -90,9 +94,9 @@ def _asked(args: argparse.Namespace) -> FleetAnswer:
     from simkit.schema.releases import release_name
 
     if (args.suite is None) == (args.question == "check"):
-        raise SimkitError("give --suite FILE with the question check, and with no other")
+        raise SimkitError("check needs --suite FILE, which the other questions do not have")
     if (args.golden is None) == (args.question == "diff"):
-        raise SimkitError("give --golden NAME with the question diff, and with no other")
+        raise SimkitError("diff needs --golden NAME, which the other questions do not have")
     if args.release:
         release_name(args.release)
     fleet = Fleet(_places(args.path), release=args.release, scheduler=args.scheduler, workers=args.workers)

@@ -38,8 +38,8 @@ def _check(host: str, port: int, flag: str) -> None:
     if error.errno != errno.EADDRINUSE:
         raise SimkitError(f"cannot listen on {host} port {port}: {error.strerror or error}")
     free = next((each for each in range(port + 1, min(port + _TRIED, 65536)) if _refusal(host, each) is None), None)
-    advice = f"say {flag} {free}, which is free" if free else f"choose another one with {flag}"
-    raise SimkitError(f"port {port} on {host} is taken; stop what listens there, or {advice}")
+    advice = f"use {flag} {free}, which is free" if free else f"choose another port with {flag}"
+    raise SimkitError(f"port {port} on {host} is in use; stop the other program, or {advice}")
 
 
 def _refusal(host: str, port: int) -> OSError | None:

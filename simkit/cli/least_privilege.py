@@ -28,20 +28,24 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "least-privilege",
         help="propose roles that allow what an audit log shows in use",
-        description="Reads an audit log and proposes for each subject roles that allow what it used and no more.",
+        description="Proposes, for each subject in an audit log, roles that allow what it used and nothing else.",
         epilog=EXAMPLES,
     )
     add_audit_log(parser, "what was in use", required=True)
-    parser.add_argument("--subject", "--as", action="append", metavar="WHO", help="only for this one; may be repeated")
+    parser.add_argument(
+        "--subject", "--as", action="append", metavar="WHO", help="only for this subject; may be repeated"
+    )
     parser.add_argument(
         "--names",
         choices=("repeated", "always", "never"),
         default="repeated",
-        help="when rules name single objects: repeated (default: those asked for more than once)",
+        help="when rules are limited to object names: repeated (default) for names that the log has more than once",
     )
-    parser.add_argument("--no-reuse", action="store_true", help="make new roles even where one fits")
-    parser.add_argument("--unused", action="store_true", help="list what is granted and not used, instead")
-    parser.add_argument("--verify", action="store_true", help="repeat the requests of the log on a fork")
+    parser.add_argument("--no-reuse", action="store_true", help="propose new roles even if an existing one fits")
+    parser.add_argument("--unused", action="store_true", help="list grants that the log does not show in use, instead")
+    parser.add_argument(
+        "--verify", action="store_true", help="repeat the requests of the log on a copy with the new roles"
+    )
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the proposed objects as YAML")
     add_source(parser, paths=True)
     add_output(parser)
@@ -65,5 +69,5 @@ def run(args: argparse.Namespace) -> int:
         replayed = made.verify(cluster_of(dump))
         note(str(replayed))
         if not replayed:
-            raise SimkitError("the proposal takes away what is in use")
+            raise SimkitError("the proposal removes access that is in use")
     return 1 if len(frame) and (args.unused or (frame["before"] > frame["after"]).any()) else 0

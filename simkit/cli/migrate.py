@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from simkit.cli.notes import complain, note
 from simkit.cli.output import add_output, write_rows
+from simkit.cli.rendering import renderer
 from simkit.cli.reports import Case, Fault
-from simkit.meta.escaping import terminal_text
+from simkit.present.escaping import terminal_text
 
 if TYPE_CHECKING:
     from simkit.analysis.upgrade.migration import Migration
@@ -28,8 +29,9 @@ examples:
 
 Comments, order and quotes are kept. Objects of other kinds stay as they are, and so do templates with more
 than plain values.
-What was rewritten is tried on a server of the release; with --check all else too. What a person has to see to is told
-on standard error.
+What was rewritten is tried on a server of the release; with --check all else too. --check also renders kustomizations
+and charts before and after, if kustomize, kubectl or helm is installed, and compares what reaches the cluster. What a
+person has to see to is told on standard error.
 
 Exit code: 0 when all is done, 1 when a person has to see to something (with --check: or something is to change),
 2 for wrong use and where something is no YAML, no JSON or no object. The rest is done all the same.
@@ -60,12 +62,15 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     from simkit.analysis.upgrade.migration import migrate
+    from simkit.analysis.upgrade.rendered_migration import compared
     from simkit.cluster.cluster import Cluster
 
     piped = args.path == ["-"]
     source = f"{sys.stdin.read()}\n" if piped else args.path
     server = Cluster(release=args.to)
     found = migrate(source, args.to, output_version=args.output_version, sandbox=server, check=args.check)
+    if args.check and not piped:
+        found = compared(found, args.path, renderer(args.to))
     writes = not args.check and (args.in_place or args.output_dir is not None)
     if writes:
         for path in found.write(args.output_dir):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli.flag_types import number, rate, words
-from simkit.engine.controllers.node_zones import EvictionRates
+from simkit.engine.controllers.node_lifecycle import EvictionRates
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -33,19 +33,11 @@ def add_arguments(group: Any) -> None:
         "--nodes", type=_count, default=0, metavar="N", help="run pods on N simulated nodes (default: none)"
     )
     group.add_argument(
-        "--stages",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="stages of KWOK that drive nodes and pods: a file, a folder, or pod-fast, pod-general, node-fast or "
-        "node-heartbeat (may be repeated)",
-    )
-    group.add_argument(
         "--addons",
         type=words,
         default=None,
         metavar="A,B",
-        help="workloads in kube-system (default coredns,kube-proxy,metrics-server; with --load none); a list without "
+        help="workloads in kube-system (default coredns,kube-proxy,metrics-server; with a dump none); a list without "
         "metrics-server leaves out its group of metrics too",
     )
     group.add_argument(
@@ -91,10 +83,8 @@ def start(made: ControlPlane, args: argparse.Namespace) -> None:
     if args.host_program:
         _check_host_programs(args)
     if not wanted(args):
-        if args.stages:
-            raise SimkitError("--stages drive simulated nodes; say --nodes 3 too")
         if args.scheduler_config is not None:
-            raise SimkitError("--scheduler-config is for simulated nodes; say --nodes 3 too")
+            raise SimkitError("--scheduler-config needs simulated nodes; add --nodes 3")
         return
     from simkit.cluster.nodes import SimulationConfig, add_configured, configure_scheduler, read_config
 
@@ -105,8 +95,8 @@ def start(made: ControlPlane, args: argparse.Namespace) -> None:
 
     config = read_config(args.node_config) if args.node_config is not None else SimulationConfig()
     metrics = args.addons is None or METRICS_SERVER in args.addons
-    if not add_configured(made, config, args.nodes, args.stages, metrics=metrics):
-        raise SimkitError(f"{args.node_config} has no nodes; add some to it, or say --nodes 3")
+    if not add_configured(made, config, args.nodes, metrics=metrics):
+        raise SimkitError(f"{args.node_config} has no nodes; add some to it, or add --nodes 3")
     ordinary = ADDONS if args.load is None else ()
     add_addons(made, ordinary if args.addons is None else args.addons)
     if args.host_program:
@@ -121,10 +111,10 @@ def _check_host_programs(args: argparse.Namespace) -> None:
     from simkit.engine.http.listeners import is_loopback
 
     if not wanted(args):
-        raise SimkitError("--host-program is for simulated nodes; say --nodes 3 too")
+        raise SimkitError("--host-program needs simulated nodes; add --nodes 3")
     if not is_loopback(args.bind_address):
-        told = f"--bind-address {args.bind_address} lets others in"
-        raise SimkitError(f"--host-program is for clients of this machine, and {told}")
+        told = f"--bind-address {args.bind_address} lets other machines connect"
+        raise SimkitError(f"--host-program is allowed only for clients on this machine, and {told}")
 
 
 def wanted(args: argparse.Namespace) -> bool:

@@ -12,7 +12,7 @@ from simkit.meta.errors import SimkitError
 EXAMPLES = """\
 examples:
   simkit notebooks --to simkit-notebooks
-  jupyter lab simkit-notebooks                   # needs: pip install "simkit[all]"
+  jupyter lab simkit-notebooks                   # needs: pip install "kube-simkit[all]"
 
 Exit code: 0 when they were copied, 2 for wrong use.
 """
@@ -23,10 +23,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "notebooks",
         help="copy the notebooks that come with simkit",
-        description="Copies the notebooks that come with simkit into a new folder, to be opened with Jupyter.",
+        description="Copies the notebooks that come with simkit into a new folder, for Jupyter.",
         epilog=EXAMPLES,
     )
-    parser.add_argument("--to", required=True, type=Path, metavar="FOLDER", help="a folder that is not there yet")
+    parser.add_argument("--to", required=True, type=Path, metavar="FOLDER", help="a folder that does not exist yet")
     return parser
 
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 
     source = notebook("01-rbac-audit.ipynb").parent
     if args.to.exists():
-        raise SimkitError(f"{args.to} is there already; name a folder that is not")
+        raise SimkitError(f"{args.to} already exists; name a new folder")
     shutil.copytree(source, args.to, ignore=shutil.ignore_patterns(".*", "__pycache__"))
     print(f"{len(list(args.to.rglob('*.ipynb')))} notebooks are in {args.to}; next: jupyter lab {args.to}")
     return 0

@@ -23,10 +23,23 @@ def set_quiet(quiet: bool) -> None:
     _SWITCHES["quiet"] = quiet
 
 
+def is_quiet() -> bool:
+    """True if notes are not written."""
+    return _SWITCHES["quiet"]
+
+
 def note(text: str) -> None:
     """Write a note, unless ``--quiet`` was given."""
     if not _SWITCHES["quiet"]:
         complain(text)
+
+
+def note_skipped(count: int, noun: str = "") -> None:
+    """Write how many unmodified default roles and bindings, or rows that they grant, an answer leaves out."""
+    if count:
+        from simkit.analysis.rbac.default_objects import skipped_line
+
+        note(f"{skipped_line(count, noun)} --include-defaults lists them.")
 
 
 def complain(text: str) -> None:

@@ -30,7 +30,7 @@ def add_arguments(group: Any) -> None:
             type=int,
             default=TOLERATION,
             metavar="N",
-            help=f"how long pods stay on such nodes (default {TOLERATION})",
+            help=f"seconds that pods stay on such nodes (default {TOLERATION})",
         )
 
 

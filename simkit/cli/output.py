@@ -11,27 +11,27 @@ from typing import Any, Final, TextIO
 
 import orjson
 
-from simkit.cli import reports, tables
+from simkit.cli import limits, reports, tables
 from simkit.cli.notes import note
 from simkit.cli.reports import Case
 from simkit.cli.tables import Row
 from simkit.cli.terminal import is_terminal, write_escaped
-from simkit.meta.escaping import csv_cell, json_for_terminal, markdown_block
-from simkit.meta.readable_table import is_missing
+from simkit.present.escaping import csv_cell, json_for_terminal, markdown_block
+from simkit.present.readable_table import is_missing
 
 FORMATS: Final = ("table", "wide", "json", "yaml", "jsonl", "csv", "markdown", "html")
 COMPLETE: Final = ("wide", "json", "yaml", "jsonl", "csv")
 """The formats with every column."""
 VALUES: Final = ("json", "yaml", "jsonl")
 """The formats that keep lists and numbers."""
-_HELP: Final = "how to write the answer (default: table; wide: with every column)"
+_HELP: Final = "the format of the answer (default: table; wide: with every column)"
 
 
 def add_output(parser: argparse.ArgumentParser, *, faults: bool = False) -> None:
     """Add the option ``--output`` to a command; with ``faults`` it can also be a report for build servers."""
     formats = (*FORMATS, *reports.FORMS) if faults else FORMATS
     parser.add_argument("-o", "--output", choices=formats, default="table", metavar="FORMAT", help=_choices(formats))
-    parser.add_argument("--no-headers", action="store_true", help="tables without the row of heads")
+    parser.add_argument("--no-headers", action="store_true", help="print tables without the header row")
 
 
 def _choices(formats: Sequence[str]) -> str:
@@ -72,15 +72,24 @@ def write_rows(
         listed = list(map(short, listed)) if short else listed
         columns = shown or columns
     if form in ("table", "wide"):
+        limits.repeat_if_quiet()
         _write_table(columns, listed, out, empty)
+    elif form in COMPLETE:
+        out.write(_WRITERS[form](*limits.of_rows(columns, listed)))
+    elif form == "markdown":
+        out.write(limits.quoted() + tables.markdown(columns, listed))
     else:
-        out.write(_WRITERS[form](columns, listed))
+        out.write(tables.html(columns, listed, limits.texts()))
 
 
 def write_report(form: str, cases: Sequence[Case], *, name: str = "") -> None:
     """Write cases as JUnit or SARIF."""
     title = f"simkit {name}".strip()
-    text = reports.junit(title, cases) if form == "junit" else json_text(reports.sarif(cases, name=_dashed(title)))
+    told = limits.caveats()
+    if form == "junit":
+        text = reports.junit(title, cases, told)
+    else:
+        text = json_text(reports.sarif(cases, told, name=_dashed(title)))
     sys.stdout.write(text)
 
 
@@ -90,12 +99,12 @@ def _dashed(title: str) -> str:
 
 def write_value(value: Mapping[str, Any] | Sequence[Any], form: str) -> None:
     """Write an answer that is a single value: as YAML, or as JSON on several lines or on one."""
-    sys.stdout.write({"json": json_text, "yaml": yaml_text}.get(form, _json_line)(value))
+    sys.stdout.write({"json": json_text, "yaml": yaml_text}.get(form, _json_line)(limits.of_value(value)))
 
 
 def write_text(text: str, form: str) -> None:
     """Write an explanation of several lines: as it is for a table, as a block for markdown."""
-    sys.stdout.write(markdown_block(text) if form == "markdown" else f"{text}\n")
+    sys.stdout.write(limits.quoted() + markdown_block(text) if form == "markdown" else f"{text}\n")
 
 
 def json_text(value: Any) -> str:
@@ -164,15 +173,9 @@ def _csv_cell(value: Any) -> str:
     return text if isinstance(value, int | float) else csv_cell(text)
 
 
-def _markdown(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    return tables.markdown(columns, rows)
-
-
 _WRITERS: Final[Mapping[str, Callable[[Sequence[str], Sequence[Row]], str]]] = {
     "json": _json,
     "yaml": _yaml,
     "jsonl": _json_lines,
     "csv": _csv,
-    "markdown": _markdown,
-    "html": tables.html,
 }

@@ -16,10 +16,15 @@ def add_arguments(group: Any) -> None:
         action="append",
         default=[],
         metavar="NAMESPACE/NAME=HOST:PORT",
-        help="where a service is that webhooks or APIServices name; repeatable",
+        help="the address of a Service that webhooks or APIServices name; may be repeated",
     )
-    group.add_argument("--proxy-client-cert-file", type=Path, metavar="FILE", help="proves who calls; default: made")
-    group.add_argument("--proxy-client-key-file", type=Path, metavar="FILE", help="its key")
+    group.add_argument(
+        "--proxy-client-cert-file",
+        type=Path,
+        metavar="FILE",
+        help="the client certificate for calls to other servers (default: a generated one)",
+    )
+    group.add_argument("--proxy-client-key-file", type=Path, metavar="FILE", help="the key of the client certificate")
 
 
 def options(args: argparse.Namespace) -> dict[str, Any]:

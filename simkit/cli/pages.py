@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn, Protocol
 
 _END: Final = "\nExit code:"
-_OBJECTS: Final = "serve the dump and use kubectl: simkit serve --load cluster.yaml"
+_OBJECTS: Final = "serve the dump and use kubectl: simkit serve cluster.yaml"
 _GUESSED: Final[Mapping[str, str]] = {
     "get": f"access is in simkit bindings, permissions and who-can; for objects, {_OBJECTS}",
     "describe": f"for objects, {_OBJECTS}",
@@ -122,9 +122,9 @@ def add_terminal_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for terminal output to a command and its subcommands."""
     top = parser.prog == "simkit"
     for name, text in (
-        ("--quiet", "say nothing but the answer and errors"),
-        ("--no-color", "no colours (also with NO_COLOR set)"),
-        ("--no-pager", "long answers at once, not page by page"),
+        ("--quiet", "print only the answer and errors"),
+        ("--no-color", "do not use colours (NO_COLOR does the same)"),
+        ("--no-pager", "print long answers without a pager"),
     ):
         names = ("-q", name) if name == "--quiet" and "-q" not in parser._option_string_actions else (name,)
         parser.add_argument(*names, action="store_true", default=False if top else argparse.SUPPRESS, help=text)

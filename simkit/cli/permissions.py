@@ -25,13 +25,19 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "permissions",
-        help="list what a subject may do",
-        description="Lists the rules that a subject has, its own and those of its groups, with binding and role.",
+        help="list what a subject can do",
+        description="Lists the rules that apply to a subject and to its groups, with binding and role.",
         epilog=EXAMPLES,
     )
     parser.add_argument("user", metavar="WHO", help="user:alice, sa:ns/name or group:devs")
     parser.add_argument(
-        "--group", "--as-group", dest="groups", action="append", default=[], metavar="GROUP", help="a further group"
+        "--group",
+        "--as-group",
+        dest="groups",
+        action="append",
+        default=[],
+        metavar="GROUP",
+        help="a group of the subject; may be repeated",
     )
     add_source(parser, paths=True)
     add_namespace(parser, "only rules that hold in this namespace")

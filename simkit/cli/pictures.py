@@ -37,7 +37,7 @@ def write_plot(answer: Drawn, args: argparse.Namespace) -> None:
         note(f"no picture was written: {nothing}")
     else:
         write_whole(args.plot, picture.getvalue())
-        note(f"the picture is in {args.plot}")
+        note(f"wrote the picture to {args.plot}")
 
 
 def _picture(text: str) -> Path:

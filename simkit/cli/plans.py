@@ -12,7 +12,7 @@ from simkit.cli.output import write_rows, write_value
 from simkit.cli.pictures import write_plot
 from simkit.cli.source import cluster_of, read_audit_log, read_members
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import one_line
+from simkit.meta.visible_text import one_line
 from simkit.meta.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _write(made: Plan, verified: PlanVerified | None, dump: Dump, args: argparse
         write_rows(tuple(frame.columns), rows, args.output, shown=SHOWN, empty=empty)
         if args.output == "table":
             before = f"{counted(made.paths, 'path')} of {counted(made.subjects, 'subject')} to {', '.join(made.goals)}"
-            note(one_line(f"of {before}; {counted(made.findings, 'finding')}; the knee is at step {made.knee}"))
+            note(one_line(f"of {before}; {counted(made.findings, 'finding')}; steps after {made.knee} close less"))
 
 
 def _details(step: PlanStep, dump: Dump) -> Mapping[str, Any]:

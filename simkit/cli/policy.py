@@ -27,23 +27,27 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "policy",
         help="check API versions against the deprecation policy of Kubernetes",
-        description="Checks the rules of the deprecation policy, and plans what they allow.",
+        description="Checks a history of API versions against the deprecation policy, and plans removals.",
         epilog=EXAMPLES,
     )
     parts = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
-    check = parts.add_parser("check", help="what a history breaks")
+    check = parts.add_parser("check", help="list the rules that a history breaks")
     check.add_argument("file", nargs="?", default="", metavar="FILE", help="a history in YAML")
-    check.add_argument("--kubernetes", nargs="*", metavar="GROUP", help="the history of Kubernetes, of some groups")
-    check.add_argument("--fields", action="store_true", help="with --kubernetes: compare the fields of kinds too")
-    check.add_argument("--gates", action="store_true", help="with --kubernetes: judge the lives of feature gates too")
+    check.add_argument(
+        "--kubernetes", nargs="*", metavar="GROUP", help="check the history of Kubernetes, or of some of its groups"
+    )
+    check.add_argument("--fields", action="store_true", help="with --kubernetes: also compare the fields of kinds")
+    check.add_argument("--gates", action="store_true", help="with --kubernetes: also check feature gates")
     check.add_argument("--edition", default="C", choices=("A", "B", "C"), help="edition of the policy (default C)")
-    check.add_argument("--breaches", action="store_true", help="leave out overruns and notices")
+    check.add_argument(
+        "--breaches", action="store_true", help="list only violations, without late removals and notices"
+    )
     add_output(check, faults=True)
-    plan = parts.add_parser("plan", help="the earliest schedule that the policy allows")
+    plan = parts.add_parser("plan", help="print the earliest schedule that the policy allows")
     plan.add_argument("file", metavar="FILE", help="a history in YAML")
     plan.add_argument("group", metavar="GROUP")
-    plan.add_argument("target", metavar="VERSION", help="the version to arrive at")
-    plan.add_argument("--start", default="", metavar="RELEASE", help="the first release to do something in")
+    plan.add_argument("target", metavar="VERSION", help="the API version to reach")
+    plan.add_argument("--start", default="", metavar="RELEASE", help="the first release that can change something")
     add_output(plan)
     return parser
 
@@ -57,7 +61,7 @@ def _check(args: argparse.Namespace) -> int:
     from simkit.logic.lifecycle import check, of_releases, read_history
 
     if bool(args.file) == (args.kubernetes is not None):
-        raise SimkitError("give a file with a history, or --kubernetes")
+        raise SimkitError("name a file with a history, or add --kubernetes")
     if args.file:
         history = read_history(args.file)
     else:

@@ -21,9 +21,9 @@ examples:
 
 A trace begins with the objects that are there. It has what people and programs write and delete, not what controllers
 make for other objects, and not the status. Of secrets only the keys are kept. The format is that of SimKube; a file
-that ends in .json is written as JSON. It needs: pip install "simkit[live]"
+that ends in .json is written as JSON. It needs: pip install "kube-simkit[live]"
 
-Exit code: 0 when all was recorded, 1 when the server refused a resource, 2 for wrong use.
+Exit code: 0 if everything was recorded, 1 if the server refused a resource, 2 for wrong use.
 """
 REFUSED = 1
 
@@ -33,17 +33,23 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "record",
         help="watch a running cluster and write what changes as a trace",
-        description="Watches a running cluster and writes what changes as a trace, which a fork can replay.",
+        description="Watches a running cluster and writes its changes to a trace that simkit can replay.",
         epilog=EXAMPLES,
     )
     parser.add_argument(
-        "resource", nargs="*", default=[], metavar="RESOURCE", help="record only these, by their plurals (default: all)"
+        "resource",
+        nargs="*",
+        default=[],
+        metavar="RESOURCE",
+        help="record only these resources, by plural name (default: all)",
     )
-    parser.add_argument("--to", type=Path, required=True, metavar="FILE", help="the file of the trace")
+    parser.add_argument("--to", type=Path, required=True, metavar="FILE", help="the file to write the trace to")
     parser.add_argument(
         "--for", dest="seconds", type=seconds, metavar="TIME", help="how long to watch, such as 30s or 1h"
     )
-    parser.add_argument("--context", default="", metavar="NAME", help="the context (default: the current one)")
+    parser.add_argument(
+        "--context", default="", metavar="NAME", help="the context of the kubeconfig (default: the current one)"
+    )
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="the kubeconfig (default: as kubectl finds it)")
     return parser
 
@@ -70,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     for told in refused:
         complain(told)
     applied, deleted = sum(len(each.applied) for each in trace), sum(len(each.deleted) for each in trace)
-    note(f"{applied:,} writes and {deleted:,} deletions are in {args.to}")
+    note(f"wrote {applied:,} writes and {deleted:,} deletions to {args.to}")
     return REFUSED if refused else 0
 
 

@@ -28,19 +28,21 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "redact",
         help="write a dump that can be shared",
-        description="Writes a dump without secret values, and with other names where wanted.",
+        description="Writes a dump without the values of secrets and, with --pseudonyms, without real names.",
         epilog=EXAMPLES,
     )
-    parser.add_argument("--to", required=True, type=Path, metavar="FILE", help="ends in .json, .yaml, or that and .gz")
-    parser.add_argument("--pseudonyms", action="store_true", help="replace names consistently")
+    parser.add_argument(
+        "--to", required=True, type=Path, metavar="FILE", help="the new dump: .json or .yaml, optionally with .gz"
+    )
+    parser.add_argument("--pseudonyms", action="store_true", help="replace names, the same name always in the same way")
     parser.add_argument(
         "--key-file",
         type=Path,
         metavar="FILE",
-        help="a secret of at most 64 bytes that makes the same pseudonyms again, for dumps to be compared",
+        help="a file with a secret of at most 64 bytes; the same secret gives the same pseudonyms in other dumps",
     )
     parser.add_argument("--keep-configmaps", action="store_true", help="keep the values of config maps")
-    add_source(parser, paths=True)
+    add_source(parser, paths=True, access=False)
     return parser
 
 
@@ -53,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     dump = opened(args)
     shown = redacted(dump.objects, pseudonyms=_pseudonyms(args), keep_config=args.keep_configmaps)
     save(MemorySnapshot(shown, captured=dump.captured, index=dump.index), args.to)
-    note(f"{len(dump):,} objects are in {args.to}")
+    note(f"wrote {len(dump):,} objects to {args.to}")
     return 2 if dump.lost else 0
 
 
@@ -63,7 +65,7 @@ def _pseudonyms(args: argparse.Namespace) -> Any:
 
     if not args.pseudonyms:
         if args.key_file is not None:
-            raise SimkitError("--key-file makes pseudonyms; say --pseudonyms too")
+            raise SimkitError("--key-file needs --pseudonyms")
         return None
     key = secrets.token_bytes(32) if args.key_file is None else args.key_file.read_bytes().strip()
     if not 0 < len(key) <= 64:

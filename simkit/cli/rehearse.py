@@ -9,7 +9,7 @@ from simkit.cli.notes import note
 from simkit.cli.output import COMPLETE, add_output, write_rows, write_value
 from simkit.cli.source import add_source, cluster_of, opened
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import one_line
+from simkit.meta.visible_text import one_line
 
 if TYPE_CHECKING:
     from simkit.analysis import Operation
@@ -35,7 +35,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "rehearse",
         help="rehearse a drain, the loss of a zone, a rollout or a load",
-        description="Tries an operation on a fork of a dump with simulated nodes, and tells what becomes of each pod.",
+        description="Tries an operation on a copy of the cluster, and shows what happens to each pod.",
         epilog=EXAMPLES,
     )
     parser.add_argument("operation", choices=OPERATIONS, metavar="OPERATION", help=", ".join(OPERATIONS))
@@ -43,10 +43,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--zone", default="", help="the zone whose nodes are drained or lost")
     parser.add_argument("-n", "--namespace", default="default", help="the namespace of the workload or autoscaler")
     parser.add_argument("--image", default="", help="the new image of the first container (default: a restart)")
-    parser.add_argument("--cpu", default="", metavar="AMOUNT", help="the CPU that the pods of the autoscaler share")
+    parser.add_argument(
+        "--cpu", default="", metavar="AMOUNT", help="the CPU load that the pods of the autoscaler share"
+    )
     parser.add_argument("--timeout", default="10m", help="the time for a rollout, or for each drained node")
     parser.add_argument("--ready-after", default="10s", metavar="TIME", help="the time until a container is ready")
-    add_source(parser)
+    add_source(parser, access=False)
     add_output(parser)
     return parser
 
@@ -72,10 +74,12 @@ def _rehearsed(cluster: Cluster, args: argparse.Namespace) -> Operation:
     if args.operation == "loss":
         return cluster.lose_nodes(args.name, zone=args.zone, ready_after=later)
     if len(args.name) != 1:
-        raise SimkitError(f"{args.operation} is of one {'workload' if args.operation == 'rollout' else 'autoscaler'}")
+        raise SimkitError(
+            f"{args.operation} needs the name of one {'workload' if args.operation == 'rollout' else 'autoscaler'}"
+        )
     (name,) = args.name
     if args.operation == "rollout":
         return cluster.roll_out(name, args.namespace, image=args.image, timeout=args.timeout, ready_after=later)
     if not args.cpu:
-        raise SimkitError("say the load: --cpu 12")
+        raise SimkitError("name the load, for example --cpu 12")
     return cluster.put_under_load(name, args.namespace, cpu=args.cpu, ready_after=later)

@@ -33,15 +33,17 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
     )
     parser.add_argument(
-        "release", nargs="?", default="", metavar="RELEASE", help="such as 1.25, or diff before two of them"
+        "release", nargs="?", default="", metavar="RELEASE", help="a release such as 1.25, or diff and two releases"
     )
     parser.add_argument("other", nargs="?", default="", metavar="OTHER", help="another release to compare with")
-    parser.add_argument("last", nargs="?", default="", metavar="LAST", help="after diff: the release to end with")
+    parser.add_argument("last", nargs="?", default="", metavar="LAST", help="after diff: the later release")
     parser.add_argument("--area", action="append", default=[], help="after diff: only this area; may be repeated")
-    parser.add_argument("-g", "--api-group", action="append", default=[], help="only this group; may be repeated")
-    parser.add_argument("--all", action="store_true", help="also what is off by default")
+    parser.add_argument("-g", "--api-group", action="append", default=[], help="only this API group; may be repeated")
+    parser.add_argument("--all", action="store_true", help="include what is off by default")
     parser.add_argument("--calendar", action="store_true", help="introductions, deprecations and removals by date")
-    parser.add_argument("--limits", action="store_true", help="how a simulated server of the release differs")
+    parser.add_argument(
+        "--limits", action="store_true", help="list how simkit differs from kube-apiserver of this release"
+    )
     add_output(parser)
     return parser
 
@@ -57,7 +59,7 @@ def _answer(args: argparse.Namespace) -> tuple[tuple[str, ...], list[dict[str, A
     if args.release == "diff":
         return _differences(args)
     if args.last or args.area:
-        raise SimkitError("a third release and --area go with diff: simkit releases diff 1.30 1.33")
+        raise SimkitError("a third argument and --area belong to diff: simkit releases diff 1.30 1.33")
     if args.limits:
         from simkit.cluster.releases import limits
 

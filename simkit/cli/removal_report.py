@@ -6,24 +6,25 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from simkit.cli.output import add_output, write_rows
-from simkit.cli.removal_cases import removal_cases
-from simkit.cli.source import add_audit_log, add_source, cluster_of, opened, paths_of, read_audit_log
+from simkit.cli.source import add_audit_log, add_source, cluster_of, opened, read_audit_log
+from simkit.cli.upgrade import add_report_output, without_accepted, write_report
+from simkit.meta.errors import SimkitError
+from simkit.schema.releases import RELEASES, is_release, release_name
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from simkit.snapshot.dump import Dump
 
 EXAMPLES = """\
 examples:
   simkit removal-report 1.32 cluster.yaml --audit-log audit.jsonl.gz
   simkit removal-report flowcontrol.apiserver.k8s.io/v1beta3 cluster.yaml --audit-log audit.jsonl.gz
   simkit removal-report --to 1.33 -f charts/ --manifests
-  simkit removal-report policy/v1 cluster.yaml --show objects -o csv
+  simkit removal-report policy/v1 cluster.yaml --all -o csv
+
+The rows are those of simkit upgrade that are about API versions; --prove sends recorded requests to forks.
 
 Exit code: 0 when nothing uses them, 1 when something does, 2 for wrong use or unreadable input.
 """
-FOUND = 1
-PARTS = ("summary", "removed", "objects", "callers", "rules", "configurations", "replayed")
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -46,20 +47,42 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="what an upgrade to RELEASE removes",
     )
     add_audit_log(parser, "what was asked")
-    parser.add_argument("--show", choices=PARTS, default="summary", help="which table (default: summary)")
-    add_source(parser, release_flag="--from-release")
-    add_output(parser, faults=True)
-    parser.set_defaults(words_before_path=("element",))
+    add_source(parser, release_flag="--from-release", access=False)
+    add_report_output(parser)
+    parser.set_defaults(words_before_path=("element",), plan=False)
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
-    dump = opened(args)
+    dump = opened(args, release_of=partial(_release_of, args=args))
     cluster = cluster_of(dump)
     found = cluster.removal_report(*args.element, release=args.release or None, audit_log=read_audit_log(args))
-    table: DataFrame = found.summary() if args.show == "summary" else getattr(found, args.show)
-    rows = table.to_dict("records")
-    cases = partial(removal_cases, found, dump, paths_of(args))
-    write_rows(tuple(map(str, table.columns)), rows, args.output, cases=cases)
-    return FOUND if found.has_impact else 0
+    return write_report(without_accepted(found, args), args)
+
+
+def _release_of(dump: Dump, args: argparse.Namespace) -> str:
+    """The release of the cluster of a dump: what an upgrade removes depends on where it starts.
+
+    Manifests have no cluster. They are read as the release before the target, since what is gone by then is reported
+    too.
+
+    Raises
+    ------
+    SimkitError
+        If the question is about an upgrade, and nothing shows the release.
+    """
+    from simkit.analysis.upgrade.items import Item
+    from simkit.analysis.upgrade.release_of import release_of
+
+    target = args.release or (args.element[0] if len(args.element) == 1 and is_release(args.element[0]) else "")
+    if not target or args.demo or args.reading_release or dump.server_release:
+        return dump.release
+    before = RELEASES[: RELEASES.index(release_name(target))] if args.manifests else ()
+    release = release_of(map(Item, dump.objects)) or (before[-1] if before else "")
+    if not release:
+        raise SimkitError(
+            "the release of the cluster is not known, and what an upgrade removes depends on it: --from-release says "
+            f"it; simkit upgrade --to {target} looks at all changes up to the target"
+        )
+    return release

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from simkit import __version__
-from simkit.meta.escaping import markdown_cell, one_line, sarif_text, xml_text
+from simkit.meta.distribution import VERSION
+from simkit.meta.visible_text import one_line
+from simkit.present.escaping import markdown_cell, sarif_text, xml_text
+
+if TYPE_CHECKING:
+    from simkit.seams.caveats import Caveat
 
 FORMS: Final = ("junit", "sarif")
 _LEVELS: Final = {"info": "note", "low": "note", "medium": "warning", "high": "error", "critical": "error"}
@@ -48,8 +52,8 @@ class Fault:
     suppressed: str = ""
 
 
-def junit(name: str, cases: Sequence[Case]) -> str:
-    """The cases as a JUnit test suite, valid for the schema of Jenkins.
+def junit(name: str, cases: Sequence[Case], caveats: Sequence[Caveat] = ()) -> str:
+    """The cases as a JUnit test suite, valid for the schema of Jenkins; the limits of the answer are its properties.
 
     Examples
     --------
@@ -62,6 +66,10 @@ def junit(name: str, cases: Sequence[Case]) -> str:
     skipped = sum(bool(case.skipped) for case in cases)
     counts = {"tests": str(len(cases)), "failures": str(broken), "errors": "0", "skipped": str(skipped)}
     suite = ElementTree.Element("testsuite", {"name": name, **counts})
+    if caveats:
+        told = ElementTree.SubElement(suite, "properties")
+        for caveat in caveats:
+            ElementTree.SubElement(told, "property", name=f"caveat:{caveat.id}", value=xml_text(caveat.text))
     for case in cases:
         entry = ElementTree.SubElement(suite, "testcase", classname=name, name=xml_text(case.name))
         if case.skipped:
@@ -78,8 +86,8 @@ def _open(case: Case) -> list[Fault]:
     return [fault for fault in case.faults if not fault.suppressed]
 
 
-def sarif(cases: Sequence[Case], *, name: str = "simkit") -> dict[str, Any]:
-    """The faults as a SARIF 2.1.0 log, every case a rule.
+def sarif(cases: Sequence[Case], caveats: Sequence[Caveat] = (), *, name: str = "simkit") -> dict[str, Any]:
+    """The faults as a SARIF 2.1.0 log, every case a rule; the limits of the answer are notifications of the tool.
 
     Files below the working directory are named relative to it, as code hosts want them; ``name`` tells the logs of
     several commands apart.
@@ -88,15 +96,21 @@ def sarif(cases: Sequence[Case], *, name: str = "simkit") -> dict[str, Any]:
     """
     numbers = {case.rule: number for number, case in enumerate(cases)}
     results = [_result(case, fault, numbers[case.rule]) for case in cases for fault in case.faults]
-    driver = {"name": "simkit", "semanticVersion": __version__, "rules": [_rule(case) for case in cases]}
+    driver = {"name": "simkit", "semanticVersion": VERSION, "rules": [_rule(case) for case in cases]}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
-    run = {
+    run: dict[str, Any] = {
         "tool": {"driver": driver},
         "automationDetails": {"id": f"{name}/"},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_BASE: {"uri": f"{Path.cwd().as_uri()}/"}},
         "results": results,
     }
+    if caveats:
+        told = [
+            {"descriptor": {"id": each.id}, "level": "warning", "message": {"text": sarif_text(each.text)}}
+            for each in caveats
+        ]
+        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": told}]
     return {"$schema": schema, "version": "2.1.0", "runs": [run]}
 
 

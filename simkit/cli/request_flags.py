@@ -33,24 +33,36 @@ def add_arguments(group: Any) -> None:
         nargs="?",
         const=True,
         metavar="BOOL",
-        help="share out these limits by flow schemas and priority levels (default true)",
+        help="use API priority and fairness: flow schemas and priority levels (default true)",
     )
     group.add_argument(
         "--cors-allowed-origins",
         type=words,
         default=(),
         metavar="A,B",
-        help="expressions, such as ^https://a\\.example$",
+        help="regular expressions, such as ^https://a\\.example$",
     )
     group.add_argument("--request-timeout", type=seconds, default=60.0, metavar="DURATION", help="default 1m")
     group.add_argument(
-        "--min-request-timeout", type=int, default=1800, metavar="SECONDS", help="of watches (default 1800)"
+        "--min-request-timeout",
+        type=int,
+        default=1800,
+        metavar="SECONDS",
+        help="the shortest time that a watch is kept open (default 1800)",
     )
     group.add_argument(
-        "--livez-grace-period", type=seconds, default=0.0, metavar="DURATION", help="for what is done after the start"
+        "--livez-grace-period",
+        type=seconds,
+        default=0.0,
+        metavar="DURATION",
+        help="how long /livez waits for the start to finish",
     )
     group.add_argument(
-        "--shutdown-delay-duration", type=seconds, default=0.0, metavar="DURATION", help="unready, but serving on"
+        "--shutdown-delay-duration",
+        type=seconds,
+        default=0.0,
+        metavar="DURATION",
+        help="how long to serve on after the stop signal, while /readyz fails",
     )
     group.add_argument("--shutdown-send-retry-after", type=flag, default=False, nargs="?", const=True, metavar="BOOL")
     group.add_argument("--shutdown-watch-termination-grace-period", type=seconds, default=0.0, metavar="DURATION")
@@ -71,7 +83,7 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
 
 def times(args: argparse.Namespace) -> dict[str, Any]:
     """The time limits of requests and of shutdown: arguments of ``Serving``."""
-    from simkit.engine.http.shutdown import ShutdownOptions
+    from simkit.engine.http.listeners import ShutdownOptions
 
     shutdown = ShutdownOptions(
         args.shutdown_delay_duration,

@@ -32,8 +32,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "or into a SQLite file.",
         epilog=EXAMPLES,
     )
-    add_source(parser, paths=True)
-    parser.add_argument("--secrets", action="store_true", help="write the values of secrets too")
+    add_source(parser, paths=True, access=False)
+    parser.add_argument("--secrets", action="store_true", help="include the values of secrets")
     parser.add_argument("--to", required=True, metavar="WHERE", help=lasting_forms())
     etcd_flags.add_connection(parser)
     return parser
@@ -55,5 +55,5 @@ def run(args: argparse.Namespace) -> int:
         store.seed(stored_objects(options.release, dump))
     finally:
         store.close()
-    note(f"{len(dump.objects)} objects are at {args.to}")
+    note(f"wrote {len(dump.objects):,} objects to {args.to}")
     return 0

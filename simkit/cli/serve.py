@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit import __version__
 from simkit.cli import (
     access_flags,
     audit_flags,
@@ -24,7 +23,8 @@ from simkit.cli import (
 from simkit.cli.flag_types import Merging, flag, gate_switches, port, switches, words
 from simkit.cli.free_ports import check_ports
 from simkit.cli.notes import complain_of, note
-from simkit.cli.source import add_unpack, standard_input
+from simkit.cli.source import add_unpack, demo_path, standard_input
+from simkit.meta.distribution import VERSION
 from simkit.meta.errors import SimkitError
 from simkit.schema.releases import BASE
 
@@ -39,17 +39,19 @@ examples:
   simkit serve --kubeconfig-out kubeconfig
   kubectl --kubeconfig kubeconfig get namespaces
 
-  simkit serve --load dump.yaml --token-auth-file tokens.csv --authorization-mode RBAC
+  simkit serve dump.yaml --port 8443                  # start with the objects of a dump
+  simkit serve --demo --nodes 3                       # the demo cluster, with simulated nodes that run pods
+  simkit serve dump.yaml --token-auth-file tokens.csv --authorization-mode RBAC
   simkit serve --secure-port 0 --insecure-port 8080 --token-auth-file tokens.csv --controllers ""
 
-tokens.csv holds lines such as: s3cret,alice,alice-uid,"devs,ops"
+tokens.csv has lines such as: s3cret,alice,alice-uid,"devs,ops"
 
-Flags of kube-apiserver without effect here, such as --watch-cache, are accepted and reported.
+Flags of kube-apiserver that have no effect here, such as --watch-cache, are accepted with a note.
 """
 _SIGNING: Final = {
-    "cluster-signing-cert-file": "authority that signs approved certificate requests (default: the made one)",
+    "cluster-signing-cert-file": "the authority that signs approved certificate requests (default: a generated one)",
     "cluster-signing-key-file": "its key",
-    "root-ca-file": "certificates of the root authority, published in every namespace (default: the authority's)",
+    "root-ca-file": "root certificates to publish in every namespace (default: those of the authority)",
 }
 
 
@@ -58,8 +60,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "serve",
         help="run a Kubernetes API server in memory",
-        description="Runs a Kubernetes API server in memory until SIGINT or SIGTERM. "
-        "Without --storage its objects are then lost.",
+        description="Runs a Kubernetes API server in memory until you stop it with Ctrl-C. "
+        "Its objects are lost then, unless --storage keeps them.",
         epilog=EXAMPLES,
     )
     _add_serving(parser.add_argument_group("serving"))
@@ -71,38 +73,52 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     object_flags.add_arguments(parser.add_argument_group("objects"))
     outside.add_arguments(parser.add_argument_group("servers that are called"))
     parser.add_argument(
-        "--version", action="version", version=f"simkit {__version__}", help="say which version this is"
+        "objects", nargs="?", default="", metavar="PATH", help="start with the objects of a dump: a file or a folder"
     )
+    parser.add_argument("--version", action="version", version=f"simkit {VERSION}", help="print the version of simkit")
     inert_flags.add_arguments(parser)
     return parser
 
 
 def _add_serving(group: Any) -> None:
-    group.add_argument("--secure-port", type=port, default=6443, metavar="PORT", help="HTTPS (default 6443; 0: off)")
+    group.add_argument(
+        "--secure-port",
+        "--port",
+        type=port,
+        default=6443,
+        metavar="PORT",
+        help="the port for HTTPS (default 6443; 0: off)",
+    )
     group.add_argument(
         "--insecure-port",
         type=port,
         default=0,
         metavar="PORT",
-        help="plain HTTP on 127.0.0.1, for tests (default: off)",
+        help="a port for plain HTTP on 127.0.0.1, for tests (default: off)",
     )
     group.add_argument(
-        "--bind-address", default="127.0.0.1", metavar="IP", help="for HTTPS (default 127.0.0.1; 0.0.0.0: everywhere)"
+        "--bind-address",
+        default="127.0.0.1",
+        metavar="IP",
+        help="the address for HTTPS (default 127.0.0.1; 0.0.0.0: all interfaces)",
     )
     group.add_argument(
-        "--cert-dir", type=Path, metavar="DIR", help="where made certificates are kept (default: per user)"
+        "--cert-dir",
+        type=Path,
+        metavar="DIR",
+        help="the folder for generated certificates (default: one for each user)",
     )
     tls_flags.add_arguments(group)
     group.add_argument(
-        "--kubeconfig-out", type=Path, metavar="FILE", help="write a client configuration of an administrator"
+        "--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig with administrator rights"
     )
 
 
 def _add_behaviour(group: Any) -> None:
-    told = "behave as this release (default: that of a dump that tells it, else 1.30)"
+    told = "behave as this Kubernetes release (default: that of the dump, or 1.30)"
     group.add_argument("--release", metavar="X.Y", help=told)
     etcd_flags.add_arguments(group)
-    group.add_argument("--load", type=Path, metavar="PATH", help="start with the objects of a dump (file or folder)")
+    group.add_argument("--demo", action="store_true", help="start with the objects of the demo cluster")
     add_unpack(group)
     group.add_argument(
         "--allow-privileged",
@@ -111,14 +127,14 @@ def _add_behaviour(group: Any) -> None:
         nargs="?",
         const=True,
         metavar="BOOL",
-        help="privileged containers (default: only with --load and --nodes)",
+        help="allow privileged containers (default: only with a dump and --nodes)",
     )
     group.add_argument(
         "--controllers",
         type=words,
         default=("*",),
         metavar="A,-B",
-        help='default "*"; "": none; "*,-name": all but one',
+        help='the controllers to run (default "*": all; "": none; "*,-name": all but one)',
     )
     group.add_argument(
         "--use-service-account-credentials",
@@ -127,7 +143,7 @@ def _add_behaviour(group: Any) -> None:
         nargs="?",
         const=True,
         metavar="BOOL",
-        help="each controller acts as an account of its own (default true)",
+        help="each controller uses its own service account (default true)",
     )
     group.add_argument(
         "-v",
@@ -135,17 +151,23 @@ def _add_behaviour(group: Any) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="log level: from 3 on, a line for each request (default 0)",
+        help="the log level; 3 and above log each request (default 0)",
     )
     for name, text in _SIGNING.items():
         group.add_argument(f"--{name}", type=Path, metavar="FILE", help=text)
     group.add_argument("--enable-admission-plugins", type=words, default=(), metavar="A,B")
     group.add_argument("--disable-admission-plugins", type=words, default=(), metavar="A,B")
     group.add_argument(
-        "--admission-control-config-file", type=Path, metavar="FILE", help="settings of admission plugins"
+        "--admission-control-config-file",
+        type=Path,
+        metavar="FILE",
+        help="a file with the configuration of admission plugins",
     )
     group.add_argument(
-        "--show-hidden-metrics-for-version", default="", metavar="X.Y", help="show what the release before still had"
+        "--show-hidden-metrics-for-version",
+        default="",
+        metavar="X.Y",
+        help="show metrics that the previous release still had",
     )
     for name, read, shown in (
         ("feature-gates", gate_switches, "A=true,B=false"),
@@ -156,16 +178,17 @@ def _add_behaviour(group: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until stopped, and return the exit code."""
-    from simkit.meta.python_gc import collect_in_background, collect_seldom, collection_paused
+    from simkit.meta.python_gc import collect_seldom, collection_paused
 
+    if args.demo and args.objects:
+        raise SimkitError(f"use either --demo or the path of a dump, not both: {args.objects}")
     check_ports(args.bind_address, args.secure_port, args.insecure_port)
     with collection_paused():  # nothing of what a start makes is garbage, the modules included
         server, made = _made(args)
         collect_seldom()
-        collect_in_background()
     try:
-        server.run(lambda: _announce(server, dump=args.load, nodes=node_flags.wanted(args)))
-        note("the server has stopped" + ("" if made.options.storage != "memory" else "; its objects are gone with it"))
+        server.run(lambda: _announce(server, args, kept=made.options.storage != "memory"))
+        note("the server has stopped")
     finally:
         if made.engine.audit is not None:
             made.engine.audit.close()
@@ -181,7 +204,7 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     from simkit.engine.http.apiserver import APIServerHandler
     from simkit.engine.http.cors import CORSHandler, compile_origins
     from simkit.engine.http.server import Server
-    from simkit.engine.pipeline.request_log import log_to_standard_error
+    from simkit.engine.pipeline.request_context import log_to_standard_error
     from simkit.meta.clock import SystemClock
 
     inert_flags.tell(args)
@@ -196,7 +219,7 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     made.engine.authenticate_with(authentication)
     made.engine.verbosity = args.v
     log_to_standard_error()
-    if args.load is None:
+    if not _loads(args):
         publish(made.engine)
     node_flags.start(made, args)
     compress = made.engine.gate("APIResponseCompression")
@@ -209,8 +232,13 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
         clock=clock,
         compress=compress,
         shutdown_target=handler,
-        controllers=made.identified if args.load is None else made.background,
+        controllers=made.identified if not _loads(args) else made.background,
     ), made
+
+
+def _loads(args: argparse.Namespace) -> bool:
+    """True if the server starts with the objects of a dump."""
+    return bool(args.objects or args.demo)
 
 
 def _tell_limits(release: str) -> None:
@@ -222,16 +250,18 @@ def _tell_limits(release: str) -> None:
         print(f"simkit: {text}", file=sys.stderr)
 
 
-def _announce(server: Any, *, dump: Path | None, nodes: bool) -> None:
+def _announce(server: Server, args: argparse.Namespace, *, kept: bool) -> None:
     """Report that the server is ready, how to use it, what does not run, and how to stop it."""
-    print(f"{server!r} is ready", flush=True)
+    at = " and ".join(dict.fromkeys(filter(None, (server.url, server.insecure_url))))
+    print(f"Kubernetes API server {args.release} is ready at {at}", flush=True)
     if server.kubeconfig is not None:
-        print(f"kubectl --kubeconfig {server.kubeconfig} get namespaces", flush=True)
-    if dump is not None:
-        note(f"it started with the objects of {dump}; changes are not written back")
-    if not nodes:
-        note("there is no scheduler and no kubelet: pods stay Pending; --nodes 3 runs them on simulated nodes")
-    note("stop it with Ctrl-C")
+        print(f"Try: kubectl --kubeconfig {server.kubeconfig} get namespaces", flush=True)
+    if _loads(args):
+        origin = "the demo cluster" if args.demo else args.objects
+        note(f"it serves a copy of {origin}; changes are not written back")
+    if not node_flags.wanted(args):
+        note("without nodes, new pods stay Pending; add --nodes 3 to run them on simulated nodes")
+    note("press Ctrl-C to stop it" + ("" if kept else "; its objects are lost then"))
 
 
 def _serving(args: argparse.Namespace) -> ServingOptions:
@@ -298,11 +328,11 @@ def _signing(args: argparse.Namespace, serving: ServingOptions) -> dict[str, Any
 
 def _dump(args: argparse.Namespace) -> Dump | None:
     """The dump to start with; what could not be read is reported on standard error."""
-    if args.load is None:
+    if not _loads(args):
         return None
     from simkit.snapshot.load import load
 
-    source = standard_input() if str(args.load) == "-" else args.load
+    source = demo_path() if args.demo else standard_input() if args.objects == "-" else args.objects
     dump = load(source, release=args.release, limits=args.unpack)
     complain_of(dump.lost)
     return dump

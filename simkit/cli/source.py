@@ -5,49 +5,61 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from simkit.cli.flag_types import namespace, unpack_limits
+from simkit.cli.limits import limit
 from simkit.cli.notes import complain, complain_of, note
-from simkit.meta import datasets, progress
+from simkit.meta import datasets
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError, UnknownNamespace
 from simkit.meta.names import GroupResource
-from simkit.schema.releases import BASE
+from simkit.present import progress
 from simkit.snapshot.unpacking import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
+    from simkit.seams.snapshot import Snapshot
     from simkit.snapshot.dump import Dump
-    from simkit.snapshot.protocol import Snapshot
     from simkit.snapshot.sources import Source
 
-_WHAT: Final = "a dump (simkit dump prints how to make one): files, folders, archives; - is standard input"
+_WHAT: Final = "a dump, as simkit dump makes it: files, folders or archives; - reads standard input"
 _NAMESPACES: Final = GroupResource("", "namespaces")
 
 
-def add_source(parser: argparse.ArgumentParser, *, paths: bool = False, release_flag: str = "--release") -> None:
-    """Add the options that choose the cluster to a command; with ``paths`` its positional arguments choose it too."""
+def add_source(
+    parser: argparse.ArgumentParser, *, paths: bool = False, release_flag: str = "--release", access: bool = True
+) -> None:
+    """Add the options that choose the cluster to a command; with ``paths`` its positional arguments choose it too.
+
+    ``access`` says that the command answers about access, so that its answer tells what decides outside of the dump.
+    """
+    parser.set_defaults(about_access=access)
     if paths:
         parser.add_argument("path", nargs="*", default=[], metavar="PATH", help=_WHAT)
-    group = parser.add_argument_group("what to look at")
+    group = parser.add_argument_group("which cluster to read")
     if paths:
         told = "the same as PATH; may be repeated"
     else:
-        told = f"{_WHAT}; may be repeated; as the last word, it needs no option"
+        told = f"{_WHAT}; may be repeated; the last argument may be a PATH without -f"
     group.add_argument("-f", "--dump", action="append", default=[], metavar="PATH", help=told)
     group.add_argument("--file", "--filename", dest="dump", action="append", help=argparse.SUPPRESS)
-    group.add_argument("--demo", action="store_true", help="use the demo cluster of simkit")
-    group.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
-    group.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
+    group.add_argument("--demo", action="store_true", help="use the demo cluster that comes with simkit")
+    group.add_argument(
+        "--context", metavar="NAME", help="read a running cluster, by kubeconfig context ('': the current one)"
+    )
+    group.add_argument(
+        "--kubeconfig", type=Path, metavar="FILE", help="the kubeconfig with the context (default: as for kubectl)"
+    )
     add_reading(group, release_flag=release_flag)
 
 
 def add_reading(group: Any, *, release_flag: str = "--release") -> None:
     """Add the options for reading objects to a parser or a group of its options."""
-    told = "read the objects as this release's (default: that of the cluster where it shows, else 1.30)"
+    told = "the Kubernetes release of the cluster (default: as the dump says, or 1.30)"
     group.add_argument(release_flag, dest="reading_release", metavar="RELEASE", help=told)
     group.add_argument(
         "--complete",
@@ -55,19 +67,26 @@ def add_reading(group: Any, *, release_flag: str = "--release") -> None:
         default=[],
         type=lambda text: [word.strip() for word in text.split(",") if word.strip()],
         metavar="RESOURCE",
-        help="take RESOURCE for wholly captured although the dump has none of it ('*': everything; a,b: several)",
+        help="treat RESOURCE as complete even if the dump contains none ('*': everything; a,b: several)",
     )
     group.add_argument(
         "--manifests",
         action="store_true",
-        help="the paths hold manifests, not a dump: only the default roles and bindings of kube-apiserver are added",
+        help="read the paths as manifests for a new cluster, which has only the default roles and bindings",
+    )
+    group.add_argument(
+        "--authorization-mode",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="A,B",
+        help="the authorizers of kube-apiserver (default: those of its static pod in the dump)",
     )
     group.add_argument(
         "--into",
         type=namespace,
         default=DEFAULT_NAMESPACE,
         metavar="NS",
-        help="where objects go that name no namespace (default)",
+        help="the namespace for objects that name none (default: default)",
     )
     add_unpack(group)
 
@@ -79,7 +98,7 @@ def add_unpack(group: Any) -> None:
         type=unpack_limits,
         default=DEFAULT_LIMITS,
         metavar="LIMITS",
-        help="what compressed files may become (bytes=4Gi,ratio=200,nesting=3)",
+        help="limits for compressed files (default: bytes=4Gi,ratio=200,nesting=3)",
     )
 
 
@@ -91,13 +110,19 @@ def add_members(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="who is in which group: a table, certificates, tokens, an audit log or an identity provider's export",
+        help="the members of groups: a table, certificates, tokens, an audit log or an identity provider's export",
     )
+
+
+def add_include_defaults(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--include-defaults`` to a command."""
+    told = "include unmodified default roles and bindings of kube-apiserver, and what they grant"
+    parser.add_argument("--include-defaults", action="store_true", help=told)
 
 
 def add_audit_log(parser: argparse.ArgumentParser, what: str, *, required: bool = False) -> None:
     """Give a command the option ``--audit-log``; ``what``: what the command takes from it."""
-    told = f"{what}: files or folders of audit events (also .gz), - is standard input; may be repeated"
+    told = f"{what}: files or folders of audit events (also .gz); - reads standard input; may be repeated"
     parser.add_argument("--audit-log", action="append", required=required, metavar="PATH", help=told)
 
 
@@ -141,11 +166,13 @@ class _Refused(argparse.Action):
         self, parser: argparse.ArgumentParser, given: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
         """Exit with the advice."""
-        parser.error(f"{option} {values} has no meaning here: {self._instead}")
+        parser.error(f"{option} {values} does not apply to this command: {self._instead}")
 
 
-def opened(args: argparse.Namespace) -> Dump:
+def opened(args: argparse.Namespace, *, release_of: Callable[[Dump], str] | None = None) -> Dump:
     """The chosen cluster as a dump; what could not be read is reported on standard error.
+
+    ``release_of`` names the release of a dump, which is then read as that release's.
 
     Raises
     ------
@@ -156,10 +183,10 @@ def opened(args: argparse.Namespace) -> Dump:
     live = any(given is not None for given in (args.context, args.kubeconfig))
     if sum(map(bool, (paths, args.demo, live))) != 1:
         ways = "the path of a dump (-f PATH), --context NAME for a running cluster, or --demo"
-        raise SimkitError(f"say what to look at, in one way: {ways}")
+        raise SimkitError(f"name one cluster to read: {ways}")
     if live:
-        return _told(_live(args))
-    return dump_of([str(demo_path())] if args.demo else paths, args)
+        return _limited(_told(_live(args)), args)
+    return dump_of([str(demo_path())] if args.demo else paths, args, release_of=release_of)
 
 
 def paths_of(args: argparse.Namespace) -> list[str]:
@@ -175,31 +202,64 @@ def read(args: argparse.Namespace, *, namespace: str | None = None) -> Snapshot:
     return dump.snapshot()
 
 
-def dump_of(paths: Sequence[str], args: argparse.Namespace) -> Dump:
+def dump_of(paths: Sequence[str], args: argparse.Namespace, *, release_of: Callable[[Dump], str] | None = None) -> Dump:
     """The dump or the manifests of some paths; what could not be read is reported on standard error."""
+    source: list[Source] = [BytesIO(standard_input().read()) if path == "-" else path for path in paths]
+    dump = _loaded(source, args)
+    if not args.manifests and _is_pasted(dump):
+        note("none of these objects has a uid, so they are read as manifests (--manifests)")
+        args.manifests = True
+        dump = _loaded(_rewound(source), args)
+    if release_of is not None and (release := release_of(dump)) != dump.release:
+        args.reading_release = release
+        dump = _loaded(_rewound(source), args)
+    _told(dump, manifests=args.manifests)
+    if args.manifests:
+        from simkit.logic.rbac.settled import as_started
+
+        dump = as_started(dump)
+    return _limited(dump, args)
+
+
+def _rewound(source: list[Source]) -> list[Source]:
+    """The same sources, of which what was read from standard input can be read again."""
+    for one in source:
+        if isinstance(one, BytesIO):
+            one.seek(0)
+    return source
+
+
+def _limited(dump: Dump, args: argparse.Namespace) -> Dump:
+    """The dump; what an answer about its access cannot see is told with the answer."""
+    if getattr(args, "about_access", True):
+        limit(dump.authorization.caveats)
+    return dump
+
+
+def _loaded(source: Source, args: argparse.Namespace) -> Dump:
     from simkit.snapshot.load import load  # servers start without it
 
-    release = args.reading_release
-    source: list[Source] = [standard_input() if path == "-" else path for path in paths]
-    captured = args.complete
-    placed: Source = source
-    if args.manifests:
-        from simkit.cluster.loading import onto_defaults
-
-        release = release or BASE
-        placed, captured = onto_defaults(source, release), ["*"]
-    secrets, positions = getattr(args, "secrets", False), getattr(args, "output", "") == "sarif"
-    return _told(
-        load(
-            placed,
-            release=release,
-            captured=captured,
-            secrets=secrets,
-            namespace=args.into,
-            limits=args.unpack,
-            positions=positions,
-        )
+    return load(
+        source,
+        release=args.reading_release,
+        captured=["*"] if args.manifests else args.complete,
+        secrets=getattr(args, "secrets", False),
+        namespace=args.into,
+        limits=args.unpack,
+        positions=getattr(args, "output", "") == "sarif",
+        authorization_mode=args.authorization_mode or (["RBAC"] if getattr(args, "demo", False) else ()),
     )
+
+
+def _is_pasted(dump: Dump) -> bool:
+    """True for objects that are no dump: none has a uid, and there are bindings, but not all kinds of RBAC objects."""
+    from simkit.analysis.rbac.objects import RBAC
+    from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS
+
+    captured = set(dump.captured)
+    if not captured & {ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS} or set(RBAC) <= captured:
+        return False
+    return not any((one.get("metadata") or {}).get("uid") for one in dump.keyed.values())
 
 
 def _live(args: argparse.Namespace) -> Dump:
@@ -208,12 +268,18 @@ def _live(args: argparse.Namespace) -> Dump:
     from simkit.snapshot.load import load
 
     live = LiveCluster(args.context or "", args.kubeconfig)
-    return load(live.pieces(), release=args.reading_release or release_of(live), captured=args.complete)
+    return load(
+        live.pieces(),
+        release=args.reading_release or release_of(live),
+        captured=args.complete,
+        authorization_mode=args.authorization_mode,
+    )
 
 
-def _told(dump: Dump) -> Dump:
-    complain_of(dump.lost if dump.objects else dump.problems)
-    if not dump.objects and dump.problems:
+def _told(dump: Dump, *, manifests: bool = False) -> Dump:
+    problems = dump.lost if dump.objects or manifests else dump.problems
+    complain_of(problems)
+    if not dump.objects and problems:
         raise SimkitError("no object could be read")
     return dump
 
@@ -222,7 +288,7 @@ def standard_input() -> BinaryIO:
     """The standard input of the command."""
     if sys.stdin.isatty():
         progress.silence()
-        complain("reading from the terminal; end the input with Ctrl-D")
+        complain("reading standard input; press Ctrl-D to end it")
     return sys.stdin.buffer
 
 
@@ -241,7 +307,7 @@ def warn_of_unknown_namespace(dump: Dump, where: str | None) -> None:
     if _NAMESPACES in dump.captured and listed:
         note(f"there is no namespace {where!r}{hint}")
     else:
-        note(f"nothing that was read is in namespace {where!r}, and namespaces were not dumped{hint}")
+        note(f"the dump has no object in namespace {where!r}, and no list of namespaces{hint}")
 
 
 def cluster_of(dump: Dump) -> Cluster:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.cli.terminal import has_color
-from simkit.meta import readable_table
-from simkit.meta.escaping import markdown_cell
-from simkit.meta.readable_table import head, is_missing, padded
+from simkit.meta.visible_text import html_text
+from simkit.present import fitted_table, readable_table
+from simkit.present.escaping import markdown_cell
+from simkit.present.readable_table import head, is_missing, padded
 
 Row = Mapping[Any, Any]
 
@@ -65,17 +66,17 @@ def fitted(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
     width = shutil.get_terminal_size().columns
     heads, cells = _heads(columns), _cells(columns, rows)
-    return _without_heads(readable_table.fitted(heads, cells, width=width, color=has_color(), styles=_COLORS))
+    return _without_heads(fitted_table.fitted(heads, cells, width=width, color=has_color(), styles=_COLORS))
 
 
 def _without_heads(text: str) -> str:
     return text if settings.heads else text.partition("\n")[2]
 
 
-def html(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    """A page with the table."""
+def html(columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str] = ()) -> str:
+    """A page with the table, below some notes."""
     table = readable_table.html_table([head(name) for name in columns], _cells(columns, rows))
-    return f"{_PAGE}{table}"
+    return f"{_PAGE}{''.join(f'<p><b>{html_text(text)}</b></p>' for text in notes)}{table}"
 
 
 def _cells(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[Any, ...]]:

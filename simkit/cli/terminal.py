@@ -9,8 +9,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Final, TextIO
 
-from simkit.meta import progress
-from simkit.meta.escaping import terminal_text
+from simkit.present import progress
+from simkit.present.escaping import terminal_text
 
 _PAGER: Final = "less"
 _STREAMS: Final = 3

@@ -20,12 +20,16 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "testing",
         help="print the folder with executables that envtest starts",
-        description="Writes executables kube-apiserver and etcd that envtest can start, and prints their folder.",
+        description="Writes stand-ins for kube-apiserver and etcd that envtest can start, and prints their folder.",
         epilog=EXAMPLES,
     )
     parser.add_argument("what", choices=("assets",), metavar="assets", help="the executables")
-    parser.add_argument("--to", type=Path, metavar="DIR", help="where they are written (default: per user)")
-    parser.add_argument("--release", default="", metavar="X.Y", help="what the server serves (default: that of serve)")
+    parser.add_argument(
+        "--to", type=Path, metavar="DIR", help="the folder to write them to (default: one for each user)"
+    )
+    parser.add_argument(
+        "--release", default="", metavar="X.Y", help="the Kubernetes release to serve (default: as for simkit serve)"
+    )
     return parser
 
 

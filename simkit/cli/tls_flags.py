@@ -12,18 +12,20 @@ from simkit.cli.flag_types import words
 
 def add_arguments(group: Any) -> None:
     """Add the flags."""
-    group.add_argument("--tls-cert-file", type=Path, metavar="FILE", help="serving certificate instead of a made one")
-    group.add_argument("--tls-private-key-file", type=Path, metavar="FILE", help="its key")
+    group.add_argument(
+        "--tls-cert-file", type=Path, metavar="FILE", help="the serving certificate (default: a generated one)"
+    )
+    group.add_argument("--tls-private-key-file", type=Path, metavar="FILE", help="the key of the certificate")
     group.add_argument(
         "--tls-sni-cert-key",
         type=named_pair,
         action="append",
         default=[],
         metavar="CERT,KEY[:NAME,...]",
-        help="another certificate, for clients that ask for one of its names; repeatable",
+        help="a further certificate, for clients that ask for one of these names; may be repeated",
     )
     group.add_argument("--tls-min-version", default="", metavar="VERSION", help="such as VersionTLS13 (default 1.2)")
-    group.add_argument("--tls-cipher-suites", type=words, default=(), metavar="A,B", help="of version 1.2")
+    group.add_argument("--tls-cipher-suites", type=words, default=(), metavar="A,B", help="cipher suites of TLS 1.2")
     group.add_argument(
         "--strict-transport-security-directives", type=words, default=(), metavar="A,B", help="such as max-age=31536000"
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli.helm import is_chart, rendered
-from simkit.cli.notes import complain_of, note
+from simkit.cli.notes import complain, complain_of, note
 from simkit.cli.output import COMPLETE, add_output, write_rows
 from simkit.cli.pictures import add_plot, write_plot
 from simkit.cli.reports import FORMS, Case, Fault
@@ -20,6 +20,7 @@ from simkit.meta.errors import SimkitError
 if TYPE_CHECKING:
     from simkit.analysis.upgrade.breaks import Break
     from simkit.analysis.upgrade.items import Items
+    from simkit.analysis.upgrade.span import ReleaseSpan
     from simkit.analysis.upgrade.upgrade_report import UpgradeReport
     from simkit.cluster.cluster import Cluster
     from simkit.meta.clock import Clock
@@ -34,7 +35,7 @@ examples:
 
 Without --from, the release is that of the cluster's API server or newest kubelet; where neither shows, all changes up
 to the target count. Each row of -o json has release, severity, breaks, check, what, where, who, evidence, remedy,
-source. Tables leave out what breaks nothing; --all shows it.
+source. Tables leave out what breaks nothing; --all shows it. Rows that differ by their place alone are one row there.
 
 Exit code: 0 when nothing breaks, 1 when something does, 2 for wrong use or unreadable input.
 """
@@ -57,6 +58,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--to", required=True, metavar="RELEASE", help="the release to upgrade to")
     parser.add_argument("--from", dest="since", metavar="RELEASE", help="the release to upgrade from")
     parser.add_argument("--audit-log", action="append", metavar="PATH", help="what was asked, as JSON lines (also .gz)")
+    parser.add_argument(
+        "--requests-since", default="", metavar="DAY", help="leave out recorded requests of before: 2026-11-01"
+    )
     parser.add_argument("--metrics", type=Path, metavar="FILE", help="the answer of /metrics of the API server")
     parser.add_argument(
         "--manifests", action="append", default=[], metavar="PATH", help="manifests besides; may be repeated"
@@ -70,10 +74,18 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--trace", metavar="FILE", help="replay a trace of SimKube on forks, and show what differs")
     parser.add_argument("--plan", action="store_true", help="show the steps to take, hop by hop")
     parser.add_argument("--validate", action="store_true", help="try every object on forks at both releases")
+    add_report_output(parser)
+    return parser
+
+
+def add_report_output(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the rows of an upgrade report to a command."""
+    parser.add_argument(
+        "--suppress", type=Path, metavar="FILE", help="a YAML file with accepted rows, the reasons and the last days"
+    )
     parser.add_argument("--prove", action="store_true", help="execute what breaks on forks, and show the answers")
     parser.add_argument("--all", action="store_true", help="show also what is only worth knowing")
     add_output(parser, faults=True)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:
@@ -88,11 +100,16 @@ def run(args: argparse.Namespace) -> int:
     since = args.since if args.since is not None else release or release_of(items.items)
     if not since:
         note("the release of the cluster is not known: all changes up to the target count; --from says it")
-    found = report_of(items, ReleaseSpan.of(since, args.to), audit_log=args.audit_log, metrics=args.metrics)
-    if args.validate or args.prove:
-        found = replace(found, sandbox=_cluster(found, items))
+        if args.audit_log:
+            note("recorded requests were not decided by the authorizers of both releases: that needs --from")
+    span = ReleaseSpan.of(since, args.to)
+    sandbox = _cluster(span, items) if args.validate or args.prove or (args.audit_log and since) else None
+    found = report_of(
+        items, span, audit_log=args.audit_log, metrics=args.metrics, sandbox=sandbox, requests_since=args.requests_since
+    )
     if args.validate:
         found = found.validated()
+    found = without_accepted(found, args)
     complain_of(items.problems)
     if not items.items and items.problems:
         raise SimkitError("no object could be read")
@@ -101,6 +118,25 @@ def run(args: argparse.Namespace) -> int:
     write_plot(found, args)
     if args.trace:
         return _write_trace(found, items, args)
+    return write_report(found, args)
+
+
+def without_accepted(found: UpgradeReport, args: argparse.Namespace) -> UpgradeReport:
+    """The report with the accepted rows breaking nothing; rules that have expired or mean nothing are told."""
+    if args.suppress is None:
+        return found
+    from simkit.analysis.upgrade.accepted_breaks import accept_breaks, read_accepted_breaks
+
+    sifted = accept_breaks(found, read_accepted_breaks(args.suppress), today=datetime.now(tz=UTC).date())
+    for each in sifted.expired:
+        complain(f"a suppression has expired on {each.expires}: {each.reason}")
+    for each in sifted.unused:
+        note(f"a suppression means nothing here: {each.reason}")
+    return sifted.report
+
+
+def write_report(found: UpgradeReport, args: argparse.Namespace) -> int:
+    """Write a report, its plan or its proof; FOUND if something breaks."""
     if args.plan:
         table = found.plan().to_frame()
         columns = tuple(map(str, table.columns))
@@ -154,17 +190,28 @@ def _source(path: str, args: argparse.Namespace) -> Any:
 def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
     table = found.to_frame()
     rows: Sequence[Mapping[Any, Any]] = table.to_dict("records")
-    if args.output not in COMPLETE and args.output not in FORMS and not args.all:
-        hidden = sum(not row["breaks"] for row in rows)
-        rows = [row for row in rows if row["breaks"]]
+    if args.output not in COMPLETE and args.output not in FORMS:
+        hidden = 0 if args.all else sum(not row["breaks"] for row in rows)
+        rows = _grouped([row for row in rows if args.all or row["breaks"]])
         if hidden:
             told = "finding breaks" if hidden == 1 else "findings break"
             note(f"{hidden:,} {told} nothing; --all shows {'it' if hidden == 1 else 'them'}")
     if not found.callers_known:
-        note("callers are not known without --audit-log or --metrics")
+        note("callers are not known without --audit-log")
     columns = tuple(map(str, table.columns))
     cases = partial(upgrade_cases, found)
     write_rows(columns, rows, args.output, shown=SHOWN, short=_short, empty="nothing breaks", cases=cases)
+
+
+def _grouped(rows: Sequence[Mapping[Any, Any]]) -> list[Mapping[Any, Any]]:
+    """One row for all that are alike but for their place: the first place, and how many more there are."""
+    groups: dict[tuple[Any, ...], list[Mapping[Any, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in SHOWN if name != "where"), []).append(row)
+    return [
+        {**alike[0], "where": f"{alike[0]['where']} and {len(alike) - 1:,} more"} if alike[1:] else alike[0]
+        for alike in groups.values()
+    ]
 
 
 def _write_trace(found: UpgradeReport, items: Items, args: argparse.Namespace) -> int:
@@ -175,7 +222,7 @@ def _write_trace(found: UpgradeReport, items: Items, args: argparse.Namespace) -
 
     trace = read_trace(args.trace)
     clock = SimulatedClock(trace[0].time if trace else 0)
-    outcome = replay_on_forks(_cluster(found, items, clock), trace, found.span.end, clock)
+    outcome = replay_on_forks(_cluster(found.span, items, clock), trace, found.span.end, clock)
     table = outcome.to_frame()
     rows = table.to_dict("records")
     write_rows(tuple(map(str, table.columns)), rows, _table_form(args.output), empty="nothing ends differently")
@@ -197,7 +244,7 @@ def _write_proof(found: UpgradeReport, form: str) -> None:
     write_rows(columns, table.to_dict("records"), _table_form(form), shown=PROVEN, empty="nothing to execute")
 
 
-def _cluster(found: UpgradeReport, items: Items, clock: Clock | None = None) -> Cluster:
+def _cluster(span: ReleaseSpan, items: Items, clock: Clock | None = None) -> Cluster:
     """A cluster with the stored objects that were read."""
     from simkit.cluster.cluster import Cluster
     from simkit.cluster.options import Options
@@ -205,7 +252,7 @@ def _cluster(found: UpgradeReport, items: Items, clock: Clock | None = None) -> 
     from simkit.snapshot.load import load
 
     stored = [dict(item.obj) for item in items.items if item.origin == "stored"]
-    release = found.span.start or BASE
+    release = span.start or BASE
     options = Options(release=release, clock=clock)
     return Cluster.of(load(stored, release=release), options) if stored else Cluster(options=options)
 

@@ -21,7 +21,7 @@ from simkit.cli.source import (
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
-    from simkit.cluster.trial import Trial
+    from simkit.cluster.cluster import Trial
 
 EXAMPLES = """\
 examples:
@@ -30,9 +30,9 @@ examples:
   simkit what-if apply change.yaml cluster.yaml
   simkit what-if delete clusterrolebinding ops-admin -f cluster.yaml --show paths
 
-The change is made on a fork; the dump stays as it is. --show access: who gains and loses which permission. --show
-paths: the escalation paths that it opens and closes. --show requests: the requests of the audit log that are refused
-then. All of them are counted on standard error.
+The dump is not changed. --show access lists the permissions that each subject gains and loses, --show paths the
+escalation paths that open and close, and --show requests the requests in the audit log that would be denied. The
+numbers of all three are printed on standard error.
 
 Exit code: 0 when nobody loses what the audit log shows in use (without a log: anything), 1 when somebody does, 2 for
 wrong use or unreadable input.
@@ -45,13 +45,15 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "what-if",
-        help="tell what a change of access gives, takes and breaks",
-        description="Deletes or applies objects on a fork of the cluster, and compares access before and after.",
+        help="show what a change of access grants, removes and breaks",
+        description="Deletes or applies objects on a copy of the cluster, and compares access before and after.",
         epilog=EXAMPLES,
     )
     parser.add_argument("action", choices=("delete", "apply"), metavar="ACTION", help="delete or apply")
     parser.add_argument("what", nargs="*", metavar="WHAT", help="KIND NAME, KIND/NAME, or files to apply")
-    parser.add_argument("--show", choices=PARTS, help="which table (access; with --audit-log: requests)")
+    parser.add_argument(
+        "--show", choices=PARTS, help="the table to print (default: access; with --audit-log: requests)"
+    )
     add_audit_log(parser, "what is in use")
     add_namespace(parser, "where the deleted object is (default)", everywhere=argparse.SUPPRESS)
     add_plot(parser)
@@ -65,9 +67,11 @@ def run(args: argparse.Namespace) -> int:
     """Try the change, and return the exit code."""
     log = read_audit_log(args)
     if args.show == "requests" and log is None:
-        raise SimkitError("the requests that are refused are known with --audit-log FILE only")
+        raise SimkitError("--show requests needs --audit-log FILE")
     dump = opened(args)
     warn_of_unknown_namespace(dump, args.namespace)
+    from simkit.analysis.rendering import counted
+
     with cluster_of(dump).what_if() as trial:
         _change(trial, args)
     access, paths = trial.compare(), trial.compare_paths()
@@ -80,24 +84,25 @@ def run(args: argparse.Namespace) -> int:
     write_rows(tuple(table.columns), table.to_dict("records"), args.output, shown=shown, empty=f"no {show} change")
     lost, gained = (int((access["change"] == word).sum()) for word in ("lost", "gained"))
     opened_paths, closed = (int((paths["change"] == word).sum()) for word in ("new", "closed"))
-    note(f"{lost:,} permissions lost, {gained:,} gained; {closed} escalation paths closed, {opened_paths} new")
+    told = f"{counted(lost, 'permission')} lost, {gained:,} gained"
+    note(f"{told}; {counted(closed, 'escalation path')} closed, {opened_paths:,} new")
     if requests is None:
         return 1 if lost else 0
-    note(f"{len(requests)} different requests of the audit log are refused")
+    note(f"{len(requests)} different requests in the audit log would be denied")
     return 1 if len(requests) else 0
 
 
 def _change(trial: Trial, args: argparse.Namespace) -> None:
     """Make the change on the fork."""
     if not args.what:
-        raise SimkitError("say what to change: delete KIND NAME, or apply FILE")
+        raise SimkitError("name the change: delete KIND NAME, or apply FILE")
     if args.action == "delete":
         kind, *names = args.what
         if "/" in kind:
             kind, _, name = kind.partition("/")
             names = [name, *names]
         if not names:
-            raise SimkitError(f"say which {kind} to delete: delete {kind} NAME")
+            raise SimkitError(f"name the {kind} to delete: delete {kind} NAME")
         for name in names:
             trial.delete(kind, name, args.namespace)
     else:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from simkit.cli.notes import note_skipped
 from simkit.cli.output import add_output, write_rows
-from simkit.cli.source import add_members, add_namespace, add_source, read, read_members
+from simkit.cli.questions import note_remarks, settle_words
+from simkit.cli.source import add_include_defaults, add_members, add_namespace, add_source, read, read_members
 from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from simkit.seams.snapshot import Snapshot
 
 EXAMPLES = """\
 examples:
@@ -32,15 +37,20 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("verb", metavar="VERB", help="get, list, create, ... or bind, escalate, impersonate, use, ...")
     parser.add_argument("resource", nargs="?", default="", metavar="RESOURCE", help="pods, po, deployments.apps, ...")
     parser.add_argument(
-        "name", nargs="?", default="", metavar="NAME", help="one object (default: requests without one)"
+        "name",
+        nargs="?",
+        default="",
+        metavar="NAME",
+        help="the name of one object (default: any request without a name)",
     )
     add_source(parser)
     add_namespace(parser, "where (default: anywhere)", everywhere="only who may in all namespaces at once")
-    parser.add_argument("--any-name", action="store_true", help="count also grants for single names")
-    parser.add_argument("--subresource", default="", help="such as log or exec")
-    parser.add_argument("--url", default="", help="a path such as /metrics instead of a resource")
-    parser.add_argument("--api-group", help="ask for a resource that the release does not have")
-    parser.add_argument("--expand-groups", action="store_true", help="list the known members of groups too")
+    parser.add_argument("--any-name", action="store_true", help="include grants that are limited to single names")
+    parser.add_argument("--subresource", default="", help="a subresource, such as log or exec")
+    parser.add_argument("--url", default="", help="a non-resource URL, such as /metrics, instead of a resource")
+    parser.add_argument("--api-group", help="the API group of a resource that the cluster does not serve")
+    parser.add_argument("--expand-groups", action="store_true", help="also list the known members of groups")
+    add_include_defaults(parser)
     add_members(parser)
     add_output(parser)
     parser.set_defaults(words_before_path=("name", "resource"))
@@ -49,17 +59,21 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
+    from simkit.analysis.access.connections import connection_asked
     from simkit.analysis.access.who_can import COLUMNS, who_can
     from simkit.analysis.rbac.index import MASTERS_GROUP
     from simkit.analysis.rbac.subject import text_of
 
     if args.any_name and args.name:
-        raise SimkitError(f"--any-name asks about every name, {args.name!r} about one; give one of them")
+        raise SimkitError(f"--any-name asks about every name, and {args.name!r} is one name; use only one of them")
+    settle_words(args)
+    snapshot = read(args, namespace=args.namespace)
+    asked = "" if args.api_group is not None else connection_asked(snapshot, args.verb, args.resource, args.subresource)
     found = who_can(
-        read(args, namespace=args.namespace),
-        args.verb,
+        snapshot,
+        asked or args.verb,
         args.resource,
-        subresource=args.subresource,
+        subresource="" if asked else args.subresource,
         name=None if args.any_name else args.name,
         namespace="*" if args.all_namespaces else args.namespace,
         url=args.url,
@@ -67,9 +81,26 @@ def run(args: argparse.Namespace) -> int:
         expand_groups=args.expand_groups or bool(args.members),
         members=read_members(args),
     )
+    note_remarks(snapshot, args)
     rows = found.to_dict("records")
-    write_rows(COLUMNS, rows, args.output, shown=SHOWN, short=_short, empty="nobody may")
+    listed = rows if args.include_defaults else [row for row in rows if not _is_default(row, snapshot)]
+    note_skipped(len(rows) - len(listed), "row")
+    write_rows(COLUMNS, listed, args.output, shown=SHOWN, short=_short, empty="nobody may")
     return 0 if any(row["subject"] != text_of(MASTERS_GROUP) for row in rows) else 1
+
+
+def _is_default(row: Any, snapshot: Snapshot) -> bool:
+    """True for a row that an unmodified default role grants by an unmodified default binding."""
+    from simkit.analysis.rbac.default_objects import unchanged_defaults
+    from simkit.logic.rbac.binding import RESOURCES_OF_KINDS
+    from simkit.meta.names import Key
+
+    defaults = unchanged_defaults(snapshot)
+    return all(
+        kind in RESOURCES_OF_KINDS
+        and Key(RESOURCES_OF_KINDS[kind], "" if kind.startswith("Cluster") else row["scope"], name) in defaults
+        for kind, name in ((row["binding_kind"], row["binding"]), (row["role_kind"], row["role"]))
+    )
 
 
 def _short(row: Any) -> dict[str, Any]:

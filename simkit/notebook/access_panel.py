@@ -18,7 +18,7 @@ from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.rule_text import rule_html
 from simkit.notebook.sections import PanelBox, Sections
 from simkit.notebook.suggestions import suggestions
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster

@@ -11,12 +11,13 @@ from typing import Any, Final, TypeVar
 import ipywidgets as widgets
 
 from simkit.meta.errors import PlainError, SimkitError, StatusError
-from simkit.meta.escaping import html_text
-from simkit.meta.progress import Task, shown_by
+from simkit.meta.visible_text import html_text
 from simkit.meta.warning import warnings_heard_by
+from simkit.present.colours import VERMILION
+from simkit.present.progress import Task, shown_by
 
 T = TypeVar("T")
-_REFUSED: Final = '<b style="color:#D55E00" role="alert">{}</b>'
+_REFUSED: Final = f'<b style="color:{VERMILION}" role="alert">{{}}</b>'
 _DOUBTED: Final = '<b role="status">{}</b>'
 
 

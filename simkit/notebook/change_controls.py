@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import ipywidgets as widgets
 
-from simkit.meta.escaping import html_text
+from simkit.meta.visible_text import html_text
 from simkit.notebook.background import Background
 from simkit.notebook.change_stack import ChangeStack
 from simkit.notebook.enter_key import press_on_enter

@@ -8,12 +8,13 @@ from itertools import accumulate
 from textwrap import wrap
 from typing import Final
 
-from simkit.meta.escaping import html_text
+from simkit.meta.visible_text import html_text
+from simkit.present.colours import BLUE, ORANGE
 
 INK: Final = "#333333"
 PALE: Final = "#EAF2F8"
-STRONG: Final = "#0072B2"
-NOTE: Final = 'fill="#FFF7E0" stroke="#E69F00"'
+STRONG: Final = BLUE
+NOTE: Final = f'fill="#FFF7E0" stroke="{ORANGE}"'
 LETTER: Final = 7.2
 """Width of a letter in pixels, generously."""
 ROW: Final = 34

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from simkit.meta.escaping import html_text
+from simkit.meta.visible_text import html_text
 from simkit.notebook.access_checks import AccessCheck, must, must_not
 from simkit.notebook.answer_change import as_it_is, carry_out, removed_by
 from simkit.notebook.answer_effects import access_beyond, objects_beyond

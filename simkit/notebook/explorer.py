@@ -9,9 +9,9 @@ import ipywidgets as widgets
 import pandas as pd
 
 from simkit.analysis.rbac.tables import table
-from simkit.meta.escaping import html_text
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, metadata
+from simkit.meta.visible_text import html_text
 from simkit.notebook.background import Background
 from simkit.notebook.object_access import object_access
 from simkit.notebook.object_relations import events_of, relations_of

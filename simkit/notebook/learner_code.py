@@ -20,6 +20,7 @@ _NO_END: Final = "does each loop come to an end? Count the rounds, and leave the
 
 
 class StillRunning(BaseException):
+    ends_the_thread = True
     """Raised in a call that takes too long. Code that catches every ``Exception`` must not catch it."""
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from simkit.analysis.access.who_can import who_can
 from simkit.analysis.rbac.tables import table
 from simkit.meta.names import Key
-from simkit.meta.progress import tracked
+from simkit.present.progress import tracked
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster

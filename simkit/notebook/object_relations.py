@@ -11,7 +11,7 @@ from simkit.analysis.rbac.tables import table
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.resources import index_of as resources_of
 
 RELATION_COLUMNS: Final = ("relation", "kind", "namespace", "name", "controller", "resource")

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import yaml
 
-from simkit.meta.readable_table import cut_short
+from simkit.present.readable_table import cut_short
 
 _HIDDEN: Final = "managedFields"
 

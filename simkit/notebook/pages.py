@@ -12,8 +12,8 @@ import anywidget
 import pandas as pd
 import traitlets
 
-from simkit.meta.escaping import html_text, visible_lines
-from simkit.meta.readable_table import cell, cut_short, head, html_table, is_number, shown_rows
+from simkit.meta.visible_text import html_text, visible_lines
+from simkit.present.readable_table import cell, cut_short, head, html_table, is_number, shown_rows
 
 PAGE: Final = 50
 """Rows per page; the browser gets no more at a time."""
@@ -53,6 +53,8 @@ class Pages(anywidget.AnyWidget):
         The column to sort by, with a minus in front for the other direction; empty: the order of the rows.
     chosen
         The number of the chosen row on the page, from 0; -1 if none is.
+    notes
+        The limits of the answer, above its rows.
     waits
         True from ``clear`` to ``show``: nobody knows the rows yet.
 
@@ -79,6 +81,7 @@ class Pages(anywidget.AnyWidget):
     activated = traitlets.Int(0).tag(sync=True)
     empty = traitlets.Unicode("Nothing.").tag(sync=True)
     label = traitlets.Unicode("table").tag(sync=True)
+    notes = traitlets.List(traitlets.Unicode()).tag(sync=True)
     bar = traitlets.Bool(True).tag(sync=True)
 
     def __init__(
@@ -94,6 +97,7 @@ class Pages(anywidget.AnyWidget):
         """Replace the rows of the table, and show the first page. A column to sort by stays if it is there."""
         with _DRAWING, self.hold_sync():
             self._all = rows.reset_index(drop=True)
+            self.notes = list(rows.attrs.get("caveats", ()))
             self._texts: pd.Series[str] | None = None
             self.waits = False
             if self.sort.removeprefix("-") not in self._all:
@@ -197,11 +201,12 @@ class Pages(anywidget.AnyWidget):
     def static_html(self) -> str:
         """The page as it is shown, for readers without a kernel."""
         part = self._part()
+        notes = "".join(f"<p><b>{html_text(note)}</b></p>" for note in self.notes)
         if not len(part):
             told = _FILTERED if len(self._all) else self.empty
-            return f"<p><i>{html_text(told)}</i></p>" if told and not self.waits else ""
+            return f"{notes}<p><i>{html_text(told)}</i></p>" if told and not self.waits else notes
         told = f"{len(part):,} of {len(self._all):,} rows" if len(part) < len(self._all) else ""
-        return html_table([head(name) for name in part.columns], _rows_of(part), told=told)
+        return notes + html_table([head(name) for name in part.columns], _rows_of(part), told=told)
 
 
 def _texts(rows: pd.DataFrame) -> Iterator[pd.Series[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from simkit.meta.escaping import html_text
+from simkit.meta.visible_text import html_text
 from simkit.notebook.answer_form import in_plain_form, plain_value
 from simkit.notebook.answer_shape import shown, unknown_keys
 from simkit.notebook.learner_code import run_learner_code

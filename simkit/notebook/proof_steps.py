@@ -8,20 +8,21 @@ import ipywidgets as widgets
 import pandas as pd
 
 from simkit.analysis.escalation import Escalations, Path, Proof, escalations
+from simkit.analysis.escalation.prove.verdicts import COLOURS
 from simkit.analysis.rbac.tables import subjects
 from simkit.analysis.rbac.unknown_subjects import warn_of_unnamed_subject
-from simkit.meta.escaping import html_text
+from simkit.meta.visible_text import html_text
 from simkit.notebook.background import Background
 from simkit.notebook.enter_key import press_on_enter
 from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.sections import PanelBox
 from simkit.notebook.suggestions import suggestions
+from simkit.present.colours import BLUE
 
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
 
 _GOALS = ("cluster-admin", "all secrets", "a node")
-_WORDS = {"proven": "#009E73", "refused": "#D55E00", "not executed": "#E69F00"}
 
 
 class EscalationViewer(PanelBox):
@@ -119,7 +120,7 @@ class EscalationViewer(PanelBox):
         if proof is None:
             self.step.value = self.verdict.value = ""
         else:
-            colour, why = _WORDS[proof.verdict], f": {proof.reason}" if proof.reason else ""
+            colour, why = COLOURS[proof.counted_as], f": {proof.reason}" if proof.reason else ""
             head = html_text(f"{proof.path.subject} → {proof.path.goal}{why}")
             self.verdict.value = f'<b style="color:{colour}">{html_text(proof.verdict)}</b> {head}'
             self.requests.choose(0)
@@ -140,7 +141,7 @@ class EscalationViewer(PanelBox):
         answer = f"<b>{row['status']}</b> {html_text(row['message'])}" if row["request"] else ""
         assumed = f"<p>Assumed: {html_text(row['assumption'])}</p>" if row["assumption"] else ""
         self.step.value = (
-            f"<div style='border-left:4px solid #0072B2;padding:.2em 1em'>"
+            f"<div style='border-left:4px solid {BLUE};padding:.2em 1em'>"
             f"<p>Request {number + 1} of {len(self.requests.rows)}, step {step}: <b>{html_text(title)}</b></p>"
             f"<p>{html_text(row['actor'])}</p><pre>{html_text(asked)}</pre><p>{answer}</p>{assumed}</div>"
         )

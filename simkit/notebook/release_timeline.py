@@ -11,10 +11,10 @@ import traitlets
 
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.upgrade.timeline import timeline
-from simkit.meta.readable_table import html_table
 from simkit.notebook.background import Background
 from simkit.notebook.pages import PAGE, STATIC, Pages
 from simkit.notebook.sections import PanelBox
+from simkit.present.readable_table import html_table
 from simkit.schema.releases import RELEASES
 
 if TYPE_CHECKING:

@@ -15,14 +15,15 @@ from simkit.analysis.rbac.unknown_subjects import warn_of_unnamed_subject
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.meta.errors import SimkitError
-from simkit.meta.escaping import html_text
 from simkit.meta.message import Request
+from simkit.meta.visible_text import html_text
 from simkit.notebook.background import Background
 from simkit.notebook.enter_key import press_on_enter
 from simkit.notebook.object_text import object_yaml
 from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.sections import PanelBox
 from simkit.notebook.suggestions import suggestions
+from simkit.present.colours import GREEN, VERMILION
 from simkit.snapshot.diff import ABSENT, FieldChange
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class RequestInspector(PanelBox):
     def _show(self, traced: TracedRequest) -> None:
         self.traced = traced
         status = traced.response.status
-        colour = "#009E73" if traced else "#D55E00"
+        colour = GREEN if traced else VERMILION
         where = f", refused at {traced.refused_at}" if traced.refused_at else ""
         line = html_text(f"{traced.request.method} {traced.request.uri}")
         self.answer.value = f'<code>{line}</code> <b style="color:{colour}">{status}</b>{html_text(where)}'

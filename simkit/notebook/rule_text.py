@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from simkit.analysis.access.grant_table import NO_BINDING
 from simkit.meta.domain import RBAC_GROUP
-from simkit.meta.escaping import html_text
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import at
+from simkit.meta.visible_text import html_text
 from simkit.notebook.object_text import object_yaml
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 _ROLES: Final = {
     "Role": GroupResource(RBAC_GROUP, "roles"),
@@ -19,7 +19,7 @@ _ROLES: Final = {
 }
 
 
-_NEEDS_NONE: Final = "<p>The server asks for no binding and no rule: members of system:masters may do everything.</p>"
+_NEEDS_NONE: Final = "<p>No binding or rule is needed: members of system:masters can do anything.</p>"
 
 
 def rule_html(snapshot: Snapshot, row: Mapping[str, Any]) -> str:
@@ -35,5 +35,5 @@ def rule_html(snapshot: Snapshot, row: Mapping[str, Any]) -> str:
     rules = at(role, "rules") if role is not None else None
     if not isinstance(rules, list) or number >= len(rules):
         return ""
-    head = f"{row['binding_kind']} {row['binding']} gives {row['role_kind']} {row['role']}, rule {number}"
+    head = f"{row['binding_kind']} {row['binding']} grants {row['role_kind']} {row['role']}, rule {number}"
     return f"<p><b>{html_text(head)}</b></p><pre>{html_text(object_yaml(rules[number]))}</pre>"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import anywidget
 import ipywidgets as widgets
 
-from simkit.meta.escaping import html_text
+from simkit.meta.visible_text import html_text
 from simkit.notebook.background import Background
 from simkit.notebook.pages import STATIC
 from simkit.notebook.panel_display import PanelDisplay

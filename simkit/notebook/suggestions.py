@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from simkit.meta.escaping import is_visible
+from simkit.meta.visible_text import is_visible
 
 OFFERED: Final = 200
 """The most names that a field suggests; any other can be typed."""

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from simkit.meta.escaping import html_text
+from simkit.meta.visible_text import html_text
+from simkit.present.colours import GREEN, VERMILION
 
-RIGHT_COLOUR: Final = "#009E73"
-WRONG_COLOUR: Final = "#D55E00"
+RIGHT_COLOUR: Final = GREEN
+WRONG_COLOUR: Final = VERMILION
 _NO_EXIT: Final = "an answer must not end the program: leave exit out"
 _LONGEST: Final = 600
 """The letters of a line that are shown, since an answer may be longer than a learner can read."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -28,15 +27,6 @@ class KubectlError(Exception):
         self.text, self.code = text, code
         self.message = message or text
         """The server's message, without kubectl's own words."""
-
-
-@contextmanager
-def after(told: str) -> Iterator[None]:
-    """Put what was told before in front of an error."""
-    try:
-        yield
-    except KubectlError as error:
-        raise KubectlError(f"{told}{error.text}", error.code, message=error.message) from None
 
 
 @dataclass(frozen=True, slots=True)

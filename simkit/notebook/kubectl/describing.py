@@ -1,99 +1,84 @@
-"""kubectl describe: well-known kinds in their own form, all others field by field, with their events.
-
-Upstream: k8s.io/kubectl/pkg/describe/describe.go, release 1.32.
-"""
+"""Objects of any kind for people: their fields in order, and their Events."""
 
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.notebook.kubectl.client import Client, KubectlError
-from simkit.notebook.kubectl.description import (
-    access,
-    fields,
-    ingresses,
-    limits,
-    namespaces,
-    nodes,
-    pods,
-    schedules,
-    services,
-    storage,
-    traffic,
-    workloads,
-)
-from simkit.notebook.kubectl.selection import Selected, meant
-from simkit.notebook.kubectl.tab_writer import tabbed
+from simkit.notebook.kubectl.printing import columns_text
+from simkit.notebook.kubectl.selection import meant
 
-LINES: Final[Mapping[str, Callable[[Client, Object], Iterator[str]]]] = {
-    "ClusterRole": access.role_lines,
-    "ClusterRoleBinding": access.binding_lines,
-    "ConfigMap": access.config_map_lines,
-    "CronJob": schedules.cron_job_lines,
-    "DaemonSet": workloads.daemon_set_lines,
-    "Deployment": workloads.deployment_lines,
-    "EndpointSlice": traffic.endpoint_slice_lines,
-    "Endpoints": traffic.endpoints_lines,
-    "HorizontalPodAutoscaler": schedules.autoscaler_lines,
-    "Ingress": ingresses.ingress_lines,
-    "IngressClass": traffic.ingress_class_lines,
-    "Job": workloads.job_lines,
-    "LimitRange": limits.limit_range_lines,
-    "Namespace": namespaces.namespace_lines,
-    "NetworkPolicy": traffic.network_policy_lines,
-    "Node": nodes.node_lines,
-    "PersistentVolume": storage.volume_lines,
-    "PersistentVolumeClaim": storage.claim_lines,
-    "Pod": pods.pod_lines,
-    "PodDisruptionBudget": limits.disruption_budget_lines,
-    "PriorityClass": storage.priority_class_lines,
-    "ReplicaSet": workloads.replica_set_lines,
-    "ReplicationController": workloads.replication_controller_lines,
-    "ResourceQuota": limits.quota_lines,
-    "Role": access.role_lines,
-    "RoleBinding": access.binding_lines,
-    "Secret": access.secret_lines,
-    "Service": services.service_lines,
-    "ServiceAccount": access.service_account_lines,
-    "StatefulSet": workloads.stateful_set_lines,
-    "StorageClass": storage.storage_class_lines,
-}
-"""The kinds of Kubernetes with a form of their own."""
+_HIDDEN = frozenset({"managedFields", "uid", "resourceVersion", "generation", "selfLink"})
 
 
 def describe(client: Client, args: Namespace, stdin: str) -> str:
-    """The objects that the words name, in full."""
-    parts: list[str] = []
-    for one in meant(client, args, stdin):
-        kinds = {"apiVersion": one.resource.api_version, "kind": one.resource.kind}
-        listed, by_beginning = _found(client, one, args)
-        found = [{**kinds, **each} for each in listed]
-        lines = fields.field_lines if one.resource.custom else LINES.get(one.resource.kind, fields.field_lines)
-        texts = [tabbed("".join(f"{line}\n" for line in lines(client, each))) for each in found]
-        parts += ["".join(f"{text}\n" for text in texts)] if by_beginning else texts
-    if not parts:
-        raise KubectlError(f"No resources found in {client.namespace} namespace.", code=0)
-    return "\n\n".join(parts)
+    """The fields of objects, each list and mapping indented, and the Events about them."""
+    if not (args.words or args.filename):
+        raise KubectlError("error: You must specify the type of resource to describe.")
+    texts = []
+    for each in meant(client, args, stdin):
+        namespace = (each.namespace or client.namespace) if each.resource.namespaced and not args.all_namespaces else ""
+        query = {"labelSelector": args.selector} if args.selector and not each.name else None
+        answer = client.ask("GET", client.path(each.resource, namespace, each.name), query=query).object
+        found = [answer] if each.name else answer["items"]
+        texts += ["".join(_described(client, obj, each.resource.kind)) for obj in found]
+    return "\n\n".join(texts) or "No resources found\n"
 
 
-def _found(client: Client, one: Selected, args: Namespace) -> tuple[list[Object], bool]:
-    """The objects that are meant: that of a name, else those whose names begin with it, or all. True for a beginning.
+def _described(client: Client, obj: Object, kind: str) -> Iterator[str]:
+    data = {key: value for key, value in (obj.get("metadata") or {}).items() if key not in _HIDDEN}
+    first = {"name": data.pop("name", ""), **({"namespace": data.pop("namespace")} if "namespace" in data else {})}
+    rest = {key: value for key, value in obj.items() if key not in ("metadata", "apiVersion", "kind")}
+    if kind == "Secret":
+        rest["data"] = {key: f"{len(value) * 3 // 4} bytes" for key, value in (rest.get("data") or {}).items()}
+    yield from _lines({**first, **data, **rest}, 0)
+    yield from _events(client, obj, kind)
 
-    Raises KubectlError if there is none of the name.
-    """
-    namespace = one.namespace or (client.namespace if one.resource.namespaced and not args.all_namespaces else "")
-    listed = client.path(one.resource, namespace)
-    if not one.name:
-        query = {"labelSelector": args.selector} if args.selector else None
-        return list(client.ask("GET", listed, query=query).object["items"]), False
-    try:
-        return [client.ask("GET", client.path(one.resource, namespace, one.name)).object], False
-    except KubectlError as error:
-        items = client.ask("GET", listed).object["items"] if "(NotFound)" in error.text else ()
-        begun = [each for each in items if each["metadata"]["name"].startswith(one.name)]
-        if not begun:
-            raise
-        return begun, True
+
+def _lines(value: Mapping[str, Any], depth: int) -> Iterator[str]:
+    for key, inner in value.items():
+        head = f"{'  ' * depth}{key[:1].upper()}{key[1:]}:"
+        if isinstance(inner, Mapping) and inner:
+            yield f"{head}\n"
+            yield from _lines(inner, depth + 1)
+        elif isinstance(inner, list) and inner:
+            yield f"{head}\n"
+            for item in inner:
+                yield from _item(item, depth + 1)
+        else:
+            yield f"{head}  {_text(inner)}\n"
+
+
+def _item(item: Any, depth: int) -> Iterator[str]:
+    if not isinstance(item, Mapping):
+        yield f"{'  ' * depth}- {_text(item)}\n"
+        return
+    first, *others = list(_lines(item, depth + 1)) or [""]
+    yield f"{'  ' * depth}- {first.lstrip()}"
+    yield from others
+
+
+def _text(value: Any) -> str:
+    if value in (None, "", [], {}):
+        return "<none>"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _events(client: Client, obj: Object, kind: str) -> Iterator[str]:
+    query = {"fieldSelector": f"involvedObject.name={name_of(obj)},involvedObject.kind={kind}"}
+    path = client.path(client.resource("events"), namespace_of(obj))
+    found = client.ask("GET", path, query=query).object["items"]
+    if not found:
+        yield "Events:  <none>\n"
+        return
+    rows = [["Type", "Reason", "Count", "From", "Message"]]
+    for each in sorted(found, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime") or "")):
+        source = (each.get("source") or {}).get("component") or each.get("reportingComponent") or ""
+        rows.append(
+            [each.get("type", ""), each.get("reason", ""), str(each.get("count") or 1), source, each.get("message", "")]
+        )
+    yield "Events:\n"
+    yield "".join(f"  {line}\n" for line in columns_text(rows).splitlines())

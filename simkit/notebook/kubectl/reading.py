@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from simkit.meta.domain import api_group
-from simkit.meta.objects import name_of
-from simkit.notebook.kubectl.client import Client, KubectlError, after, find_resource
-from simkit.notebook.kubectl.description.access import RULE_HEADS, rule_rows
-from simkit.notebook.kubectl.go_templates import go_template_text
+from simkit.meta.domain import META_GROUP, api_group
+from simkit.notebook.kubectl.client import Client, KubectlError, find_resource
 from simkit.notebook.kubectl.json_paths import column_rows, in_order, template_text, values_text
-from simkit.notebook.kubectl.pod_of import container_of, has_container, pods_of
 from simkit.notebook.kubectl.printing import (
     columns_text,
     listed,
@@ -21,37 +17,26 @@ from simkit.notebook.kubectl.printing import (
     without_managed_fields,
 )
 from simkit.notebook.kubectl.selection import Selected, meant, title
-from simkit.notebook.kubectl.watching import TABLE, watched
 
+_TABLE: Final = f"application/json;as=Table;v=v1;g={META_GROUP},application/json"
+"""The media types of an answer as a Table, or as it is."""
+_RULE_HEADS: Final = ("Resources", "Non-Resource URLs", "Resource Names", "Verbs")
 _OUTPUTS: Final = ("", "wide", "yaml", "json", "name")
-_GO: Final = ("go-template", "template")
-_TEMPLATES: Final = ("jsonpath", "jsonpath-as-json", "custom-columns", *_GO)
+_TEMPLATES: Final = ("jsonpath", "jsonpath-as-json", "custom-columns")
 """Forms of output with a template after ``=``."""
 
 
 def get(client: Client, args: Namespace, stdin: str) -> str:
-    """Tables, names, documents or templates of objects; with ``--raw``, the answer to a path as it is.
-
-    With ``--watch`` also what changes for a while.
-    """
-    if args.raw:
-        return client.ask("GET", args.raw).body.decode("utf-8", "replace")
-    if args.template:
-        form = "go-template" if args.output in ("", *_GO) else args.output
-        args.output = f"{form}={args.template}"
+    """Tables, names, documents or templates of objects."""
     form, _, template = args.output.partition("=")
     if form in _TEMPLATES and not template:
         raise KubectlError("error: template format specified but no template given")
     if args.output not in _OUTPUTS and form not in _TEMPLATES:
         raise KubectlError(
             f'error: unable to match a printer suitable for the output format "{args.output}", '
-            f"allowed formats are: custom-columns,go-template,json,jsonpath,name,template,wide,yaml"
+            f"allowed formats are: custom-columns,json,jsonpath,name,wide,yaml"
         )
     chosen = meant(client, args, stdin)
-    if args.watch or args.watch_only:
-        if form not in _OUTPUTS:
-            raise KubectlError(f"error: --watch prints no {form}; next: -o wide, -o name, -o yaml or -o json")
-        return watched(client, chosen, args)
     if form in ("yaml", "json", "name", *_TEMPLATES):
         return _documents(client, chosen, args)
     return _tables(client, chosen, args)
@@ -78,7 +63,7 @@ def _tables(client: Client, chosen: list[Selected], args: Namespace) -> str:
         try:
             query = _query(args) if not each.name else {}
             query |= {"includeObject": "Object"} if args.sort_by else {}
-            answer = client.ask("GET", path, query=query, accept=TABLE).object
+            answer = client.ask("GET", path, query=query, accept=_TABLE).object
         except KubectlError as error:
             if not (args.ignore_not_found and "(NotFound)" in error.text):
                 errors.append(error)
@@ -126,20 +111,18 @@ def _documents(client: Client, chosen: list[Selected], args: Namespace) -> str:
         named = (client.catalogue.resource_of(obj) for obj in found)
         return "".join(f"{title(each, obj['metadata']['name'])}\n" for each, obj in zip(named, found))
     one = len(found) == 1 and bool(chosen[0].name) and not args.filename
-    if form in _GO:
-        return go_template_text(template, found[0] if one else listed(found))
     shown = without_managed_fields(found[0]) if one else listed(found)
     if form == "jsonpath-as-json":
         return values_text(template, shown)
     return template_text(template, shown) if form == "jsonpath" else object_text(shown, args.output)
 
 
-def api_resources(client: Client, args: Namespace) -> str:
+def api_resources(client: Client, args: Namespace, stdin: str) -> str:
     """The resources that are served, by group and name."""
     found = sorted((*_preferred(client), *_aggregated(client)), key=lambda each: (each.group, each.resource))
     if args.namespaced:
         found = [each for each in found if each.namespaced is (args.namespaced == "true")]
-    if args.api_group is not None:
+    if args.api_group:
         found = [each for each in found if each.group == args.api_group]
     if args.categories:
         found = [each for each in found if set(args.categories.split(",")) & set(each.categories)]
@@ -156,13 +139,6 @@ def api_resources(client: Client, args: Namespace) -> str:
         heads += ["VERBS", "CATEGORIES"]
         rows = [[*row, ",".join(each.verbs), ",".join(each.categories)] for row, each in zip(rows, found)]
     return columns_text(([] if args.no_headers else [heads]) + rows)
-
-
-def api_versions(client: Client, args: Namespace) -> str:
-    """The group versions that are served."""
-    groups = client.ask("GET", "/apis").object["groups"]
-    found = {version["groupVersion"] for group in groups for version in group["versions"]}
-    return "".join(f"{each}\n" for each in sorted({*found, "v1"}))
 
 
 class _Served(NamedTuple):
@@ -254,7 +230,15 @@ def _permissions(client: Client) -> str:
     if status.get("incomplete"):
         why = f": {status['evaluationError']}" if status.get("evaluationError") else ""
         told = f"Warning: the list may be incomplete{why}\n"
-    return told + columns_text([list(RULE_HEADS), *rule_rows(rules)])
+    return told + columns_text([list(_RULE_HEADS), *sorted(_rule_row(rule) for rule in rules)])
+
+
+def _rule_row(rule: Mapping[str, Any]) -> list[str]:
+    """The resources, URLs, names and verbs of a rule."""
+    groups = rule.get("apiGroups") or [""]
+    resources = [f"{each}.{group}" if group else each for each in rule.get("resources") or () for group in groups]
+    parts = (resources, rule.get("nonResourceURLs"), rule.get("resourceNames"), rule.get("verbs"))
+    return [" ".join(resources) if number == 0 else f"[{' '.join(part or ())}]" for number, part in enumerate(parts)]
 
 
 def whoami(client: Client, args: Namespace) -> str:
@@ -273,17 +257,18 @@ def whoami(client: Client, args: Namespace) -> str:
     return columns_text(rows)
 
 
-def logs(client: Client, args: Namespace) -> str:
-    """The log of a container of a pod, or of a workload's pod, on a simulated node."""
-    pods = pods_of(client, args.words[0])
-    name = name_of(pods[0])
-    told = f"Found {len(pods)} pods, using pod/{name}\n" if len(pods) > 1 else ""
-    container, chosen = container_of(pods[0], args.container or "".join(args.words[1:2]))
-    if not has_container(pods[0], container):
-        raise KubectlError(f"{told}error: container {container} is not valid for pod {name}")
-    query = {"container": container}
+def logs(client: Client, args: Namespace, stdin: str) -> str:
+    """The log of a container of a pod on a simulated node."""
+    if not args.words or ("/" in args.words[0] and args.words[0].partition("/")[0] not in ("pod", "pods", "po")):
+        raise KubectlError("error: without kubectl, logs needs the name of a pod: logs POD [-c CONTAINER]")
+    name = args.words[0].rpartition("/")[2]
+    container = args.container or "".join(args.words[1:2])
+    query = {"container": container} if container else {}
     query |= {"tailLines": args.tail} if args.tail != "-1" else {}
     query |= {word: "true" for word in ("previous", "timestamps") if getattr(args, word)}
     path = client.path(client.resource("pods"), client.namespace, name, "log")
-    with after(told + chosen):
-        return client.ask("GET", path, query=query).body.decode("utf-8", "replace") + told + chosen
+    return client.ask("GET", path, query=query).body.decode("utf-8", "replace")
+
+
+AUTH: Final[Mapping[str, Callable[[Client, Namespace], str]]] = {"can-i": can_i, "whoami": whoami}
+"""The commands after ``auth``."""

@@ -24,13 +24,13 @@ _PAUSE: Final = 0.05
 Reached = Callable[[Mapping[str, Any] | None], bool]
 
 
-def wait(client: Client, args: Namespace) -> str:
+def wait(client: Client, args: Namespace, stdin: str) -> str:
     """A line for each object that reached the condition of ``--for``.
 
     A simulated clock is turned by up to ``--timeout``; else that time is waited for. Raises KubectlError at the end.
     """
     reached = _condition(args.for_)
-    seconds = seconds_of(args.timeout, "30s")
+    seconds = _seconds(args.timeout)
     found = named(client, args)
     if not found and args.for_ != "delete":
         raise KubectlError("error: no matching resources found")
@@ -41,7 +41,7 @@ def wait(client: Client, args: Namespace) -> str:
             client.ask("GET", path)  # raises with the server's message
         if args.for_ == "delete" and client.live(path) is None:
             continue
-        if comes(client, path, reached, seconds):
+        if _comes(client, path, reached, seconds):
             text += f"{title(resource, name)} condition met\n"
         elif not seconds:
             errors += f"error: condition not met for {resource.resource}/{name}\n"
@@ -52,15 +52,15 @@ def wait(client: Client, args: Namespace) -> str:
     return text
 
 
-def seconds_of(text: str, default: str, flag: str = "--timeout") -> float:
+def _seconds(text: str) -> float:
     """The seconds of a duration such as ``30s``. Raises KubectlError for another text."""
     try:
-        return nanoseconds(text or default) / 1e9
+        return nanoseconds(text or "30s") / 1e9
     except ValueError:
-        raise KubectlError(f'error: invalid argument "{text}" for "{flag}" flag; next: {flag}=30s') from None
+        raise KubectlError(f'error: invalid argument "{text}" for "--timeout" flag; next: --timeout=30s') from None
 
 
-def comes(client: Client, path: str, reached: Reached, seconds: float) -> bool:
+def _comes(client: Client, path: str, reached: Reached, seconds: float) -> bool:
     """True if a condition holds before the time is over."""
     clock, waited = client.cluster.clock, 0.0
     while True:

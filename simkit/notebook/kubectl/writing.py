@@ -1,4 +1,4 @@
-"""kubectl create, replace, apply, delete, patch, label, annotate and scale."""
+"""kubectl create, apply, delete, patch, label and annotate."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from typing import Any, Final
 
 from simkit.meta.domain import LAST_APPLIED
 from simkit.notebook.kubectl.client import Client, KubectlError
-from simkit.notebook.kubectl.generating import described, typed
 from simkit.notebook.kubectl.printing import listed, object_text, without_managed_fields
 from simkit.notebook.kubectl.selection import documents, named, place_of, selected, title
-from simkit.notebook.kubectl.tokens import token
 from simkit.schema.resources import Resource
 
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _MERGE: Final = "application/merge-patch+json"
 _PATCHES: Final = {"json": "application/json-patch+json", "merge": _MERGE, "strategic": _STRATEGIC}
-_PLAIN: Final = ("Namespace", "ResourceQuota")
-"""Kinds whose own command tells the server's refusal as it is."""
 _NOTHING_TO_DELETE: Final = """error: You must provide one or more resources by argument or filename.
 Example resource specifications include:
    '-f rsrc.yaml'
@@ -52,65 +48,25 @@ def query_of(args: Namespace, **more: str) -> dict[str, str]:
 
 
 def create(client: Client, args: Namespace, stdin: str) -> str:
-    """Objects of files, or one that the words describe."""
-    if not args.filename and args.words[:1] == ["token"]:
-        return token(client, args)
-    objects = documents(client, args.filename, stdin) if args.filename else [described(client, args)]
+    """Objects of files."""
+    if not args.filename:
+        raise KubectlError("error: without kubectl, create needs files: create -f FILE, or -f - for the cell")
     done = []
-    for obj in objects:
+    for obj in documents(client, args.filename, stdin):
         resource, namespace, name = place_of(client, obj)
         query = query_of(args, fieldManager="kubectl-create", fieldValidation="Strict")
-        if args.dry_run == "client":
-            done.append((title(resource, name), "created", obj if args.filename else typed(obj)))
-            continue
         try:
             answer = client.ask("POST", client.path(resource, namespace), obj, query=query).object
         except KubectlError as error:
-            if args.filename:
-                raise _of_file(error) from None
-            if resource.kind in _PLAIN:
-                raise
-            told = error.text.partition(": ")[2]
-            colon = "" if resource.kind == "Secret" else ":"
-            raise KubectlError(f"error: failed to create {resource.kind.lower()}{colon} {told}") from None
+            raise _of_file(error) from None
         done.append((title(resource, name or answer["metadata"]["name"]), "created", answer))
     return said(args, done)
 
 
-def _of_file(error: KubectlError, word: str = "creating") -> KubectlError:
-    """The error of a creation or replacement from a file, which names the file."""
+def _of_file(error: KubectlError) -> KubectlError:
+    """The error of a creation from a file, which names the file."""
     head, colon, rest = error.text.partition("): ")
-    return KubectlError(f'{head}): error when {word} "STDIN": {rest}') if colon else error
-
-
-def replace(client: Client, args: Namespace, stdin: str) -> str:
-    """Objects of files in the place of those with their names; with ``--force`` these are deleted first."""
-    if args.force and args.dry_run not in ("", "none"):
-        raise KubectlError("error: --dry-run can not be used when --force is set")
-    done, deleted = [], ""
-    for obj in documents(client, args.filename or (["-"] if stdin else []), stdin):
-        resource, namespace, name = place_of(client, obj)
-        query = query_of(args, fieldManager="kubectl-replace", fieldValidation="Strict")
-        path = client.path(resource, namespace, name)
-        try:
-            if args.force:
-                deleted += _deleted(client, resource, path, name)
-                answer = client.ask("POST", client.path(resource, namespace), obj, query=query).object
-            else:
-                answer = client.ask("PUT", path, obj, query=query).object
-        except KubectlError as error:
-            raise _of_file(error, "replacing") from None
-        done.append((title(resource, name), "replaced", answer))
-    return deleted + said(args, done)
-
-
-def _deleted(client: Client, resource: Resource, path: str, name: str) -> str:
-    """The line of a deletion; empty if there was nothing to delete."""
-    if client.live(path) is None:
-        return ""
-    client.ask("DELETE", path, query={"gracePeriodSeconds": "0"})
-    group = f".{resource.group}" if resource.group else ""
-    return f'{resource.kind.lower()}{group} "{name}" deleted\n'
+    return KubectlError(f'{head}): error when creating "STDIN": {rest}') if colon else error
 
 
 def apply(client: Client, args: Namespace, stdin: str) -> str:
@@ -173,7 +129,7 @@ def delete(client: Client, args: Namespace, stdin: str) -> str:
     return lines or ("" if args.ignore_not_found else "No resources found\n")
 
 
-def patch(client: Client, args: Namespace) -> str:
+def patch(client: Client, args: Namespace, stdin: str) -> str:
     """One object with a patch."""
     [one] = selected(client, args.words)
     if not args.patch:
@@ -197,7 +153,7 @@ def patch(client: Client, args: Namespace) -> str:
     return said(args, [(title(one.resource, one.name), what, answer)])
 
 
-def label(client: Client, args: Namespace, field: str = "labels", word: str = "labeled") -> str:
+def label(client: Client, args: Namespace, stdin: str, field: str = "labels", word: str = "labeled") -> str:
     """Labels of objects, set with ``key=value`` and removed with ``key-``."""
     changes = [each for each in args.words if "=" in each or each.endswith("-")]
     args.words = [each for each in args.words if each not in changes]
@@ -248,27 +204,6 @@ def _check_overwrite(known: Mapping[str, str], wanted: Mapping[str, str | None],
             raise KubectlError(f"error: --overwrite is false but found the following declared annotation(s): {text}")
 
 
-def annotate(client: Client, args: Namespace) -> str:
+def annotate(client: Client, args: Namespace, stdin: str) -> str:
     """Annotations of objects."""
-    return label(client, args, "annotations", "annotated")
-
-
-def scale(client: Client, args: Namespace) -> str:
-    """The number of replicas."""
-    done = []
-    if not args.replicas:
-        raise KubectlError('error: required flag(s) "replicas" not set')
-    for one in selected(client, args.words):
-        path = client.path(one.resource, client.namespace, one.name, "scale")
-        if args.current_replicas not in ("", "-1"):
-            _check_replicas(client.ask("GET", path).object, args.current_replicas)
-        body = {"spec": {"replicas": int(args.replicas)}}
-        answer = client.ask("PATCH", path, body, query=query_of(args, fieldManager="kubectl"), media=_MERGE).object
-        done.append((title(one.resource, one.name), "scaled", answer))
-    return said(args, done)
-
-
-def _check_replicas(live: Mapping[str, Any], expected: str) -> None:
-    replicas = live["spec"].get("replicas", 0)
-    if str(replicas) != expected:
-        raise KubectlError(f"error: Expected replicas to be {expected}, was {replicas}")
+    return label(client, args, stdin, "annotations", "annotated")

@@ -36,8 +36,9 @@ function render({ model, el }) {
   const body = made("tbody", {});
   const grid = made("table", { role: "grid", class: "sk-rows" }, made("thead", {}, head), body);
   const empty = made("p", { class: "sk-empty", tabindex: "-1" });
+  const notes = made("div", { role: "note" });
   const scroll = made("div", { class: "sk-scroll" }, grid);
-  const box = made("div", { class: "sk-table", role: "group" }, bar, scroll, empty);
+  const box = made("div", { class: "sk-table", role: "group" }, notes, bar, scroll, empty);
   el.replaceChildren(box);
 
   const send = (name, value) => {
@@ -122,6 +123,10 @@ function render({ model, el }) {
     if (focused) any ? focus(Math.max(model.get("chosen"), 0)) : empty.focus({ preventScroll: true });
   }
 
+  function showNotes() {
+    notes.replaceChildren(...model.get("notes").map((text) => made("p", {}, text)));
+  }
+
   function mark() {
     const chosen = model.get("chosen");
     [...body.rows].forEach((line, number) => {
@@ -192,7 +197,7 @@ function render({ model, el }) {
     pending.add(draw);
   };
   const watched = [
-    ["columns", showHead], ["sort", showHead], ["cells", showRows], ["marks", showRows], ["empty", showRows],
+    ["columns", showHead], ["sort", showHead], ["cells", showRows], ["marks", showRows], ["empty", showRows], ["notes", showNotes],
     ["waits", showRows], ["first", showRows],
     ["chosen", mark], ["page", showBar], ["pages", showBar], ["matching", showBar], ["total", showBar], ["filter", showBar],
     ["label", showBar], ["bar", showBar], ["drawn", heard],
@@ -200,6 +205,7 @@ function render({ model, el }) {
   watched.forEach(([name, draw]) => model.on(name, draw));
   showHead();
   showRows();
+  showNotes();
   showBar();
   return () => {
     clearTimeout(asked);

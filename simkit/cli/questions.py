@@ -1,0 +1,52 @@
+"""Notes on a question for the person who typed it, so that a slip of the pen does not look like an answer."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from simkit.cli.notes import note
+
+if TYPE_CHECKING:
+    from simkit.seams.snapshot import Snapshot
+
+
+def note_unknown_subjects(snapshot: Snapshot, args: argparse.Namespace) -> None:
+    """Tell which subjects of ``--subject`` no binding names."""
+    for one in args.subject or ():
+        if not one.startswith("pod:"):
+            note_unknown_subject(snapshot, one, args)
+
+
+def note_unknown_subject(snapshot: Snapshot, subject: str, args: argparse.Namespace) -> None:
+    """Tell that no binding names a subject, unless the answer itself warns of it."""
+    from simkit.analysis.rbac.unknown_subjects import doubt_about
+
+    if (told := unknown_subject(snapshot, subject, args)) and not doubt_about(snapshot, subject):
+        note(told)
+
+
+def unknown_subject(snapshot: Snapshot, subject: str, args: argparse.Namespace) -> str:
+    """A sentence on a subject that no binding names; empty for others, and where groups are given that it may be in."""
+    from simkit.analysis.rbac.unknown_subjects import unnamed
+
+    return "" if args.members or getattr(args, "groups", ()) else unnamed(snapshot, subject)
+
+
+def settle_words(args: argparse.Namespace) -> None:
+    """Take NAMESPACE/NAME, as answers print objects, for a name in a namespace. Raises SimkitError for apps/v1."""
+    from simkit.analysis.access.resolve import refuse_version
+
+    refuse_version(args.api_group or "")
+    namespace, slash, name = args.name.partition("/")
+    if slash and not args.namespace:
+        args.namespace, args.name = namespace, name
+
+
+def note_remarks(snapshot: Snapshot, args: argparse.Namespace) -> None:
+    """Tell what a verb, a resource and a name mean, where they mean less than they seem to."""
+    from simkit.analysis.access.remarks import remarks
+
+    if args.api_group is None:
+        for remark in remarks(snapshot, args.verb, args.resource, name=args.name, url=args.url):
+            note(remark)

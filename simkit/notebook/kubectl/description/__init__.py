@@ -1,1 +1,0 @@
-"""Objects as kubectl describes them, one file per family of kinds."""
