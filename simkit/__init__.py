@@ -1,12 +1,13 @@
-"""An API server you can hold in a notebook cell, and the policy analyses that stand on it.
+"""A Kubernetes API server in memory, and analyses of access and upgrades that are proven by executing them.
 
 >>> import simkit
 >>> cluster = simkit.Cluster(seed=1)
 >>> cluster.get("namespace", "default")["status"]
 {'phase': 'Active'}
 
-``Cluster`` makes one, ``load`` one out of a dump; everything else is reached through them, or imported from
-``simkit.analysis``. Nothing heavy is imported before it is used.
+``Cluster()`` starts an empty cluster, ``load(path)`` reads a dump, ``fetch(context)`` copies a running cluster, and
+``demo()`` returns the demo cluster. The analyses are methods of a cluster, and functions in ``simkit.analysis``. Large
+libraries are imported when they are first used.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from simkit.meta.distribution import VERSION
+
 if TYPE_CHECKING:
     from simkit import analysis, notebook, testing
     from simkit.analysis.admission.cel import cel
-    from simkit.cluster.cluster import Cluster
+    from simkit.cluster.cluster import Cluster, Trial
     from simkit.cluster.loading import demo, fetch, load
     from simkit.cluster.options import Options
-    from simkit.cluster.trial import Trial
     from simkit.meta.clock import SimulatedClock
     from simkit.meta.errors import IncompleteSnapshot, SimkitError, StatusError
     from simkit.meta.identity import Identity, service_account
@@ -49,13 +51,13 @@ __all__ = [
     "service_account",
     "testing",
 ]
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _PACKAGES = ("analysis", "notebook", "testing")
 _HOMES = {
     "cel": "simkit.analysis.admission.cel",
     "Options": "simkit.cluster.options",
-    "Trial": "simkit.cluster.trial",
+    "Trial": "simkit.cluster.cluster",
     "Identity": "simkit.meta.identity",
     "Request": "simkit.meta.message",
     "service_account": "simkit.meta.identity",
