@@ -65,6 +65,7 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         audit_events(tmp_path / "audit.log")
 
 
+@pytest.mark.slow
 @needs_shared
 def test_a_real_log_is_read_whole() -> None:
     path = SHARED / "datasets" / "audit.jsonl.gz"

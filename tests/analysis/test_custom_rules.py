@@ -32,12 +32,12 @@ def messages(**rule: str) -> list[str]:
 @pytest.mark.parametrize(
     ("each", "when", "found"),
     [
-        ("grant", "subject.kind == 'User'", ["ClusterRoleBinding admins gives ClusterRole all to user:ann."]),
-        ("grant", "binding.namespace == 'payments' && subject.text.startsWith('sa:')", ["RoleBinding payments/readers gives ClusterRole read to sa:ci/app."]),
-        ("binding", "!role.exists || size(subjects) == 0", ["RoleBinding payments/nobody gives ClusterRole gone to nobody."]),
-        ("binding", "subjects.exists(s, s.name == 'ops')", ["ClusterRoleBinding admins gives ClusterRole all to user:ann, group:ops."]),
-        ("rule", "'/metrics' in rule.nonResourceURLs && index == 1", ["RoleBinding payments/readers gives rule 1 of ClusterRole read to sa:ci/app."]),
-        ("rule", "rule.verbs.exists(v, v == '*')", ["ClusterRoleBinding admins gives rule 0 of ClusterRole all to user:ann.", "ClusterRoleBinding admins gives rule 0 of ClusterRole all to group:ops."]),
+        ("grant", "subject.kind == 'User'", ["ClusterRoleBinding admins grants ClusterRole all to user:ann."]),
+        ("grant", "binding.namespace == 'payments' && subject.text.startsWith('sa:')", ["RoleBinding payments/readers grants ClusterRole read to sa:ci/app."]),
+        ("binding", "!role.exists || size(subjects) == 0", ["RoleBinding payments/nobody grants ClusterRole gone to nobody."]),
+        ("binding", "subjects.exists(s, s.name == 'ops')", ["ClusterRoleBinding admins grants ClusterRole all to user:ann, group:ops."]),
+        ("rule", "'/metrics' in rule.nonResourceURLs && index == 1", ["RoleBinding payments/readers grants rule 1 of ClusterRole read to sa:ci/app."]),
+        ("rule", "rule.verbs.exists(v, v == '*')", ["ClusterRoleBinding admins grants rule 0 of ClusterRole all to user:ann.", "ClusterRoleBinding admins grants rule 0 of ClusterRole all to group:ops."]),
         ("grant", "false", []),
     ],
 )  # fmt: skip

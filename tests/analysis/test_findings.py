@@ -28,6 +28,7 @@ from simkit.meta.attributes import Attributes
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.snapshot.load import load
 from simkit.snapshot.memory import MemorySnapshot
+from tests.analysis.escalation import scenes
 from tests.analysis.worlds import account, binding, clusters, namespace, role, rule, world
 from tests.shared import SHARED, needs_shared
 
@@ -262,7 +263,7 @@ def test_tables_of_an_audit() -> None:
     snapshot = world(role("r", rule("*", "*", groups="*")), binding("b", "r", "user:ann"))
     found = audit(snapshot)
     assert found.counts()["critical"] == 1
-    assert repr(found) == "<Audit: 1 critical; 0 defaults set aside>"
+    assert repr(found) == "<Audit: 1 critical. Skipped 0 unmodified default roles and bindings.>"
     assert "</b><br>critical" in found._repr_html_()
     assert "cluster-admin" in set(found.summary()["check"])
     assert findings(snapshot).equals(found.to_frame())
@@ -289,6 +290,7 @@ def test_exposure_and_reach_count_the_same() -> None:
     assert tuple(table.loc["user:ann"][["cluster_wide", "in_namespaces", "namespaces"]]) == (0, 2, 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(snapshot=clusters())
 def test_holders_of_risky_permissions_are_allowed_what_it_takes(snapshot: MemorySnapshot) -> None:
@@ -336,6 +338,7 @@ def about(finding: Finding, planted_objects: list[dict[str, str]]) -> bool:
     return any(key is not None and (key.namespace, key.name) in keys for key in (finding.binding, finding.role))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", planted("mistakes"), ids=lambda mistake: mistake["name"])
 def test_every_planted_mistake_is_found(mistake: dict[str, Any], bundled: Audit) -> None:
     """Each mistake has a finding of each check that must see it, with the planted objects as evidence."""
@@ -349,6 +352,7 @@ def test_innocent_objects_have_no_bad_findings(innocent: dict[str, Any], bundled
     assert not [finding for finding in bundled.at_least("high") if about(finding, innocent["objects"])]
 
 
+@pytest.mark.slow
 @needs_shared
 def test_the_planted_mistakes_of_a_company_are_found() -> None:
     """In a cluster of 25 products and a company, each kind of mistake that was planted has its finding."""
@@ -424,6 +428,7 @@ def test_controllers_of_the_control_plane_are_used() -> None:
     """They run in no pods; what others bind to them is no reason to call them unused."""
     objects = [
         *(account("kube-system", "horizontal-pod-autoscaler"), account("kube-system", "left-over")),
+        scenes.pod("kube-system", "dns", "dns"),
         role("metrics", rule("get", "*", groups="external.metrics.k8s.io")),
         *(binding(name, "metrics", f"sa:kube-system/{name}") for name in ("horizontal-pod-autoscaler", "left-over")),
     ]

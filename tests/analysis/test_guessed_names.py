@@ -36,7 +36,7 @@ def test_an_audit_can_be_narrowed(cluster: Cluster) -> None:
 
 def test_a_decision_says_why(cluster: Cluster) -> None:
     allowed = cluster.can("group:system:masters", "get", "pods")
-    assert allowed.why == "members of system:masters may do everything, without a binding"
+    assert allowed.why == "members of system:masters can do anything, without a binding"
     assert cluster.can("user:nobody", "get", "pods").why
 
 

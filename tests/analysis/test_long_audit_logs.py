@@ -15,6 +15,8 @@ from simkit.analysis.audit_log.requests import recorded_requests
 from simkit.analysis.least_privilege.audit_events import read_access_requests
 from simkit.meta.errors import SimkitError
 
+pytestmark = pytest.mark.slow
+
 
 def event(number: int, **more: Any) -> dict[str, Any]:
     """An event of a request for a pod."""

@@ -14,6 +14,8 @@ from simkit.meta.errors import SimkitError
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.worlds import PLACES, account, binding, clusters, role, rule, world
 
+pytestmark = pytest.mark.slow
+
 RESOURCES = ("pods", "pods/exec", "secrets", "namespaces", "nodes", "deployments")
 SUBJECTS = ("ann", "bob", "sa:dev/app", "sa:ops/app", "group:devs", "group:system:masters", "system:anonymous")
 MEMBERS = {"devs": ["bob", "sa:ops/app"]}

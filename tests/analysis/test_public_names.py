@@ -21,6 +21,8 @@ from simkit import Cluster, analysis
 from simkit.analysis import parse_subject, text_of
 from simkit.cluster.analysis_methods import AnalysisMethods
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS = sorted(name for name in analysis.__all__ if inspect.isfunction(getattr(analysis, name)))
 CLASSES = sorted(name for name in analysis.__all__ if inspect.isclass(getattr(analysis, name)))
@@ -46,7 +48,7 @@ worst: list[analysis.Severity] = [finding.severity for finding in audit.findings
 with cluster.what_if() as trial:
     trial.delete("clusterrolebinding", "pellowick:toolbox")
 change: pd.DataFrame = trial.compare()
-report: analysis.RemovalReport = cluster.removal_report(release="1.32")
+report: analysis.UpgradeReport = cluster.removal_report(release="1.32")
 answer: analysis.ResultDict = report.to_dict()
 first_row: dict[str, analysis.JsonValue] = answer["rows"][0]
 same: pd.DataFrame = analysis.who_can(cluster.snapshot(), "get", "secrets")

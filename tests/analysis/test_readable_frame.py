@@ -11,6 +11,8 @@ import pytest
 import simkit
 from simkit.analysis import ReadableFrame
 
+pytestmark = pytest.mark.slow
+
 
 class Cells(HTMLParser):
     """The texts of the cells of a page, and its heads."""
@@ -118,3 +120,12 @@ def test_names_are_broken_between_their_words_and_dates_are_days() -> None:
     assert '<td class="whole">2022-08-23</td>' in html
     assert "0123456789ab<wbr>cdef01234567" in html
     assert "overflow-wrap:anywhere" not in html, "which tears words as soon as a page is narrow"
+
+
+def test_columns_are_found_by_the_names_that_are_shown() -> None:
+    """What somebody reads in the head of a table names its column, alone and in a list."""
+    rows = simkit.Cluster(seed=1).who_can("get", "secrets")
+    assert list(rows["binding kind"]) == list(rows["binding_kind"])
+    assert list(rows[["subject", "binding kind"]].columns) == ["subject", "binding_kind"]
+    with pytest.raises(KeyError):
+        rows["binding of a kind"]

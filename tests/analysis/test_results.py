@@ -40,7 +40,7 @@ def test_results_have_tables_and_mappings(cluster: Cluster) -> None:
     """Each gives a table, a short one and a mapping for JSON; where there is a length, truth agrees with it."""
     for one in results(cluster):
         assert isinstance(one.to_frame(), pd.DataFrame)
-        assert {"what", "count"} <= {*one.summary().columns} or isinstance(one, analysis.Audit)
+        assert {"what", "count"} <= {*one.summary().columns} or isinstance(one, analysis.Audit | analysis.UpgradeReport)
         assert set(json.loads(json.dumps(one.to_dict()))) == {"result", "summary", "rows"}
         if hasattr(one, "__len__"):
             assert bool(one) is (len(one) > 0), type(one)

@@ -85,7 +85,7 @@ def test_a_baseline_knows_what_was_there() -> None:
     [
         ("suppressions: [{check: missing-role}]", "suppressions.0.reason: Field required"),
         ("suppressions: [{reason: ' ', check: missing-role}]", "reason"),
-        ("suppressions: [{reason: because}]", "say what is suppressed"),
+        ("suppressions: [{reason: because}]", "subject or fingerprint"),
         ("suppressions: [{reason: because, check: unheard-of}]", "there is no check 'unheard-of'"),
         ("suppressions: [{reason: because, check: '*', until: 2026-01-01}]", "until"),
         ("suppressions: [", "is not YAML"),
@@ -112,8 +112,8 @@ def test_the_command(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main([*words, "--fail-on", "critical", "--suppress", str(accepted), "-o", "json"]) == 0
     told = capsys.readouterr()
     assert {each["reason"] for each in orjson.loads(told.out)["accepted"]} == {"they are"}
-    assert "ended on 2020-01-01" in told.err
-    assert "nothing any more: idle" in told.err
+    assert "2020-01-01" in told.err
+    assert "idle" in told.err
     assert main([*words, "--write-baseline", str(known)]) == 0
     assert main([*words, "--fail-on", "info", "--baseline", str(known)]) == 0
     known.write_text("{}")

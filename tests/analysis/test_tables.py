@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 
 from simkit.analysis.access.compare import compare
@@ -13,10 +14,13 @@ from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import parse_subject, text_of
 from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS
+from simkit.meta.errors import SimkitError
 from simkit.meta.names import Key
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.overlay import OverlaySnapshot
 from tests.analysis.worlds import account, binding, clusters, role, rule, world
+
+pytestmark = pytest.mark.slow
 
 SMALL = world(
     account("dev", "app"),
@@ -155,3 +159,22 @@ def test_subjects_of_every_table_are_read_back() -> None:
         named = parts[parts["subject_kind"] == "ServiceAccount"]
         assert list("sa:" + named["subject_namespace"] + "/" + named["subject_name"]) == list(named["subject"])
     assert [text_of(parse_subject(text)) for text in sorted(known)] == sorted(known)
+
+
+def test_a_graph_of_one_namespace_has_the_bindings_that_apply_in_it() -> None:
+    """Its own and the cluster-wide ones, with their subjects and roles; nothing of other namespaces."""
+    snapshot = world(
+        role("wide", rule("get", "pods")),
+        role("own", rule("get", "secrets"), namespace="dev"),
+        role("other", rule("get", "secrets"), namespace="ops"),
+        binding("everywhere", "wide", "user:ann"),
+        binding("here", "own", "user:bob", namespace="dev", local=True),
+        binding("there", "other", "user:eve", namespace="ops", local=True),
+    )
+    graph = access_graph(snapshot, rules=False, namespace="dev")
+    assert set(graph) == {
+        *("user:ann", "ClusterRoleBinding everywhere", "ClusterRole wide"),
+        *("user:bob", "RoleBinding dev/here", "Role dev/own"),
+    }
+    with pytest.raises(SimkitError, match="namespace"):
+        access_graph(snapshot, namespace="")

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from simkit.seams.authorization import stated
 from simkit.snapshot.memory import MemorySnapshot
 
 API = "rbac.authorization.k8s.io/v1"
@@ -64,8 +65,8 @@ def namespace(name: str) -> dict[str, Any]:
 
 
 def world(*objects: Mapping[str, Any], captured: Iterable[str] = ("*",)) -> MemorySnapshot:
-    """A snapshot of the objects, which are all there is."""
-    return MemorySnapshot(objects, captured=list(captured))
+    """A snapshot of the objects, which are all there is. RBAC alone decides."""
+    return MemorySnapshot(objects, captured=list(captured), authorization=stated(["RBAC"]))
 
 
 VERBS = ("get", "list", "create", "impersonate", "*")
@@ -107,4 +108,4 @@ def clusters(draw: st.DrawFn) -> MemorySnapshot:
         local = bool(place) and draw(st.booleans())
         named = f"r{draw(st.integers(0, 5))}"
         objects.append(binding(f"b{number}", named, *draw(_some(SUBJECTS, 3)), namespace=place, local=local))
-    return MemorySnapshot(objects, captured=["*"])
+    return MemorySnapshot(objects, captured=["*"], authorization=stated(["RBAC"]))

@@ -21,8 +21,8 @@ import orjson
 
 from simkit.analysis import access_matrix, audit, exposure, reach, subjects, who_can
 from simkit.logic.rbac.defaults import default_objects
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.load import load
-from simkit.snapshot.protocol import Snapshot
 from tests.analysis.worlds import account, binding, namespace, role, rule
 
 SHAPE = {"RoleBinding": 4_491, "ClusterRoleBinding": 676, "Role": 1_374, "ClusterRole": 721}

@@ -14,7 +14,10 @@ from simkit.language.cel.decl_types import schema_decl_type
 from simkit.language.cel.environment import CALL_LIMIT, Environment
 from simkit.language.cel.grammar import parser
 from simkit.language.cel.types import DYN
+from simkit.schema.behaviour import default_behaviour
 from simkit.schema.structural import Schema
+
+BEHAVIOUR = default_behaviour("1.30")
 
 ROW = {
     "type": "object",
@@ -89,7 +92,7 @@ def main() -> None:
     print(f"grammar, once in a process: {1e3 * (time.perf_counter() - start):.0f} ms")
     declared = schema_decl_type(Schema(ROW, _no_definition), "self")
     assert declared is not None
-    typed, dynamic = Environment({"self": declared}), Environment({"self": DYN})
+    typed, dynamic = Environment(BEHAVIOUR, {"self": declared}), Environment(BEHAVIOUR, {"self": DYN})
     bindings = {"self": VALUE}
     print(f"{'compile':>9} {'typed':>9} {'counted':>9} {'dynamic':>9} {'celpy':>9} {'ratio':>6}")
     ratios: list[float] = []

@@ -124,7 +124,8 @@ def main() -> None:
 
 def draw(measured: Mapping[str, Sequence[tuple[int, float]]], path: Path) -> None:
     """Seconds over grants for each shape, each with the straight line through its last point."""
-    from simkit.analysis.plots.style import BLUE, GREEN, GREY, figure, title
+    from simkit.analysis.plots.style import figure, title
+    from simkit.present.colours import BLUE, GREEN, GREY
 
     made, axes = figure(6, 4)
     for colour, (shape, points) in zip((BLUE, GREEN), measured.items()):

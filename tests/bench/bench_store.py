@@ -11,12 +11,12 @@ from pathlib import Path
 
 import orjson
 
-from simkit.engine.seams import Store
 from simkit.engine.storage.memory import MemoryStore
 from simkit.engine.watch.watch_cache import WatchCache
 from simkit.meta.clock import SystemClock
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
+from simkit.seams import Store
 
 MAPS = GroupResource("", "configmaps")
 OPERATIONS = 20_000

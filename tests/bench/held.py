@@ -14,7 +14,7 @@ from functools import partial
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.deadline import Deadline, within
 from simkit.meta.identity import MASTERS, Identity

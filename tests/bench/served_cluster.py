@@ -16,14 +16,13 @@ def serve_until_closed(folder: Path, storage: str = "memory", *, beside: Sequenc
     """Serve a cluster whose administrator has a token; print the port, and end when standard input does."""
     from simkit.cluster.cluster import Cluster
     from simkit.cluster.options import Options
-    from simkit.engine.authn.token_file import StaticTokens
+    from simkit.engine.authn.token_sources import StaticTokens
     from simkit.meta.identity import MASTERS, Identity
-    from simkit.meta.python_gc import collect_in_background, collect_seldom
+    from simkit.meta.python_gc import collect_seldom
 
     tokens = StaticTokens({TOKEN: Identity("bench", (MASTERS,))})
     cluster = Cluster(options=Options(storage=storage, authenticators=(tokens,)))
     collect_seldom()
-    collect_in_background()
     over = threading.Event()
     server = cluster.serve(kubeconfig=folder / "kubeconfig")
     threads = [threading.Thread(target=each, args=(cluster, over)) for each in beside]

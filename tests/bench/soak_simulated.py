@@ -18,17 +18,14 @@ from pathlib import Path
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.watch.watcher import Watcher
-from simkit.meta.allocator import return_free_memory
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource
-from simkit.meta.python_gc import Rounds, collect_seldom
+from simkit.meta.python_gc import collect_seldom
 from tests.bench.bench_http import config_map
 from tests.bench.soak import DEPLOYMENTS, KEPT, MAPS, WATCHERS, changed, deployment, judge
 
 CONFIG_MAPS = GroupResource("", "configmaps")
-ROUND = 20
-"""Seconds between two collections, as in a server."""
 
 
 class Churn:
@@ -103,14 +100,11 @@ def main() -> int:
     args = parser.parse_args()
     churn = Churn(args.writes)
     collect_seldom()
-    rounds, figures = Rounds(seconds=churn.now), [held()]
+    figures = [held()]
     print(f"{'minute':>6}{'MB':>8}{'objects':>10}\n{0:6}{figures[0]:8.1f}", flush=True)
     for minute in range(1, args.minutes + 1):
         for second in range(60):
             churn.second((minute - 1) * 60 + second)
-            if second % ROUND == 0:
-                rounds.round()
-                return_free_memory()
         figures.append(held())
         print(f"{minute:6}{figures[-1]:8.1f}{len(gc.get_objects()) + gc.get_freeze_count():10}", flush=True)
     return judge(figures)

@@ -11,6 +11,8 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from tests.browser.conftest import Lab
 from tests.browser.notebooks import FIRST_CELL, run_cells
 
+pytestmark = pytest.mark.slow
+
 CELLS = (
     "import simkit\nfrom simkit.notebook import *\ncluster = simkit.demo()\nexplore(cluster)",
     "what_if_panel(cluster)",
@@ -54,7 +56,6 @@ def _press(button: Locator) -> None:
     button.press("Enter")
 
 
-@pytest.mark.slow
 def test_a_head_keeps_the_focus_when_it_sorts(shown: Page) -> None:
     """Both directions are reached from one place."""
     panel = _panel(shown, WHAT_IF)
@@ -66,7 +67,6 @@ def test_a_head_keeps_the_focus_when_it_sorts(shown: Page) -> None:
         head = sorted_head
 
 
-@pytest.mark.slow
 def test_the_last_page_leaves_the_focus_at_the_table(shown: Page) -> None:
     """A button that has nothing left to turn hands the focus to the one beside it."""
     panel = _panel(shown, WHAT_IF)
@@ -84,7 +84,6 @@ def test_the_last_page_leaves_the_focus_at_the_table(shown: Page) -> None:
     expect(onward).to_be_focused()
 
 
-@pytest.mark.slow
 def test_what_a_key_hides_or_disables_hands_the_focus_on(shown: Page) -> None:
     """The table of bindings gives way to that of losses, and with the last change undone Undo is disabled."""
     panel = _panel(shown, WHAT_IF)
@@ -100,7 +99,6 @@ def test_what_a_key_hides_or_disables_hands_the_focus_on(shown: Page) -> None:
     expect(pressed).to_be_focused()
 
 
-@pytest.mark.slow
 def test_an_owner_is_followed_without_losing_the_focus(shown: Page) -> None:
     """Enter opens the owner, and the rows of the new object take the place of the old ones, whose room they keep."""
     panel = _panel(shown, EXPLORER)
@@ -119,7 +117,6 @@ def test_an_owner_is_followed_without_losing_the_focus(shown: Page) -> None:
     assert min(heights) >= min(heights[0], heights[-1]), "nothing below moves up and down again"
 
 
-@pytest.mark.slow
 def test_a_cell_runs_while_a_panel_works(lab: Lab, shown: Page) -> None:
     """What a panel has begun is shown while a cell runs. A page that is asked for meanwhile is told to wait, and comes
     when the cell has ended."""

@@ -16,6 +16,8 @@ from tests.browser.conftest import Lab
 from tests.browser.notebooks import FIRST_CELL, run_cells
 from tests.shared import SHARED
 
+pytestmark = pytest.mark.slow
+
 DUMP = SHARED / "datasets" / "operators-and-teams.json.gz"
 """A dump of 2,920 objects; the cluster that comes with simkit where it is absent."""
 SETUP = f"""
@@ -69,7 +71,6 @@ def _focused(page: Page) -> str:
     return str(page.evaluate("document.activeElement.textContent"))
 
 
-@pytest.mark.slow
 def test_a_cluster_is_explored_by_keyboard(shown: Page) -> None:
     """Arrows go through kinds and pages of objects, Enter follows an owner."""
     panel = _panel(shown, "explore")
@@ -99,7 +100,6 @@ def test_a_cluster_is_explored_by_keyboard(shown: Page) -> None:
     expect(panel.locator(f"b:has-text('{kind} ')")).to_be_visible()
 
 
-@pytest.mark.slow
 def test_a_proof_is_stepped_through(shown: Page) -> None:
     """Enter on a path proves it, arrows step through its requests."""
     panel = _panel(shown, "escalations")
@@ -113,7 +113,6 @@ def test_a_proof_is_stepped_through(shown: Page) -> None:
     expect(panel.get_by_text("Request 2 of")).to_be_visible()
 
 
-@pytest.mark.slow
 def test_a_refused_request_shows_the_stage_that_refused(shown: Page) -> None:
     """The row of the stage is selected."""
     panel = _panel(shown, "requests")
@@ -125,7 +124,6 @@ def test_a_refused_request_shows_the_stage_that_refused(shown: Page) -> None:
     expect(_rows(panel, "stages").filter(has_text="denied")).to_have_attribute("aria-selected", "true")
 
 
-@pytest.mark.slow
 def test_a_binding_is_taken_away_and_given_back(shown: Page) -> None:
     """Enter takes it away and shows who loses what; Undo gives it back."""
     panel = _panel(shown, "what if")
@@ -139,7 +137,6 @@ def test_a_binding_is_taken_away_and_given_back(shown: Page) -> None:
     expect(bindings.first).to_be_visible()
 
 
-@pytest.mark.slow
 def test_the_panel_answers_and_tries(shown: Page) -> None:
     """A question fills a page of the table, a binding taken away changes its rows, and undoing brings them back."""
     panel = _panel(shown, "access")
@@ -169,7 +166,6 @@ def test_the_panel_answers_and_tries(shown: Page) -> None:
     expect(gone).to_have_count(0)
 
 
-@pytest.mark.slow
 def test_a_filter_that_leaves_nothing_says_so(shown: Page) -> None:
     """The table does not say that the cluster has no objects; without the words its rows come back."""
     panel = _panel(shown, "explore")
@@ -181,7 +177,6 @@ def test_a_filter_that_leaves_nothing_says_so(shown: Page) -> None:
     expect(_rows(panel, "kinds").first).to_be_visible()
 
 
-@pytest.mark.slow
 def test_panels_fit_a_narrow_window(shown: Page) -> None:
     """The lists of the explorer stand below each other, chosen rows stay in sight from their first column on, and the
     releases of the timeline do not run into each other."""
@@ -232,7 +227,6 @@ def _turn_to(page: Page, start: str, key: str, presses: int, release: str) -> No
     expect(_rows(panel, f"versions at {release}").filter(has_text="no longer served").first).to_be_visible()
 
 
-@pytest.mark.slow
 def test_a_saved_notebook_keeps_its_panels_in_both_front_ends(lab: Lab, shown: Page, page: Page) -> None:
     """Arrows move the release. Notebook 7 shows the saved notebook with the release that was left, and runs the
     cell again; after the kernel has ended, JupyterLab still shows the release that was left."""
@@ -256,7 +250,6 @@ def test_a_saved_notebook_keeps_its_panels_in_both_front_ends(lab: Lab, shown: P
     expect(slider).to_have_attribute("aria-valuetext", "1.25")
 
 
-@pytest.mark.slow
 def test_a_saved_notebook_shows_its_panels_without_the_state_of_widgets(lab: Lab, page: Page) -> None:
     """The picture of a panel follows it, and is hidden beside it; without kernel and state the picture is shown."""
     name = "timeline.ipynb"

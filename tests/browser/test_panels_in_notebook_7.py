@@ -10,6 +10,8 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from tests.browser.conftest import Lab
 from tests.browser.notebooks import run_cells_in_notebook_7
 
+pytestmark = pytest.mark.slow
+
 CELLS = (
     "import simkit\nfrom simkit.notebook import *\ncluster = simkit.demo()\nwhat_if_panel(cluster)",
     "timeline_panel()",
@@ -35,7 +37,6 @@ def _in_command_mode(page: Page) -> None:
     expect(page.locator(".jp-Notebook.jp-mod-commandMode:not(.jp-mod-readWrite)")).to_be_visible()
 
 
-@pytest.mark.slow
 def test_arrows_choose_a_binding_and_enter_takes_it_away(shown: Page) -> None:
     """The notebook stays at its cell: arrows go through the rows, Enter acts on one, Undo brings it back."""
     bindings = _rows(shown, "bindings")
@@ -54,7 +55,6 @@ def test_arrows_choose_a_binding_and_enter_takes_it_away(shown: Page) -> None:
     expect(bindings.first).to_be_visible()
 
 
-@pytest.mark.slow
 def test_arrows_move_the_slider(shown: Page) -> None:
     """Each arrow turns one release back."""
     slider = shown.get_by_role("slider", name="release")

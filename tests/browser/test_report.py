@@ -8,6 +8,8 @@ from playwright.sync_api import Page, expect
 import simkit
 from simkit.cluster.report.report import write_report
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -17,7 +19,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write_report(dump, tmp_path_factory.mktemp("report") / "report.html", name="demo").as_uri()
 
 
-@pytest.mark.slow
 def test_findings_are_filtered_and_linked(page: Page, report: str) -> None:
     """By severity, words and subject; a link opens the finding that it names, whatever is filtered."""
     faults: list[str] = []
@@ -40,19 +41,18 @@ def test_findings_are_filtered_and_linked(page: Page, report: str) -> None:
     assert faults == []
 
 
-@pytest.mark.slow
 def test_places_of_pictures_lead_on(page: Page, report: str) -> None:
     """A place shows the ways through it, a point of the curve its step, a namespace of the heat map its findings."""
     page.goto(report)
     every = page.locator("#paths details[id]").count()
     page.locator("#paths > details > summary").first.click()
     page.locator("#paths > details").first.locator("button.place").first.click()
-    expect(page.locator("#through")).to_contain_text(f"of {every} ways lead through")
+    expect(page.locator("#through")).to_contain_text(f"of {every} paths lead through")
     told = int(page.locator("#through").inner_text().split()[0])
     assert page.locator("#paths details[id]:visible").count() == told < every
     page.click("#through button")
     expect(page.locator("#through")).to_be_hidden()
-    page.locator("svg.curve a").first.click()
+    page.locator("svg.curve a circle.paths").first.click()
     expect(page.locator("#s-1 > .in")).to_be_visible()
     namespace = page.locator("#exposure a[data-namespace]").first
     name = namespace.inner_text()
@@ -60,7 +60,6 @@ def test_places_of_pictures_lead_on(page: Page, report: str) -> None:
     assert page.input_value("select[name=namespace]") in (name, "")
 
 
-@pytest.mark.slow
 def test_links_open_what_is_folded(page: Page, report: str) -> None:
     """Causes of lower severity and later ways are folded; a link to one opens what it is in."""
     for section in ("causes", "paths"):
@@ -73,7 +72,6 @@ def test_links_open_what_is_folded(page: Page, report: str) -> None:
         expect(page.locator(f"[id='{name}'] > .in")).to_be_visible()
 
 
-@pytest.mark.slow
 def test_it_is_readable_in_narrow_windows_and_in_the_dark(page: Page, report: str) -> None:
     """The page fits 800 pixels, and a dark scheme swaps its colours."""
     page.set_viewport_size({"width": 800, "height": 1000})

@@ -11,6 +11,8 @@ from playwright.sync_api import BrowserContext, Page
 
 from simkit.notebook.verdict import RIGHT_COLOUR, WRONG_COLOUR
 
+pytestmark = pytest.mark.slow
+
 STYLE = Path(__file__).parents[2] / "docs/static/site.css"
 THEME = "pydata_sphinx_theme/theme/pydata_sphinx_theme/static/styles"
 LEAST_CONTRAST = 4.5

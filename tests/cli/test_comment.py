@@ -36,7 +36,7 @@ def test_verbs_and_resources_are_put_together() -> None:
         role("s", rule("list", "secrets", names="db")),
         binding("s", "s", "sa:dev/app", namespace="dev"),
     )
-    assert lines[0] == "### Access: 2 subjects gain, 1 subject loses"
+    assert lines[0] == "### Access: 2 subjects gain 11 permissions, 1 subject loses 1 permission"
     assert lines[2] == "- :warning: `user:ann` can now do anything with `*.*` **everywhere** (by ClusterRoleBinding b)"
     assert "- :warning: `sa:dev/app` can now list `secrets db` in `dev` (by RoleBinding dev/s)" in lines
     assert (
@@ -51,7 +51,7 @@ def test_much_is_folded_away() -> None:
     """However much changes, few lines are seen at once."""
     many = [binding(f"b{number}", "r", f"user:u{number}") for number in range(SHOWN + 5)]
     lines = told(*BEFORE, *many)
-    assert lines[0] == f"### Access: {SHOWN + 5} subjects gain, nobody loses"
+    assert lines[0] == f"### Access: {SHOWN + 5} subjects gain {SHOWN + 5} permissions, nobody loses access"
     assert lines[SHOWN + 3] == "<details><summary>5 more</summary>"
     assert sum(line.startswith("- ") for line in lines[: SHOWN + 3]) == SHOWN
 
@@ -63,7 +63,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     paths = [str(tmp_path / "before.json"), str(tmp_path / "after.json")]
     assert main(["diff", *paths, "--manifests", "-o", "markdown"]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("### Access: 1 subject gains, nobody loses\n")
+    assert out.startswith("### Access: 1 subject gains 382 permissions, nobody loses access\n")
     (grave,) = [line for line in out.splitlines() if "impersonate" in line]
     assert grave.startswith("- :warning: `user:ann` can now impersonate, get, list")
     assert "`serviceaccounts`" in grave

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import orjson
@@ -109,8 +110,8 @@ def test_a_policy_needs_one_history(capsys: pytest.CaptureFixture[str]) -> None:
 def test_removals_with_and_without_users(capsys: pytest.CaptureFixture[str]) -> None:
     """The bundled cluster does not use flow control's beta, but the workloads."""
     assert main(["removal-report", "apps/v1", "--dump", str(demo_path()), "-o", "json"]) == 1
-    rows = {row["what"]: row["count"] for row in orjson.loads(capsys.readouterr().out)}
-    assert rows["objects: unreachable"] > 0
+    rows = orjson.loads(capsys.readouterr().out)
+    assert {row["kind"] for row in rows if row["severity"] == "critical"} >= {"Deployment"}
     assert main(["removal-report", "node.k8s.io/v1", "--dump", str(demo_path())]) in (0, 1)
     assert main(["removal-report", "nosuch/v1", "--dump", str(demo_path())]) == 2
 
@@ -147,6 +148,62 @@ def test_uses_of_removed_versions_are_placed_where_they_are(tmp_path: Path, caps
     command = ["removal-report", "--release", "1.32", "--dump", str(path), "--manifests", "-o", "sarif"]
     assert main(command) == 1
     (found,) = orjson.loads(capsys.readouterr().out)["runs"][0]["results"]
-    assert found["ruleId"] == "removed-policy-v1beta1-poddisruptionbudget"
+    assert found["ruleId"] == "api-version-1.25"
     place = found["locations"][0]["physicalLocation"]
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == (path.as_uri(), 5)
+
+
+CRON_JOB = """
+apiVersion: batch/v1beta1
+kind: CronJob
+metadata: {name: a, namespace: default, uid: 4d1c7c0e-9b0a-4a52-9a4f-6f1d8a3f5c11}
+"""
+NODE = """
+apiVersion: v1
+kind: Node
+metadata: {name: n}
+status: {nodeInfo: {kubeletVersion: v1.24.3}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("dump", "words", "code", "told"),
+    [
+        (CRON_JOB, ["--to", "1.25"], 2, "--from-release"),
+        (CRON_JOB, ["1.25"], 2, "--from-release"),
+        (CRON_JOB, ["--to", "1.25", "--from-release", "1.30"], 2, "1.25 comes before 1.30"),
+        (CRON_JOB, ["--to", "1.25", "--from-release", "1.24", "--manifests"], 1, ""),
+        (CRON_JOB, ["--to", "1.25", "--manifests"], 1, ""),
+        (f"{CRON_JOB}---{NODE}", ["--to", "1.25", "--manifests"], 1, ""),
+        (f"{CRON_JOB}---{NODE}", ["--to", "1.25"], 0, ""),  # listed by a server, in a version of the listing's choice
+    ],
+)
+def test_what_a_release_removes_depends_on_the_release_before(
+    dump: str, words: list[str], code: int, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is told, or shown by a node, and never assumed."""
+    path = tmp_path / "dump.yaml"
+    path.write_text(dump)
+    assert main(["removal-report", *words, "-f", str(path), "-o", "json"]) == code
+    shown = capsys.readouterr()
+    assert told in shown.err
+    if code != 2:
+        assert "flowcontrol" not in shown.out  # of 1.30
+        assert ("CronJob" in shown.out) == bool(code)
+
+
+def test_a_release_is_found_in_what_comes_from_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It can be read once, and is read as the release that it shows."""
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(f"{CRON_JOB}---{NODE}".encode())))
+    assert main(["removal-report", "--to", "1.25", "--manifests", "-f", "-", "-o", "json"]) == 1
+    assert "CronJob" in capsys.readouterr().out
+
+
+def test_requests_that_are_not_decided_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the release that an upgrade starts from, no server can be asked."""
+    (tmp_path / "log").write_text("")
+    (tmp_path / "dump.yaml").write_text(CRON_JOB)
+    main(["upgrade", str(tmp_path / "dump.yaml"), "--to", "1.25", "--audit-log", str(tmp_path / "log")])
+    assert "--from" in capsys.readouterr().err.partition("recorded requests")[2]

@@ -30,16 +30,16 @@ OBJECTS = [
     binding("narrow", "secrets", "user:bob|eve", namespace="dev", local=True),
 ]
 TABLES = (
-    "who-can get secrets --dump DUMP --complete *",
-    "can-i --list --as user:ann --dump DUMP --complete *",
+    "who-can get secrets --dump DUMP --complete * --authorization-mode RBAC",
+    "can-i --list --as user:ann --dump DUMP --complete * --authorization-mode RBAC",
     "releases",
-    "diff EMPTY DUMP --complete *",
-    "escalations DUMP --complete * --direct --goal cluster-admin",
-    "audit DUMP --complete *",
+    "diff EMPTY DUMP --complete * --authorization-mode RBAC",
+    "escalations DUMP --complete * --authorization-mode RBAC --direct --goal cluster-admin",
+    "audit DUMP --complete * --authorization-mode RBAC",
     "upgrade --demo --from 1.16 --to 1.37 --all",
     "removal-report rbac.authorization.k8s.io/v1 --dump DUMP",
     "policy check --kubernetes batch",
-    "check SUITE --dump DUMP --complete *",
+    "check SUITE --dump DUMP --complete * --authorization-mode RBAC",
 )
 FAULTY = TABLES[4:]
 
@@ -78,6 +78,7 @@ class Cells(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", TABLES)
 def test_every_table_has_every_format(
     command: str, files: Mapping[str, str], capsys: pytest.CaptureFixture[str]
@@ -126,7 +127,16 @@ def test_other_commands_have_no_such_report(files: Mapping[str, str], capsys: py
 
 def test_an_empty_answer_stays_what_it_is(files: Mapping[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     """JSON stays JSON, CSV keeps its header; people are told."""
-    empty = ["escalations", files["EMPTY"], "--complete", "*", "--goal", "cluster-admin"]
+    empty = [
+        "escalations",
+        files["EMPTY"],
+        "--complete",
+        "*",
+        "--goal",
+        "cluster-admin",
+        "--authorization-mode",
+        "RBAC",
+    ]
     shown = {}
     for form in (*FORMATS, "sarif", "junit"):
         assert main([*empty, "-o", form]) == 0
@@ -141,7 +151,7 @@ def test_an_empty_answer_stays_what_it_is(files: Mapping[str, str], capsys: pyte
 
 def test_quiet_leaves_notes_out(files: Mapping[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     """Before the command and behind it; errors are still said."""
-    command = ["diff", files["DUMP"], files["DUMP"], "--complete", "*"]
+    command = ["diff", files["DUMP"], files["DUMP"], "--complete", "*", "--authorization-mode", "RBAC"]
     assert main(command) == 0
     assert capsys.readouterr().err
     for quiet in (["--quiet", *command], [*command, "--quiet"]):
@@ -159,7 +169,7 @@ def test_quiet_leaves_out_notes_beside_the_answer(
     for command in (
         ["redact", files["DUMP"], "--to", target],
         ["audit", files["DUMP"], "--complete", "*", "--write-baseline", target],
-        ["cut", files["DUMP"], "--complete", "*", "--direct", "--verify"],
+        ["cut", files["DUMP"], "--complete", "*", "--direct", "--verify", "--authorization-mode", "RBAC"],
     ):
         assert main(command) in (0, 1)
         assert capsys.readouterr().err.startswith("simkit: ")
@@ -203,6 +213,7 @@ def on_terminal(arguments: list[str], lines: int = 24, columns: int = 80, **envi
     return told.decode().replace("\r\n", "\n")
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_all_of_a_table(files: Mapping[str, str]) -> None:
     """Long cells go over several lines, nothing is cut off, headings are bold; without colours where one says so."""
     command = words(TABLES[0], files)
@@ -219,6 +230,7 @@ def test_a_terminal_shows_all_of_a_table(files: Mapping[str, str]) -> None:
     assert "\x1b[1;31m" in on_terminal(words(TABLES[5], files))
 
 
+@pytest.mark.slow
 def test_long_answers_go_through_the_pager(files: Mapping[str, str]) -> None:
     """On a terminal alone, and where they are longer than that."""
     pager = f"{sys.executable} -c \"import sys; print('PAGED', len(sys.stdin.readlines()) > 10)\""
@@ -240,6 +252,7 @@ def completed(line: str, folder: Path) -> set[str]:
     return set(filter(None, out.read_text().split("\n")))
 
 
+@pytest.mark.slow
 def test_shells_complete_commands_kinds_and_names(files: Mapping[str, str], tmp_path: Path) -> None:
     """Commands, options, formats; kinds of the release; namespaces and subjects of the dump on the line."""
     assert completed("simkit ", tmp_path) >= {command.name for command in COMMANDS}
@@ -250,6 +263,7 @@ def test_shells_complete_commands_kinds_and_names(files: Mapping[str, str], tmp_
     assert completed(f"{dump} --as ", tmp_path) == {"group:devs", "user:ann", r"user:bob\|eve"}
 
 
+@pytest.mark.slow
 def test_no_name_of_a_dump_is_an_option_or_acts_on_the_terminal(tmp_path: Path) -> None:
     """Names that begin like options, or cannot be seen, are not offered; others are quoted for the shell."""
     offered = completed(f"simkit bindings {HOSTILE} -n ", tmp_path) | completed(

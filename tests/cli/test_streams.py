@@ -10,6 +10,8 @@ import orjson
 import pytest
 import yaml
 
+pytestmark = pytest.mark.slow
+
 NAME = "J\N{LATIN SMALL LETTER U WITH DIAERESIS}rgen \N{RIGHTWARDS ARROW}"
 SIMKIT = f"{sys.executable} -m simkit.cli"
 

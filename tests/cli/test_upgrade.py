@@ -117,6 +117,7 @@ def test_metadata_that_is_no_object_is_told(tmp_path: Path, capsys: pytest.Captu
     assert "metadata of a ConfigMap is no object" in said.err
 
 
+@pytest.mark.slow
 def test_a_report_goes_into_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     """As everywhere else where a command writes a file."""
     page = tmp_path / "new" / "deep" / "page.html"
@@ -128,3 +129,61 @@ def test_a_report_goes_into_a_folder_that_does_not_exist(tmp_path: Path) -> None
     plan = tmp_path / "third" / "plan.yaml"
     main(["cut", "--demo", "--best", "1", "--write", str(plan)])
     assert "kind" in plan.read_text()
+
+
+def test_rows_that_differ_by_their_place_are_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In tables; JSON has all."""
+    nodes = "---\n".join(
+        NODE.replace("name: n,", f"name: n{number},").replace("'1'", f"'{number}'") for number in range(3)
+    )
+    path = tmp_path / "nodes.yaml"
+    path.write_text(nodes)
+    command = ["upgrade", str(path), "--from", "1.26", "--to", "1.27"]
+    assert main(command) == 1
+    (row,) = capsys.readouterr().out.splitlines()[1:]
+    assert "Node n0 status.nodeInfo.kubeletVersion and 2 more" in row
+    assert main([*command, "-o", "json"]) == 1
+    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == ["n0", "n1", "n2"]
+
+
+def test_callers_that_have_stopped(folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Requests of before a day do not count."""
+    reference = {"apiGroup": "batch", "apiVersion": "v1beta1", "resource": "cronjobs"}
+    events = [
+        {"verb": "list", "requestURI": "/apis/batch/v1beta1/cronjobs", "user": {"username": user}, "userAgent": "a",
+         "objectRef": reference, "responseStatus": {"code": 200}, "requestReceivedTimestamp": f"{day}T10:00:00Z"}
+        for user, day in (("ann", "2026-10-01"), ("bob", "2026-11-02"))
+    ]  # fmt: skip
+    log = tmp_path / "audit.log"
+    log.write_text("\n".join(map(json.dumps, events)))
+    command = ["upgrade", folder, "--from", "1.24", "--to", "1.25", "--audit-log", str(log), "-o", "json"]
+    for words, callers in (
+        ([], {"user:ann (a)", "user:bob (a)"}),
+        (["--requests-since", "2026-11-01"], {"user:bob (a)"}),
+    ):
+        main([*command, *words])
+        rows = json.loads(capsys.readouterr().out)
+        assert {row["who"] for row in rows if row["check"] == "caller"} == callers
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "told"),
+    [
+        ("{check: api-version, kind: CronJob, name: 'night*', reason: goes in May}", 0, ""),
+        ("{check: api-version, name: other, reason: goes in May}", 1, "means nothing"),
+        ("{kind: CronJob, reason: goes in May, expires: 2020-01-31}", 1, "expired on 2020-01-31"),
+        ("{reason: goes in May}", 2, "say what is accepted"),
+        ("{kind: CronJob}", 2, "reason"),
+    ],
+)
+def test_accepted_rows_break_nothing(
+    folder: str, rule: str, code: int, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Until their last day; the row stays, with the reason."""
+    accepted = tmp_path / "accepted"
+    accepted.write_text(f"suppressions: [{rule}]")
+    assert main(["upgrade", folder, "--to", "1.25", "--suppress", str(accepted), "-o", "json"]) == code
+    shown = capsys.readouterr()
+    assert told in shown.err
+    if code == 0:
+        assert "accepted: goes in May" in json.loads(shown.out)[0]["evidence"]

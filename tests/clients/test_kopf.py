@@ -15,7 +15,10 @@ import pytest
 
 import simkit
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("kopf") is None, reason="kopf is not installed")
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("kopf") is None, reason="kopf is not installed"),
+    pytest.mark.slow,
+]
 OPERATOR = Path(__file__).with_name("operator_of_widgets.py")
 PATIENCE = 60.0
 """Seconds in which the operator must have done its work on a busy machine."""

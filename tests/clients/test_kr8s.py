@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 kr8s = pytest.importorskip("kr8s", reason="kr8s is a development dependency")
 
 

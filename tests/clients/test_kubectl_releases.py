@@ -94,6 +94,7 @@ def test_it_lists_what_the_release_serves(kubectl: Kubectl) -> None:
     assert ("podsecuritypolicies.policy" in listed) is (kubectl.release in ("1.16", "1.21"))
 
 
+@pytest.mark.slow
 def test_a_deployment_comes_changes_and_goes(kubectl: Kubectl) -> None:
     """Applied, unchanged, scaled, rolled out and deleted; the stored form is one that the release knows."""
     assert "created" in kubectl("apply", "-f", "-", given=DEPLOYMENT)

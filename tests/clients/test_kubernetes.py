@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 client = pytest.importorskip("kubernetes.client", reason="the official client is a development dependency")
 config = pytest.importorskip("kubernetes.config")
 dynamic = pytest.importorskip("kubernetes.dynamic")

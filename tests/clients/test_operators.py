@@ -17,6 +17,7 @@ from tests.shared import SHARED, needs_shared
 pytestmark = [
     pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on this machine"),
     needs_shared,
+    pytest.mark.slow,
 ]
 Body = dict[str, Any]
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import simkit
+from simkit.meta.errors import StatusError
 
 
 def pod(name: str, **spec: Any) -> dict[str, Any]:
@@ -43,4 +46,44 @@ def test_a_trial_uses_up_no_generated_names() -> None:
             assert cluster.admit(pod("a"))
         stored = cluster.create(pod("b"))
         made.append((stored["metadata"]["uid"], stored["spec"]["volumes"][0]["name"]))
+    assert made[0] == made[1]
+
+
+SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}}
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        pod("Upper"),
+        pod("a") | {"metadata": {"labels": {"x": "y"}}},
+        pod("a") | {"metadata": {"name": "a", "labels": {"-": "y"}}},
+        pod("a") | {"metadata": {"name": "a", "finalizers": ["unqualified"]}},
+        pod("a", containers=[]),
+        SERVICE | {"metadata": {"name": "1"}},
+        SERVICE | {"spec": {"ports": []}},
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a.b"}},
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default", "labels": {"a": "-"}}},
+    ],
+)
+def test_what_the_server_refuses_is_refused(obj: dict[str, Any]) -> None:
+    """Names, labels and finalizers are looked at as fields are, of new objects and of those that are there."""
+    cluster = simkit.Cluster(seed=1)
+    cluster.settle()
+    refused = cluster.admit(obj)
+    with pytest.raises(StatusError) as raised:
+        cluster.apply([obj]) if obj["metadata"].get("name") == "default" else cluster.create(obj)
+    assert raised.value.message in refused.refusals
+
+
+@pytest.mark.parametrize("obj", [SERVICE, {**pod(""), "metadata": {"generateName": "a-"}}])
+def test_what_the_server_takes_is_admitted(obj: dict[str, Any]) -> None:
+    """Also where it chooses a name or an address, of which none is used up."""
+    made = []
+    for trials in (0, 2):
+        cluster = simkit.Cluster(seed=7)
+        cluster.settle()
+        for _ in range(trials):
+            assert cluster.admit(obj)
+        made.append(cluster.create(obj))
     assert made[0] == made[1]

@@ -5,17 +5,20 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from simkit import Cluster, Options, SimkitError, analysis
+from simkit import Cluster, Options, SimkitError, analysis, demo
 from simkit.cluster.analysis_methods import AnalysisMethods
-from simkit.cluster.trial import Trial
-from tools.write_analysis_methods import FOLDER, PAGES, Question, docstring_of_method, method_of
+from simkit.cluster.cluster import Trial
+from simkit.cluster.question import Question, without_parameters
+from tools.write_analysis_methods import STUB, method_of, questions
 
-QUESTIONS = [question for _, questions in PAGES.values() for question in questions]
+QUESTIONS = questions()
 BY_NAME = {question.name: question for question in QUESTIONS}
 FIRST = ("snapshot", "before", "cluster")
 """How the first argument of a free function that asks something of a cluster is called."""
@@ -48,13 +51,13 @@ def test_both_say_the_same(question: Question) -> None:
     """Names, kinds, defaults and types of the parameters, the answer and the docstring are the function's."""
     function, method = getattr(analysis, question.name), getattr(AnalysisMethods, question.name)
     theirs = [
-        one.replace(kind=one.KEYWORD_ONLY) if one.name in question.named else one
+        one.replace(kind=one.KEYWORD_ONLY) if one.name in question.by_name else one
         for one in inspect.signature(function).parameters.values()
         if one.name not in question.given
     ]
     assert list(inspect.signature(method).parameters.values())[1:] == sorted(theirs, key=lambda one: one.kind)
     assert inspect.signature(method).return_annotation == inspect.signature(function).return_annotation
-    assert inspect.getdoc(method) == docstring_of_method(inspect.getdoc(function) or "", question.given)
+    assert inspect.getdoc(method) == without_parameters(inspect.getdoc(function) or "", question.given)
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
@@ -71,20 +74,23 @@ def test_signatures_are_explicit(question: Question) -> None:
     assert inspect.signature(method).return_annotation not in ("Any", inspect.Signature.empty)
 
 
-@pytest.mark.parametrize("name", list(PAGES))
-def test_files_are_as_they_are_written(name: str) -> None:
-    """The files are as the tool would write them now."""
-    there = ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))
-    methods = {node.name: node for node in ast.walk(there) if isinstance(node, ast.FunctionDef)}
-    for question in PAGES[name][1]:
+def test_the_stub_is_as_it_is_written() -> None:
+    """Type checkers see the methods that there are."""
+    there = {
+        node.name: node for node in ast.walk(ast.parse(STUB.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)
+    }
+    for question in QUESTIONS:
         (written,) = ast.parse(method_of(question)[0]).body
-        assert isinstance(written, ast.FunctionDef)
-        assert _without_docstring(methods[question.name]) == _without_docstring(written)
+        assert ast.unparse(there.pop(question.name)) == ast.unparse(written)
+    assert there == {}
 
 
-def _without_docstring(function: ast.FunctionDef) -> str:
-    function.body = function.body[1:]
-    return ast.unparse(function)
+@pytest.mark.slow
+def test_nothing_of_the_analyses_is_imported_before_it_is_asked() -> None:
+    """A cluster is made without tables and graphs."""
+    code = "import sys, simkit; simkit.Cluster(seed=1); print({'pandas', 'networkx', 'matplotlib'} & set(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "set()\n"
 
 
 def test_trials_are_clusters() -> None:
@@ -108,3 +114,37 @@ def test_options_and_arguments_do_not_contradict_each_other() -> None:
     with pytest.raises(SimkitError, match="seed is 1"):
         Cluster(seed=1, options=Options(seed=2))
     assert Cluster("1.20", options=Options(release="1.20")).release == "1.20"
+
+
+def test_questions_about_several_words_hear_them() -> None:
+    """A method whose function takes any number of words passes all of them on."""
+    cluster = Cluster(seed=1)
+    asked = cluster.removal_report("policy/v1", "batch/v1").to_dict()
+    assert asked == analysis.removal_report(cluster, "policy/v1", "batch/v1").to_dict()
+
+
+def test_a_trial_needs_no_with_statement() -> None:
+    """It is the same fork with and without one, and can be asked after the statement."""
+    cluster = demo()
+    trial = cluster.what_if()
+    trial.delete("clusterrolebinding", "pellowick:toolbox")
+    with cluster.what_if() as other:
+        other.delete("clusterrolebinding", "pellowick:toolbox")
+    assert trial.compare().to_dict() == other.compare().to_dict()
+    assert len(trial.compare())
+    assert cluster.get("clusterrolebinding", "pellowick:toolbox")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("report", "to_html"), ("upgrade", "upgrade_report"), ("stale", "--stale")]
+)
+def test_guessed_methods_name_the_right_ones(wrong: str, right: str) -> None:
+    """The error says what to write instead."""
+    with pytest.raises(AttributeError, match=right):
+        getattr(demo(), wrong)
+
+
+def test_a_dump_is_no_release() -> None:
+    """The error names the function that reads dumps."""
+    with pytest.raises(SimkitError, match=r"simkit\.load\('dump\.json'\)"):
+        Cluster("dump.json")

@@ -25,6 +25,7 @@ def cluster() -> simkit.Cluster:
     return simkit.Cluster(seed=1)
 
 
+@pytest.mark.slow
 def test_the_import_loads_no_heavy_library() -> None:
     """``import simkit`` and a first cluster import neither tables nor graphs, plots, widgets or celpy."""
     code = (

@@ -8,15 +8,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simkit.client.lister import Lister
 from simkit.cluster.indexed_snapshot import Indexers
 from simkit.cluster.store_snapshot import StoreSnapshot
-from simkit.engine.controllers.lister import Lister
 from simkit.engine.storage.memory import MemoryStore
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.schema.catalogue import Catalogue
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 PODS = GroupResource("", "pods")
 CATALOGUE = Catalogue.for_release("1.30")

@@ -6,8 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from simkit.engine.http.certificates import ensure_certificates
 from simkit.meta.free_port import free_port
+
+pytestmark = pytest.mark.slow
 
 UNUSED = ("simkit.simulation", "simkit.analysis", "simkit.engine.http.upgrade.switch", "wsproto", "pandas", "lark")
 CODE = f"""

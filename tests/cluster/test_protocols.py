@@ -6,15 +6,15 @@ from collections.abc import Collection, Sequence
 
 import simkit
 from simkit.cluster.store_snapshot import StoreSnapshot
-from simkit.engine.seams import Store
 from simkit.engine.storage.memory import MemoryStore
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.schema.catalogue import Catalogue
-from simkit.snapshot.protocol import Sandbox, Snapshot
-from tests.protocols.sandbox_suite import SandboxSuite
-from tests.protocols.snapshot_suite import MAPS, NODES, SnapshotSuite, config
+from simkit.seams import Store
+from simkit.seams.snapshot import Sandbox, Snapshot
+from simkit.testing.suites.sandboxes import SandboxSuite
+from simkit.testing.suites.snapshots import MAPS, NODES, SnapshotSuite, config
 
 
 def _stored(objects: Sequence[Object]) -> Store:

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 import simkit
 from simkit.cluster.bootstrap import publish
-from simkit.engine.controllers.cluster_authentication_trust import combine
+from simkit.engine.controllers.certificate_authority import combine
 from simkit.meta.message import Request
 
 NAME = "extension-apiserver-authentication"

@@ -11,9 +11,11 @@ import simkit
 from simkit.analysis.access.who_can import who_can
 from simkit.analysis.rbac.index import index_of
 from simkit.logic.rbac.index import AccessIndex
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.memory import MemorySnapshot
-from simkit.snapshot.protocol import Snapshot
 from tests.analysis.worlds import binding, namespace, role, rule
+
+pytestmark = pytest.mark.slow
 
 PEOPLE = ("user:ann", "user:bob", "group:devs", "sa:dev/app")
 LABEL = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}

@@ -28,7 +28,7 @@ def test_the_page_has_it_all(tmp_path: Path) -> None:
         assert words in text
     assert HOSTILE not in text
     assert "http://" not in text.replace("http://www.w3.org", "")
-    assert "Nothing is known of callers" in text
+    assert "API clients were not checked" in text
 
 
 def test_an_upgrade_without_breakages() -> None:

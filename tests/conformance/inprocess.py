@@ -16,13 +16,13 @@ from simkit.cluster.bootstrap import publish
 from simkit.cluster.control_plane import ControlPlane
 from simkit.cluster.options import Options
 from simkit.cluster.parts import object_getter
-from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.options import AuthenticationOptions, build
+from simkit.engine.authn.serviceaccount import DEFAULT_ISSUER
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.asgi import Application
+from simkit.engine.http.loop_turns import WorkerThreads
 from simkit.engine.http.request_state import Work
 from simkit.engine.http.server import ServingOptions
-from simkit.engine.http.worker_threads import WorkerThreads
 from simkit.meta.clock import SimulatedClock
 from simkit.schema.feature_gates import known
 from tests.conformance.conversation import Answer, compared_headers, with_token

@@ -58,6 +58,7 @@ def test_two_servers_of_a_release_agree(servers: tuple[Server, Server]) -> None:
         assert explorer.difference(list(RandomSteps(CATALOGUE, CONFIG_MAP, str(seed)).steps())) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resource", KINDS)
 def test_two_servers_agree_about_the_past(servers: tuple[Server, Server], resource: str) -> None:
     """Lists and watches as of any moment of some writes, each server at its own revisions."""

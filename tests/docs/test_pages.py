@@ -10,7 +10,7 @@ import pytest
 from simkit.cli import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(path for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")) if path.parent.name != "changes")
+PAGES = sorted((*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
 FOLDERS = ("", "simkit", "tests", "docs")
 """Where the paths of a page may start."""
 MADE = re.compile(r"reference/(commands|library|catalogues)/")

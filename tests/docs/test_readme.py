@@ -19,6 +19,8 @@ import simkit
 from simkit.cli import COMMANDS
 from simkit.meta.free_port import free_port
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(python|sh)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)

@@ -17,17 +17,18 @@ from tools.site.commands import command_pages
 from tools.site.interface import interface_pages
 from tools.site.sources import collect, relinked, site_paths
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 GUIDES = sorted([*(ROOT / "docs/how-to").glob("*.md"), ROOT / "docs/tutorials/first-hour.md"])
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def test_every_page_and_notebook_is_on_the_site(tmp_path: Path) -> None:
-    """Fragments of the changelog are not; no link leads to a file that the site does not have."""
+    """No link leads to a file that the site does not have."""
     written = collect(ROOT, tmp_path)
     assert {*site_paths(ROOT).values()} == {path.relative_to(tmp_path).as_posix() for path in written}
     assert "gaps.md" in site_paths(ROOT).values()
-    assert not any(name.startswith("changes/") for name in site_paths(ROOT).values())
     made = {*command_pages(), *interface_pages(), *(f"reference/catalogues/{name}.md" for name in CATALOGUES)}
     for page in tmp_path.rglob("*.md"):
         for link in re.findall(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)", re.sub(r"```.*?```", "", page.read_text(), flags=re.S)):
@@ -69,6 +70,21 @@ def test_the_reference_names_every_command_and_every_public_name() -> None:
     analysis = library["reference/library/analysis.md"]
     assert [name for name in simkit.analysis.__all__ if f" simkit.analysis.{name}\n" not in analysis] == []
     assert ".. automethod:: simkit.Cluster.who_can\n" in library["reference/library/cluster.md"]
+
+
+SHOWN = re.compile(r"^```sh\n(simkit [^\n]+)\n```\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def test_the_first_page_shows_what_commands_print(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each line below a command is a line of its answer, but for spaces and columns at the right that are left out."""
+    shown = SHOWN.findall((ROOT / "docs" / "index.md").read_text())
+    assert len(shown) == 3
+    for command, text in shown:
+        main(shlex.split(command)[1:])
+        told = capsys.readouterr()
+        lines = [" ".join(line.split()) for line in (told.out + told.err).splitlines()]
+        for line in text.splitlines():
+            assert any(one.startswith(" ".join(line.split())) for one in lines), line
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)

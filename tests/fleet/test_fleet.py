@@ -16,7 +16,9 @@ from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.load import load
 
-distributed = pytest.importorskip("distributed", reason="simkit[fleet] is not installed")
+pytestmark = pytest.mark.slow
+
+distributed = pytest.importorskip("distributed", reason="kube-simkit[fleet] is not installed")
 
 EXTRA = """---
 apiVersion: rbac.authorization.k8s.io/v1

@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of one reader: ``python -m tests.fuzz TARGET [-max_total_time=60]``. Needs ``simkit[fuzz]``."""
+"""Coverage-guided fuzzing of one reader: ``python -m tests.fuzz TARGET [-max_total_time=60]``. Needs the dependency group ``fuzz``."""
 
 from __future__ import annotations
 

@@ -17,11 +17,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 import simkit
-from simkit.engine.authn.jwk import BadKeySet, read_key_set
-from simkit.engine.authn.jws import Malformed, parse
+from simkit.engine.authn.jws import BadKeySet, Malformed, parse, read_key_set
 from simkit.engine.authn.x509 import subject
 from simkit.engine.authn.x509_chain import Untrusted, load_authorities, steady_span, verify_client
-from simkit.engine.egress.kubeconfig import load_kubeconfig
+from simkit.engine.egress.files import load_kubeconfig
 from simkit.meta.errors import SimkitError
 from tests.fuzz.structures import Choices
 from tests.security.certificate_chains import same_name_chain

@@ -8,6 +8,8 @@ import pytest
 
 from tests.fuzz.targets import TARGETS, read
 
+pytestmark = pytest.mark.slow
+
 CORPUS = [path for path in sorted((Path(__file__).parent / "corpus").rglob("*")) if path.is_file()]
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.fuzz.targets import TARGETS, read
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 1.0
 """CPU time for each target: a quarter of a minute for all."""
 MOST = 200

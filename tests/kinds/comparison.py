@@ -1,4 +1,4 @@
-"""Servers and requests of the tests of what random comparisons showed."""
+"""Servers and requests of the tests of answers that were compared with those of kube-apiserver."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import simkit
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.meta.message import Request
+from simkit.meta.message import Request, Response
 
 MERGE = {"content-type": "application/merge-patch+json"}
 
@@ -23,3 +23,9 @@ def told(cluster: Cluster, method: str, path: str, body: Mapping[str, Any]) -> l
     headers = MERGE if method == "PATCH" else {}
     answer = cluster.perform(Request.of(method, path, body, headers=headers)).object
     return [f"{cause['field']}: {cause['message']}" for cause in answer["details"]["causes"]]
+
+
+def sent(cluster: Cluster, method: str, path: str, body: Any = None, *, kind: str = "merge-patch+json") -> Response:
+    """The answer to a request with an object, or with a patch of some kind."""
+    media = f"application/{kind}" if method == "PATCH" else "application/json"
+    return cluster.perform(Request.of(method, path, body, headers={"content-type": media}))

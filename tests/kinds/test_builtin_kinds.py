@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from simkit.kinds.strategies import strategy_of
 from simkit.kinds.strategy import Strategy, WriteContext
+from simkit.meta.behaviour import served
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object, copied
@@ -21,12 +22,13 @@ from simkit.schema.table_columns import columns_of
 from tests.kinds.bases import BASES, UNWELL
 from tests.kinds.conversions.generated import objects
 from tests.kinds.made import errors
-from tests.shared import SHARED, needs_shared
+from tools.facts import read
+
+pytestmark = pytest.mark.slow
 
 CATALOGUE = Catalogue.for_release("1.30", everything=True)
 STORIES = yaml.safe_load((Path(__file__).parent / "builtin_errors.yaml").read_text())
 KINDS = sorted(BASES)
-OBSERVED = SHARED / "facts" / "defaults-1.30.json"
 
 
 def split(kind: str) -> GroupVersionKind:
@@ -159,11 +161,11 @@ def test_whatever_a_schema_allows(kind: str) -> None:
         later = finished(decoded(merged(copied(obj), {name: other[name] for name in other if name != "kind"})), obj)
         for new, old in ((obj, None), (obj, obj), (later, obj)):
             last = of_kind.validate_last(new, old) if old is not None else ()
-            orjson.dumps([error.cause() for error in (*of_kind.validate(new, old), *last)])
+            orjson.dumps([error.cause(served()) for error in (*of_kind.validate(new, old), *last)])
             assert all(isinstance(text, str) for text in of_kind.warnings(new, old))
         for part in of_kind.subresources or {}:
             draft = with_part(obj, {"status": other.get("status") or {}}, part)
-            orjson.dumps([error.cause() for error in (of_kind.subresources or {})[part].validate(draft, obj)])
+            orjson.dumps([error.cause(served()) for error in (of_kind.subresources or {})[part].validate(draft, obj)])
         assert all(isinstance(value, str) for value in of_kind.selectable_fields(later).values())
         if of_kind.print_row is not None:
             orjson.dumps(list(of_kind.print_row(later, 0)))
@@ -181,7 +183,6 @@ def at_path(obj: Any, path: str) -> Any:
     return obj
 
 
-@needs_shared
 @pytest.mark.parametrize(
     ("kind", "change"),
     [
@@ -207,7 +208,7 @@ def at_path(obj: Any, path: str) -> Any:
 )
 def test_defaults_as_observed(kind: str, change: Object) -> None:
     """The defaults of kube-apiserver for a small object are the same here."""
-    observed = orjson.loads(OBSERVED.read_bytes())["observed"][kind]
+    observed = read("defaults-1.30.json")["observed"][kind]
     obj = made(kind, change)
     for path, value in observed.items():
         if not path.startswith("metadata."):

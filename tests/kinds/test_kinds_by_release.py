@@ -9,7 +9,6 @@ import pytest
 import simkit
 from simkit.logic.podsecurity.evaluate import violations
 from simkit.logic.podsecurity.policy import LevelVersion
-from simkit.meta.behaviour import serving
 from simkit.meta.message import Request
 from simkit.schema.behaviour import default_behaviour
 
@@ -123,8 +122,7 @@ def test_pod_security_of_a_release(release: str, version: int | None, reasons: l
     probed = {**container, "livenessProbe": {"tcpSocket": {"port": 1, "host": "h"}}}
     context = {"sysctls": [{"name": "net.ipv4.tcp_rmem", "value": "1"}]}
     spec = {"containers": [probed], "hostUsers": False, "securityContext": context}
-    with serving(default_behaviour(release)):
-        found = violations(LevelVersion("baseline", version), {}, spec)
+    found = violations(LevelVersion("baseline", version), {}, spec, default_behaviour(release))
     assert [one.reason for one in found] == reasons
 
 

@@ -104,7 +104,7 @@ def test_dots_in_labels() -> None:
 
 def test_printed_structures_have_the_fields_of_the_release() -> None:
     """What errors show of Go values grows with the releases."""
-    from simkit.kinds.parts.go_printing.types import fields_of
+    from simkit.kinds.parts.go_printing.structures import fields_of
     from simkit.meta.behaviour import serving
     from simkit.schema.behaviour import default_behaviour
 

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simkit.meta.behaviour import served
 from simkit.meta.objects import Object, at, copied
+from simkit.meta.wording import told
 from simkit.schema.table_columns import columns_of
 from tests.kinds.made import BASES, CATALOGUE, changed, errors, made, strategy, with_status, written
-from tests.shared import SHARED, needs_shared
+from tools.facts import read
 
 STORIES = yaml.safe_load((Path(__file__).parent / "workload_errors.yaml").read_text())
 KINDS = sorted(BASES)
@@ -190,7 +191,7 @@ def test_names_with_dots(kind: str, warned: bool) -> None:
 def test_stateful_sets_are_named_like_hosts() -> None:
     """A stateful set gives its name to hosts, so that it may have no dots; its generated name may end in a dash."""
     name = strategy("apps/v1/StatefulSet").validate_name
-    assert name("a.b", False) == ["must not contain dots"]
+    assert [told(text, served()) for text in name("a.b", False)] == ["must not contain dots"]
     assert name("a-", True) == []
 
 
@@ -272,11 +273,10 @@ OBSERVED = {
 }
 
 
-@needs_shared
 @pytest.mark.parametrize("kind", sorted(OBSERVED))
 def test_observed_defaults(kind: str) -> None:
     """The defaults of kube-apiserver for a small object are the same here."""
-    facts = orjson.loads((SHARED / "facts" / "defaults-1.30.json").read_bytes())
+    facts = read("defaults-1.30.json")
     obj = made(written(kind))
     got = dict(flattened(obj))
     expected = dict(flattened({key: value for key, value in facts["observed"][kind].items() if _is_plain(key, value)}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -11,6 +12,10 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+
+from simkit.meta.distribution import DISTRIBUTION, VERSION
+
+pytestmark = pytest.mark.slow
 
 _ROOT = Path(__file__).parents[2]
 _OWN = {"simkit", "tests", "tools"}
@@ -23,9 +28,9 @@ def _normal(name: str) -> str:
 
 
 def _declared(*extras: str) -> set[str]:
-    project = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]
-    optional = project["optional-dependencies"]
-    return {_normal(each) for each in project["dependencies"]} | {
+    document = tomllib.loads((_ROOT / "pyproject.toml").read_text())
+    optional = document["project"]["optional-dependencies"] | document["dependency-groups"]
+    return {_normal(each) for each in document["project"]["dependencies"]} | {
         _normal(each) for extra in extras or optional for each in optional[extra]
     }
 
@@ -50,3 +55,27 @@ def test_imported_distributions_are_declared(folder: str) -> None:
         if not {_normal(each) for each in known.get(name, [])} & declared and _normal(name) not in _CLIENTS
     }
     assert not missing
+
+
+_STRANGER = re.compile(r"(?:pip3?|pipx|uvx|uv)\b[^\n]{0,40}?[ '\"]simkit(?:\[|==|>=|['\" \n]|$)")
+"""Commands that install the package of the index that is called like ours, and is another project."""
+_RUNS = re.compile(r"(?:kube-simkit\S* simkit|from \S+ simkit)")
+
+
+def test_nobody_is_told_to_install_the_package_of_somebody_else() -> None:
+    """The distribution is ``kube-simkit``; ``simkit`` of the index has nothing to do with it."""
+    named = subprocess.run(["git", "ls-files"], cwd=_ROOT, capture_output=True, text=True, check=True).stdout.split()
+    found = []
+    for name in named:
+        path = _ROOT / name
+        if path == Path(__file__) or path.suffix in (".gz", ".png", ".lock", ".json") or not path.is_file():
+            continue
+        lines = enumerate(path.read_text("utf-8", "replace").splitlines(), 1)
+        found += [f"{name}:{number}" for number, line in lines if _STRANGER.search(_RUNS.sub("", line))]
+    assert found == []
+
+
+def test_the_name_and_the_version_are_those_of_the_distribution() -> None:
+    """Hints and pages name the distribution that is built."""
+    project = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]
+    assert (project["name"], project["version"]) == (DISTRIBUTION, VERSION)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 from simkit.meta import domain
+
+pytestmark = pytest.mark.slow
 
 PACKAGE = Path(domain.__file__).parents[1]
 NAMES = (

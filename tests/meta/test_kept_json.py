@@ -7,7 +7,6 @@ import tracemalloc
 import orjson
 
 from simkit.language.merge.structure import structure
-from simkit.meta.allocator import return_free_memory, share_arenas
 from simkit.meta.go_json import compact
 
 COUNT = 200
@@ -27,9 +26,3 @@ def test_kept_texts_are_small() -> None:
     tracemalloc.stop()
     assert len(held) == len(formed) == COUNT
     assert taken < COUNT * EACH
-
-
-def test_the_allocator_can_be_asked() -> None:
-    """Both settings work on every system, or do nothing."""
-    share_arenas()
-    return_free_memory()

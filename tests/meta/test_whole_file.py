@@ -15,16 +15,19 @@ import pytest
 
 from simkit.meta.whole_file import PRIVATE, write_whole
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).parents[2] / "simkit"
 DIRECTLY = {
     "meta/whole_file.py": "the writer itself: pipes and devices",
-    "engine/pipeline/audit/rotating_file.py": "a log that grows",
+    "engine/pipeline/audit/backends.py": "a log that grows",
     "engine/egress/peer.py": "a temporary file for OpenSSL",
     "snapshot/etcd/backup.py": "a log in a temporary folder",
     "engine/http/certificates.py": "a lock",
-    "simulation/shell/archives.py": "an archive in memory",
+    "simulation/shell/user_files.py": "an archive in memory",
+    "analysis/upgrade/rendered_migration.py": "a copy in a temporary folder, to be rendered",
     "cli/notebooks.py": "a folder that was not there before",
-    "simulation/kubelet/host_files.py": "a temporary folder, before the program runs that sees it",
+    "simulation/kubelet/host_programs.py": "a temporary folder, before the program runs that sees it",
 }
 """Modules that write files in another way, and why."""
 METHODS = {"write_text", "write_bytes"}

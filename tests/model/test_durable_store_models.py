@@ -13,12 +13,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize
 
-from simkit.engine.seams import Store
 from simkit.engine.storage import sqlite
 from simkit.meta.names import Key
+from simkit.seams import Store
 from tests.engine.storage.etcd_server import MISSING, EtcdServer, installed
 from tests.engine.storage.test_etcd import opened
 from tests.model.test_store_model import KEYS, Pair, Stores
+
+pytestmark = pytest.mark.slow
 
 FEW: Final = settings(max_examples=10, stateful_step_count=40, deadline=None)
 

@@ -11,12 +11,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from simkit.engine.seams import ABSENT, Change, Compacted, Future, Stale, Store
-from simkit.engine.storage import revision_log, table
+from simkit.engine.storage import revision_log, state
 from simkit.engine.storage.memory import MemoryStore
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.names import GroupResource, Key, Revision
+from simkit.seams import ABSENT, Change, Compacted, Future, Stale, Store
 from tests.protocols.sparse_store import SparseStore
+
+pytestmark = pytest.mark.slow
 
 RESOURCES = (GroupResource("", "pods"), GroupResource("apps", "deployments"))
 KEYS = st.builds(
@@ -249,9 +251,9 @@ class SmallParts(Stores):
         super().__init__()
         self.patch = pytest.MonkeyPatch()
         for module, name, number in (
-            (table, "LARGEST", 4),
-            (table, "SMALLEST", 2),
-            (table, "FILL", 3),
+            (state, "LARGEST", 4),
+            (state, "SMALLEST", 2),
+            (state, "FILL", 3),
             (revision_log, "LENGTH", 3),
         ):
             self.patch.setattr(module, name, number)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 
 from simkit.meta.errors import SimkitError, UnknownNamespace
-from simkit.meta.progress import tracked
 from simkit.meta.warning import warn_user
 from simkit.notebook.background import Background
+from simkit.present.progress import tracked
 
 
 def test_the_caller_does_not_wait() -> None:

@@ -19,6 +19,9 @@ from simkit.notebook import Exercise, Guess, Prediction, Verdict, as_it_is, must
 from simkit.notebook.learner_code import run_learner_code
 from tests.analysis.worlds import account, binding, namespace, role, rule
 
+pytestmark = pytest.mark.timeout(0)
+"""The limit of a test is a timer, and answers are not limited while another timer runs."""
+
 ATTEMPTS = [
     must("user:ann", "list", "pods", namespace="shop", hint="think of list"),
     must_not("user:ann", "list", "pods", namespace="kube-system", hint="a ClusterRoleBinding reaches everywhere"),
@@ -76,18 +79,18 @@ def test_a_wide_answer_is_told_in_a_few_lines(cluster: simkit.Cluster, exercise:
             [role("pods", rule("list", "pods")), binding("ann", "pods", "user:ann")],
             [
                 "GET /api/v1/namespaces/kube-system/pods of user:ann must be refused, and passed",
-                "ClusterRoleBinding ann gives ClusterRole pods",
+                "ClusterRoleBinding ann grants ClusterRole pods",
                 "a ClusterRoleBinding reaches everywhere",
                 "user:ann also gained: list pods everywhere",
             ],
         ),
         (
             [role("pods", rule("get", "pods"), namespace="shop"), ANSWER[1]],
-            ["near miss: RoleBinding shop/ann names user:ann", "allows get and not list"],
+            ["near miss: RoleBinding shop/ann grants", "allows get, not list"],
         ),
         (
             [role("pods", rule("list,delete", "pods", names="web"), namespace="shop"), ANSWER[1]],
-            ["holds only for the names web", "DELETE /api/v1/namespaces/shop/pods/web of user:ann must be refused"],
+            ["is limited to the names web", "DELETE /api/v1/namespaces/shop/pods/web of user:ann must be refused"],
         ),
         (
             [role("pods", rule("list", "pods,pods/log"), namespace="shop"), ANSWER[1]],
@@ -96,7 +99,7 @@ def test_a_wide_answer_is_told_in_a_few_lines(cluster: simkit.Cluster, exercise:
         (
             [role("pods", rule("list", "pods", groups="apps"), namespace="shop"), ANSWER[1]],
             [
-                "is about the API group 'apps' and not ''",
+                "names the API group 'apps', not ''",
                 "something else was done than was asked for",
                 "also gained: list pods of the API group 'apps', which has no such resource, in shop",
             ],
@@ -321,10 +324,10 @@ def test_unknown_keys_of_an_answer_are_told(cluster: simkit.Cluster) -> None:
 def test_names_have_no_wildcards(cluster: simkit.Cluster, exercise: Exercise) -> None:
     """A rule for objects named ``*`` is explained."""
     told = exercise.check([role("pods", rule("list", "pods", names="*"), namespace="shop"), ANSWER[1]])
-    assert "holds only for the names *, and a list without a name asks for all" in str(told)
+    assert "is limited to the names *, but a list without a name asks for all objects" in str(told)
     named = Exercise(cluster, "task", [must("user:ann", "get", "pods", namespace="shop", name="web")])
     told = named.check([role("pods", rule("get", "pods", names="*"), namespace="shop"), ANSWER[1]])
-    assert "holds only for the names *; names have no wildcards" in str(told)
+    assert "is limited to the names *; resourceNames do not support wildcards" in str(told)
 
 
 @pytest.mark.parametrize(

@@ -157,13 +157,6 @@ def test_reports_without_rows_say_so_in_words() -> None:
     assert _shown(empty.escalations("user:ann")).startswith("<p><b>no path was found</b></p>")
 
 
-def test_a_table_that_is_its_own_summary_stands_once() -> None:
-    """The report of removals is as short as its summary."""
-    report = simkit.Cluster(seed=1).removal_report(release="1.32")
-    assert report.summary().equals(report.to_frame())
-    assert _shown(report).count("<table") == 1
-
-
 def test_steps_keep_their_numbers_and_details_stand_below_them(cluster: simkit.Cluster) -> None:
     """A numbered list has no bullets, and what belongs to a step is no step."""
     path = cluster.escalations(f"user:{HOSTILE}", goal="cluster-admin")[0]

@@ -36,6 +36,19 @@ def shown(cluster: simkit.Cluster) -> Iterator[Panel]:
     made.close()
 
 
+def test_the_limits_of_an_answer_stand_above_it() -> None:
+    """A managed cluster grants access elsewhere, which the panel says with and without a kernel."""
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "n", "labels": {"eks.amazonaws.com/nodegroup": "a"}},
+    }
+    pages = Pages(simkit.load([*READERS, node], captured=["*"]).who_can("get", "secrets"))
+    [note] = pages.notes
+    assert note.startswith("Lower bound:")
+    assert note in pages.static_html()
+
+
 def test_ten_thousand_rows_stay_a_page() -> None:
     """Of many rows only a page is sent; pages turn, the last one is short, and the filter goes over all rows."""
     pages = Pages(pd.DataFrame({"number": range(10_010), "text": [f"<row {number}>" for number in range(10_010)]}))
@@ -125,7 +138,7 @@ def test_the_panel_answers_who_can(shown: Panel) -> None:
     assert shown.changes.binding.options == ("ClusterRoleBinding b",)
     assert shown.namespace.options == ("dev",)
     shown.answer.choose(shown.answer.rows["subject"].tolist().index("user:ann"))
-    assert "ClusterRoleBinding b gives ClusterRole r, rule 0" in shown.rule.value
+    assert "ClusterRoleBinding b grants ClusterRole r, rule 0" in shown.rule.value
     assert "- pods/log" in shown.rule.value
     shown.resource.value = "/metrics"
     asked(shown)
@@ -140,7 +153,7 @@ def test_who_needs_no_rule_is_told_in_words(shown: Panel) -> None:
     assert shown.answer.rows["rule"].tolist()[place] == -1
     assert {"text": "(no rule)"} in shown.answer.cells[place]
     shown.answer.choose(place)
-    assert "system:masters may do everything" in shown.rule.value
+    assert "system:masters can do anything" in shown.rule.value
     for told in (shown.answer.static_html(), repr(shown.answer.rows)):
         assert "(no rule)" in told
         assert "-1" not in told

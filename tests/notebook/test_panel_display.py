@@ -12,6 +12,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from simkit.notebook import timeline_panel
 from simkit.notebook.panel_display import models_of
 
+pytestmark = pytest.mark.slow
+
 HTML = "text/html"
 
 

@@ -82,12 +82,12 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
         (
             "rule",
             'answer = {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["list"]}',
-            ["allows list and not get"],
+            ["allows list, not get"],
         ),
         (
             "rollout",
             'answer = {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "patch"], "resourceNames": ["*"]}',
-            ["holds only for the names *; names have no wildcards"],
+            ["is limited to the names *; resourceNames do not support wildcards"],
         ),
         (
             "rollout",
@@ -183,7 +183,7 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
                 _role("Role", "r", _SHOP, _PODS.replace("get, list", "get, lists")),
                 _bound("RoleBinding", _SHOP, "kind: Role, name: r", "ben"),
             ),
-            ["allows get, lists and not list", "is ben among the subjects, and list among the verbs?"],
+            ["allows get, lists, not list", "is ben among the subjects, and list among the verbs?"],
         ),
         ("pods", "answer = 'kind: Role'", ["an object without apiVersion"]),
         ("pods", "answer = '- pods\\n- get\\n'", ["an object has apiVersion, kind and metadata"]),

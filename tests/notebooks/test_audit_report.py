@@ -13,6 +13,8 @@ from tests.analysis.worlds import account, binding, namespace, role, rule
 from tests.notebooks.execution import AUDIT, executed
 from tests.shared import SHARED, needs_shared
 
+pytestmark = pytest.mark.slow
+
 OBJECTS = [
     *(namespace("dev"), account("dev", "app"), role("all", rule("*", "*", groups="*"))),
     role("secrets", rule("get,list", "secrets")),
@@ -31,7 +33,6 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_the_notebook_runs_on_any_dump(dump: Path, tmp_path: Path) -> None:
     """Its parameters say which; its last cell says that its claims hold."""
     assert "All hold, for" in executed(notebook(AUDIT), {"dump": str(dump)}, tmp_path)[-1]
@@ -53,7 +54,6 @@ def test_a_notebook_without_parameters_is_refused(tmp_path: Path) -> None:
 
 
 @needs_shared
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["operators-and-teams.json.gz", "empty-cluster.json.gz"])
 def test_the_audit_of_a_real_cluster(name: str, tmp_path: Path) -> None:
     """The notebook's claims hold on a dump of 25 products and a company, and on one of a fresh server."""

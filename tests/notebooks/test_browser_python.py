@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import sys, time
 
@@ -46,7 +48,6 @@ cluster.settle()
 """
 
 
-@pytest.mark.slow
 def test_analyses_need_no_compiled_parts_but_those_that_browsers_have() -> None:
     """A pattern, which needs RE2, is refused in a sentence."""
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)

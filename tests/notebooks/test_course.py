@@ -15,6 +15,8 @@ from tests.notebooks.more_wrong_answers import MORE_WRONG
 from tests.notebooks.wrong_answers import WRONG
 from tools.course import compiled, sources
 
+pytestmark = pytest.mark.slow
+
 HEADS = ("**Time**: ", "**You need**: ", "**You will have learned**", "**The story.** ")
 END = ("## A question to think about", "*Your answer:*", "## What to read in the specification")
 
@@ -90,7 +92,6 @@ def _wrong_answers(name: str) -> dict[str, dict[str, list[str]]]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", lessons())
 def test_a_lesson_runs_and_judges(name: str) -> None:
     """Stubs and wrong answers are explained, and raise nothing; solutions are right and give all points.

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 PUBLIC = {
     *("simkit", "simkit.analysis", "simkit.analysis.plots", "simkit.analysis.escalation"),

@@ -10,6 +10,8 @@ import pytest
 
 from tests.notebooks.execution import PARAMETERS, cells, executed, tags
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 INDEX = "index.ipynb"
 ALL = sorted(path.name for path in FOLDER.glob("[0-9]*.ipynb"))
@@ -56,7 +58,6 @@ def test_the_index_names_every_notebook() -> None:
     assert "(course/01-" in head(INDEX)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ALONE)
 def test_it_runs(name: str, tmp_path: Path) -> None:
     """Every cell runs on the bundled data; the last one asserts what the text claims."""

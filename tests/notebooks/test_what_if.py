@@ -9,6 +9,8 @@ import pytest
 from simkit.cluster.report.library import notebook
 from tests.notebooks.execution import PARAMETERS, cells, executed, tags
 
+pytestmark = pytest.mark.slow
+
 NAME = "02-what-if-and-expectations.ipynb"
 
 
@@ -17,7 +19,6 @@ def test_its_parameter_is_the_seed() -> None:
     assert [cell["source"] for cell in cells(notebook(NAME)) if PARAMETERS in tags(cell)] == ["seed = 7"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [7, 11])
 def test_the_claims_hold(seed: int, tmp_path: Path) -> None:
     """Every cell runs, the last one too, whatever the seed; there is a figure."""

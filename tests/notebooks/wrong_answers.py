@@ -46,7 +46,7 @@ WRONG: Final[dict[str, dict[str, tuple[str, list[str]]]]] = {
         ),
         "rollout": (
             'answer = {"apiGroups": [""], "resources": ["deployments"], "verbs": ["get", "patch"]}',
-            ["is about the API group '' and not 'apps'", "which has no such resource"],
+            ["names the API group '', not 'apps'", "which has no such resource"],
         ),
     },
     "02-versions-watches-and-conflicts": {
@@ -92,7 +92,7 @@ metadata: {{name: ben}}
 roleRef: {{{API}, kind: ClusterRole, name: edit}}
 subjects: [{{{API}, kind: User, name: ben}}]
 '''""",
-            ["ClusterRoleBinding ben gives ClusterRole edit", "a RoleBinding holds in its own namespace"],
+            ["ClusterRoleBinding ben grants ClusterRole edit", "a RoleBinding holds in its own namespace"],
         ),
         "where": (
             """answer = {
@@ -103,7 +103,7 @@ subjects: [{{{API}, kind: User, name: ben}}]
     "ClusterRoleBinding: list pods everywhere": False,
     "ClusterRoleBinding: list nodes": True,
 }""",
-            ["RoleBinding shop/try gives ClusterRole view", "near miss", "only in shop, not in bank"],
+            ["RoleBinding shop/try grants ClusterRole view", "near miss", "only in shop, not in bank"],
         ),
         "helper": (
             f"""answer = '''
@@ -113,7 +113,7 @@ metadata: {{name: dora, namespace: shop}}
 roleRef: {{{API}, kind: ClusterRole, name: deployment-reader}}
 subjects: [{{{API}, kind: User, name: dora}}]
 '''""",
-            ["near miss", "but there is no such role", "which API group are deployments in?"],
+            ["near miss", "but the role does not exist", "which API group are deployments in?"],
         ),
         "repair": (
             """answer = '''

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from simkit.engine.seams import ABSENT, Change, Compacted, Entry, Future, Meter, Stale, Store
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
 from simkit.meta.unreadable import Unreadable
+from simkit.seams import ABSENT, Change, Compacted, Entry, Future, Meter, Stale, Store
 
 STEP: Final = 3
 """How far apart two revisions are."""

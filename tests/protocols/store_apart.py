@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from simkit.engine.seams import ABSENT, Entry, Stale, Store
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
+from simkit.seams import ABSENT, Entry, Stale, Store
 
 MAPS, PODS = GroupResource("", "configmaps"), GroupResource("", "pods")
 

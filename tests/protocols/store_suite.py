@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from simkit.engine.seams import ABSENT, Change, Compacted, Entry, Future, Stale, Store
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import Revision
+from simkit.seams import ABSENT, Change, Compacted, Entry, Future, Stale, Store
 from tests.protocols.store_apart import MAPS, PODS, Apart, fields, key, names, rows, same, value
 
 __all__ = ["MAPS", "PODS", "StoreSuite", "key", "names", "value"]

@@ -117,6 +117,7 @@ def test_columns_that_show_a_field_have_its_description() -> None:
     assert column_description("pods", "Restarts") == ""
 
 
+@pytest.mark.slow
 def test_descriptions_are_read_with_the_first_request_for_one() -> None:
     """Serving objects neither imports the package nor looks for its files."""
     code = (

@@ -15,15 +15,9 @@ from simkit.cluster.plugins import PLUGINS
 from simkit.meta.message import Request
 from simkit.schema.admissionplugins import on_by_default, plugins_of
 from simkit.schema.feature_gates import parse_feature_gates
-from tests.shared import SHARED, needs_shared
+from tools.facts import read
 
-FACTS = SHARED / "facts"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
-pytestmark = needs_shared
-
-
-def facts(name: str) -> Any:
-    return orjson.loads((FACTS / name).read_bytes())
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +75,7 @@ def measured(table: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(("part", "server"), [("enabledByDefault", "usual"), ("offByDefault", "everything")])
 def test_discovery_lists_what_was_measured(part: str, server: str, request: pytest.FixtureRequest) -> None:
     cluster = request.getfixturevalue(server)
-    tables = {version: rows for version, rows in facts("discovery-1.30.json")[part].items() if isinstance(rows, dict)}
+    tables = {version: rows for version, rows in read("discovery-1.30.json")[part].items() if isinstance(rows, dict)}
     assert {version: offered(cluster, version) for version in tables} == {
         version: measured(rows) for version, rows in tables.items()
     }
@@ -94,18 +88,18 @@ def test_groups_stand_in_the_measured_order(part: str, server: str, request: pyt
         [each["name"], [one["version"] for one in each["versions"]], each["preferredVersion"]["version"]]
         for each in groups
     ]
-    assert ours == [row for row in facts("discovery-1.30.json")[part] if row[0]]
+    assert ours == [row for row in read("discovery-1.30.json")[part] if row[0]]
 
 
 def test_resources_stand_in_the_measured_order(usual: Cluster) -> None:
-    orders = facts("discovery-1.30.json")["legacyListOrder"]
+    orders = read("discovery-1.30.json")["legacyListOrder"]
     assert orders == {
         version: [row["name"] for row in got(usual, path_of(version))[1]["resources"]] for version in orders
     }
 
 
 def test_the_root_lists_the_measured_paths(usual: Cluster) -> None:
-    assert set(facts("discovery-1.30.json")["nonResourcePaths"]) <= set(got(usual, "/")[1]["paths"])
+    assert set(read("discovery-1.30.json")["nonResourcePaths"]) <= set(got(usual, "/")[1]["paths"])
 
 
 def listed(table: dict[str, Any], cluster: Cluster) -> Iterator[tuple[str, str, Any]]:
@@ -119,7 +113,7 @@ def listed(table: dict[str, Any], cluster: Cluster) -> Iterator[tuple[str, str, 
 @pytest.mark.parametrize(("part", "server"), [("enabledByDefault", "usual"), ("offByDefault", "everything")])
 def test_tables_have_the_measured_columns(part: str, server: str, request: pytest.FixtureRequest) -> None:
     cluster = request.getfixturevalue(server)
-    rows = list(listed(facts("table-columns-1.30.json")[part], cluster))
+    rows = list(listed(read("table-columns-1.30.json")[part], cluster))
     ours = {
         name: [[one[key] for key in ("name", "type", "format", "priority")] for one in columns]
         for name, path, _ in rows
@@ -130,7 +124,7 @@ def test_tables_have_the_measured_columns(part: str, server: str, request: pytes
 
 
 def test_field_selectors_take_the_measured_names_and_no_others(everything: Cluster) -> None:
-    table = facts("field-selectors-1.30.json")
+    table = read("field-selectors-1.30.json")
     special = {name: row for name, row in table["resources"].items() if name != "customresources"}
     for name, path, row in listed(special, everything):
         for label in row["labels"]:
@@ -138,7 +132,7 @@ def test_field_selectors_take_the_measured_names_and_no_others(everything: Clust
     usual = {
         f"{version}/{resource}": {"labels": table["default"]["everyOtherResource"]}
         for part in ("enabledByDefault", "offByDefault")
-        for version, rows in facts("discovery-1.30.json")[part].items()
+        for version, rows in read("discovery-1.30.json")[part].items()
         for resource in rows
         if isinstance(rows, dict) and f"{version}/{resource}" not in special
     }
@@ -149,10 +143,10 @@ def test_field_selectors_take_the_measured_names_and_no_others(everything: Clust
 
 
 def test_admission_plugins_are_asked_in_the_measured_order() -> None:
-    table = facts("admission-1.30.json")
+    table = read("admission-1.30.json")
     assert on_by_default("1.30", parse_feature_gates({}).values) == table["defaultEnabled"]
-    ours = [name for name in PLUGINS if name in plugins_of("1.30")]
-    assert ours == [name for name in table["orderAll"] if name in PLUGINS]
+    ours = [name for name in PLUGINS.ours if name in plugins_of("1.30")]
+    assert ours == [name for name in table["orderAll"] if name in PLUGINS.ours]
 
 
 def test_component_statuses_are_found_out(usual: Cluster) -> None:

@@ -18,12 +18,14 @@ SUBJECTS: Final = (
 )
 _ALL: Final = ("--complete", "*")
 _LOG: Final = ("--audit-log", "LOG")
+_ACCEPTED: Final = ("--suppress", "ACCEPTED", *_LOG, "--requests-since", "2000-01-01")
 _TRACED: Final = ("upgrade", "--from", "1.32", "--to", "1.33", "--trace", "TRACE")
 _ASKED: Final = {"get": ("get", "secrets"), "list": ("--list",)}
 TABLES: Final[dict[str, tuple[str, ...]]] = {
     "audit": ("audit", HOSTILE, *_ALL, "--show", "info"),
     "audit, own rules": ("audit", HOSTILE, *_ALL, "--rules", "RULES", "--check", "own", "--suppress", "SUPPRESSED"),
     "audit, in use": ("audit", HOSTILE, *_ALL, *_LOG, "--members", "MEMBERS", "--since", "EARLIER", "--show", "info"),
+    "audit, leftovers": ("audit", HOSTILE, *_ALL, "--stale", "--show", "info"),
     "audit, baseline": ("audit", HOSTILE, *_ALL, "--baseline", "KNOWN", "--show", "info"),
     "causes": ("causes", HOSTILE, *_ALL, "--all", "--members", "MEMBERS"),
     "exposure": ("exposure", HOSTILE, *_ALL, "--members", "MEMBERS"),
@@ -49,6 +51,7 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     "risky": ("escalations", HOSTILE, *_ALL, "--risky-permissions"),
     "compared": ("escalations", HOSTILE, *_ALL, "--before", "EMPTY"),
     "upgrade": ("upgrade", HOSTILE, "--from", "1.30", "--to", "1.33", *_LOG, "--metrics", "METRICS", "--all"),
+    "upgrade, accepted": ("upgrade", "OLD", "--from", "1.21", "--to", "1.25", *_ACCEPTED),
     "upgrade, manifests": ("upgrade", "--from", "1.21", "--to", "1.33", "--manifests", "OLD", "--all"),
     "upgrade, plan": ("upgrade", "OLD", "--from", "1.21", "--to", "1.33", "--plan"),
     "upgrade, tried": ("upgrade", "OLD", "--from", "1.21", "--to", "1.25", "--validate", "--all"),
@@ -56,10 +59,14 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     "upgrade, trace": _TRACED,
     "rehearse": ("rehearse", "drain", "NODE", "--dump", "NODES"),
     "rehearse, loss": ("rehearse", "loss", "--zone", "ZONE", "--dump", "NODES"),
-    "removal-report": ("removal-report", "--dump", HOSTILE, *_ALL, *_LOG, "--release", "1.32"),
+    "removal-report, accepted": ("removal-report", "OLD", "--from-release", "1.21", "--to", "1.22", *_ACCEPTED[:2]),
+    "removal-report": ("removal-report", "--dump", HOSTILE, *_ALL, *_LOG, "--from-release", "1.30", "--to", "1.32"),
     **{
-        f"removal-report, {which}": ("removal-report", "OLD", *_LOG, "--release", "1.22", "--show", which)
-        for which in ("removed", "objects", "callers", "rules", "configurations", "replayed")
+        f"removal-report, {which}": (
+            *("removal-report", "OLD", *_LOG, "--from-release", "1.21", "--to", "1.22"),
+            f"--{which}",
+        )
+        for which in ("all", "prove")
     },
     "crd-diff": ("crd-diff", "OLD", "NEW", "--dump", HOSTILE),
     "check": ("check", "SUITE", "--dump", HOSTILE, *_ALL),
@@ -109,6 +116,7 @@ REFUSED: Final = (TABLES["rehearse"], TABLES["least-privilege"], FILES["least ob
 """Lines that end with an error, which shows names too: their objects are refused by a server."""
 CHOOSING: Final = frozenset(
     [
+        "authorization-mode",
         "help",
         "helm",
         "output",

@@ -29,6 +29,7 @@ def write_hostile_files(folder: Path) -> dict[str, str]:
         "NEW": [_definition(text, kind="integer") for text in _TEXTS],
         "SUITE": [{"expectations": list(map(_expectation, _TEXTS))}],
         "SUPPRESSED": [{"suppressions": [{"reason": text, "subject": text} for text in _TEXTS if text.strip(" *")]}],
+        "ACCEPTED": [{"suppressions": [{"reason": text, "name": text} for text in _TEXTS if text.strip(" *")]}],
         "RULES": [{"rules": [_rule(text) for text in _TEXTS[:1]]}],
         "HISTORY": [_history()],
         "NODES": [_EMPTY, *map(_node, _TEXTS), *map(_pod, _TEXTS)],

@@ -14,9 +14,8 @@ import pytest
 from simkit.engine.aggregation.proxied_stream import CHUNK, MOST_WAITING, ProxiedStream
 from simkit.engine.aggregation.proxy_handler import answer_of
 from simkit.engine.egress import peer as peer_module
-from simkit.engine.egress.address import Peer, Unreachable
-from simkit.engine.egress.answer_json import MOST_VALUES, parse_answer
 from simkit.engine.egress.peer import PeerResponse, fetch, send
+from simkit.engine.egress.policy import MOST_VALUES, Peer, Unreachable, parse_answer
 from simkit.engine.http.message import response_headers
 from simkit.meta.deadline import Deadline, within
 from simkit.meta.errors import PlainError
@@ -67,6 +66,7 @@ def whole(stream: ProxiedStream) -> bytes:
         parts += found
 
 
+@pytest.mark.slow
 def test_an_answer_without_end_is_read_no_faster_than_it_is_taken() -> None:
     """Some megabytes are read ahead of a client; then the server behind has to wait."""
     sent = 0
@@ -270,6 +270,7 @@ def test_the_body_has_what_is_left_of_the_time(monkeypatch: pytest.MonkeyPatch) 
     assert given[0] <= 19.7
 
 
+@pytest.mark.slow
 def test_values_in_an_answer_have_a_greatest_number() -> None:
     """Sixteen megabytes of empty lists are objects of half a gigabyte, and kept all threads waiting while they were made."""
     many = b"[" + b"[]," * MOST_VALUES + b"[]]"

@@ -13,21 +13,17 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.admission import webhook_client
-from simkit.engine.admission.image_policy_webhook import ImagePolicy, ImagePolicyWebhook
+from simkit.engine.admission import webhook_calls
+from simkit.engine.admission.images import ImagePolicy, ImagePolicyWebhook
 from simkit.engine.admission.plugin_attributes import PODS
-from simkit.engine.authn.token_webhook import WebhookTokens
+from simkit.engine.authn.token_sources import WebhookTokens
 from simkit.engine.authz.webhook import Settings, WebhookAuthorizer
-from simkit.engine.egress.address import Unreachable
-from simkit.engine.egress.answer_json import parse_answer
 from simkit.engine.egress.call import CallFailed, review_status
-from simkit.engine.egress.policy import EgressPolicy
-from simkit.engine.egress.remembered_answers import LARGEST, MOST_BYTES, RememberedAnswers
+from simkit.engine.egress.policy import LARGEST, MOST_BYTES, EgressPolicy, RememberedAnswers, Unreachable, parse_answer
 from simkit.engine.egress.webhook import post
 from simkit.engine.pipeline.audit.backends import BackendError, BatchingBackend, WebhookWriter
-from simkit.engine.pipeline.audit.event_format import Event
+from simkit.engine.pipeline.audit.events import Event
 from simkit.engine.pipeline.audit.settings import Batching
-from simkit.engine.seams import Review
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.deadline import Deadline, within
@@ -35,6 +31,8 @@ from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials, Request
 from simkit.meta.names import GroupVersionKind
+from simkit.schema.behaviour import default_behaviour
+from simkit.seams import Review
 from tests.security.places import places, put
 
 MANY = b"," + b",".join([b"1"] * 60_000)
@@ -105,7 +103,7 @@ def test_no_answer_of_an_admission_webhook_is_an_error_of_ours(kind: str, monkey
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
         return json.dumps(put(review, place, said)).encode()
 
-    monkeypatch.setattr(webhook_client, "post", answered)
+    monkeypatch.setattr(webhook_calls, "post", answered)
     review = {"apiVersion": "", "kind": "", "response": {"uid": "", **ANSWERS[kind]}}
     for place in places(review):
         for said in ODD:
@@ -147,11 +145,19 @@ def asked(kind: str, service: Says) -> None:
         WebhookAuthorizer(service, Settings(backoff=0), clock, sleep=lambda _: None).authorize(ask)
     else:
         head = (PODS, "v1", "", GroupVersionKind("", "v1", "Pod"), "default", "p")
-        review = Review(Identity("ann"), "CREATE", *head, {"spec": {"containers": [{"image": "i"}]}}, None)
+        review = Review(
+            default_behaviour("1.30"),
+            Identity("ann"),
+            "CREATE",
+            *head,
+            {"spec": {"containers": [{"image": "i"}]}},
+            None,
+        )
         ImagePolicyWebhook(service, ImagePolicy(), clock, sleep=lambda _: None).validate(review)
         assert all(isinstance(value, str) for value in review.annotations.values())
 
 
+@pytest.mark.usefixtures("at_1_30")
 @pytest.mark.parametrize("kind", REVIEWS)
 def test_answers_of_other_types_count_as_failed_calls(kind: str) -> None:
     """A list of audit annotations stopped the creation of pods."""
@@ -178,6 +184,7 @@ def test_remembered_answers_have_a_size() -> None:
     assert kept.get("small") is None
 
 
+@pytest.mark.usefixtures("at_1_30")
 @pytest.mark.parametrize("kind", REVIEWS)
 def test_large_answers_are_not_remembered(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They hold, and the service is asked again."""

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 import simkit
+from simkit.cluster.cluster import Trial
 from simkit.cluster.options import Options
-from simkit.cluster.trial import Trial
-from simkit.engine.seams import Unstorable
 from simkit.engine.storage.memory import MemoryStore
 from simkit.engine.storage.sqlite import open_store
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, Key
+from simkit.seams import Unstorable
 
 PATH = "/apis/e.io/v1/namespaces/default/xs"
 DEPTHS = (100, 150, 195, 200, *range(212, 262, 3), 300, 390, 410, 1000, 5000, 20000)

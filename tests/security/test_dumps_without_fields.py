@@ -19,6 +19,8 @@ from simkit.schema.catalogue import Resource
 from tests.engine.controllers.worlds import job, names, obj, volume, workload
 from tests.security.places import Place, places, without
 
+pytestmark = pytest.mark.slow
+
 HOME = "z-home"
 LABELS = {"app": "z"}
 TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}

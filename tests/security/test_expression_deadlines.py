@@ -66,6 +66,7 @@ def test_values_that_hold_themselves_many_times_are_compared_until_the_deadline(
     assert _answer(spec, _map(), 0.5).status == 504
 
 
+@pytest.mark.slow
 def test_each_element_is_looked_for_in_all_until_the_deadline() -> None:
     """A list of unknown type costs 1 for each search, which is 60,000 steps."""
     spec = {"validations": [{"expression": "object.metadata.finalizers.all(x, x in object.metadata.finalizers)"}]}

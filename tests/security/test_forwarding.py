@@ -10,7 +10,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.engine.egress.call import Caller, CallFailed
-from simkit.engine.egress.kubeconfig import ClientConfig
+from simkit.engine.egress.files import ClientConfig
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
 from simkit.meta.message import Request, Response
 from tests.engine.egress.service import Service, serving

@@ -9,16 +9,16 @@ from typing import Any, cast
 
 import pytest
 
-from simkit.engine.http.reading_turns import SLICE, reading_turns
+from simkit.engine.http.loop_turns import SLICE, reading_turns
 from simkit.engine.http.serving import new_loop
 from simkit.engine.http.upgrade import switch
-from simkit.engine.http.upgrade.spdy import SpdyConnection
-from simkit.engine.http.upgrade.spdy_session import SpdySession
-from simkit.engine.http.upgrade.switch import UpgradedConnection
-from simkit.engine.http.upgrade.watch_socket import WatchSocket
+from simkit.engine.http.upgrade.spdy_session import SpdyConnection, SpdySession
+from simkit.engine.http.upgrade.switch import UpgradedConnection, WatchSocket
 from simkit.engine.http.upgrade.websocket_session import WebSocketSession
-from simkit.engine.pipeline.subresources.connection_session import PortSession
+from simkit.engine.pipeline.subresources.connection_target import PortSession
 from tests.security.prices import LINEAR, growth
+
+pytestmark = pytest.mark.slow
 
 _PING, _TEXT_PART, _PART = 0x89, 0x02, 0x00
 

@@ -25,7 +25,11 @@ from simkit.meta.message import Credentials, Request
 from tests.security.prices import LINEAR, growth
 from tests.security.test_certificates import CLIENTS, SPAN, authenticator, shown, who
 
-pytestmark = pytest.mark.filterwarnings("ignore:Attribute's length")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Attribute's length"),
+    pytest.mark.usefixtures("at_1_30"),
+    pytest.mark.slow,
+]
 KEY = ec.generate_private_key(ec.SECP256R1())
 RSA = rsa.generate_private_key(65537, 2048)
 PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"

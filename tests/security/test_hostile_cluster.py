@@ -16,7 +16,7 @@ from simkit.analysis.findings import audit
 from simkit.analysis.least_privilege import least_privilege
 from simkit.analysis.plots import access_drift, binding_graph
 from simkit.analysis.rbac.graph import access_graph
-from simkit.meta.escaping import kubectl_command
+from simkit.present.escaping import kubectl_command
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.load import load
 from tests.security.hostile_cluster import (
@@ -55,7 +55,7 @@ def test_commands_of_findings_are_run_by_a_shell_as_they_are_meant(dump: Dump, t
 
 def test_commands_of_cuts_are_run_by_a_shell_as_they_are_meant(dump: Dump, tmp_path: Path) -> None:
     """So do the commands of a cut, and those in the comments of its YAML."""
-    made = cut(dump.snapshot(), direct=True)
+    made = cut(dump.snapshot(), goal="all secrets", direct=True)
     comments = [line.removeprefix("# ") for line in made.yaml().splitlines() if line.startswith("# ")]
     commands = [line for line in [*made.commands(), *comments] if "\\x00" not in line]
     calls = run_by_shell(commands, tmp_path)
@@ -66,7 +66,7 @@ def test_commands_of_cuts_are_run_by_a_shell_as_they_are_meant(dump: Dump, tmp_p
 def test_yaml_of_cuts_and_proposals_holds_nothing_but_their_objects(dump: Dump, tmp_path: Path) -> None:
     """No name ends the comment in which the command stands."""
     for made in (
-        cut(dump.snapshot(), direct=True),
+        cut(dump.snapshot(), goal="all secrets", direct=True),
         least_privilege(dump.snapshot(), write_hostile_files(tmp_path)["LOG"]),
     ):
         assert [one for one in yaml.safe_load_all(made.yaml()) if one] == made.manifests()
@@ -91,7 +91,11 @@ def test_notebooks_show_names_as_names(dump: Dump) -> None:
     found = escalations(snapshot, direct=True)
     shown = [can(snapshot, who, "get", "secrets") for who in SUBJECTS]
     pages = [one._repr_html_() for one in shown]
-    pages += [found._repr_html_(), cut(snapshot, direct=True)._repr_html_(), audit(snapshot)._repr_html_()]
+    pages += [
+        found._repr_html_(),
+        cut(snapshot, goal="all secrets", direct=True)._repr_html_(),
+        audit(snapshot)._repr_html_(),
+    ]
     pages += [one._repr_html_() for one in list(found)[:50]]
     pages.append(simkit.Cluster.of(dump)._repr_html_())
     page = Elements("".join(pages))
@@ -106,9 +110,10 @@ def test_html_is_escaped_in_one_place() -> None:
     others = {
         str(path.relative_to(source)) for path in source.rglob("*.py") if _ESCAPES.search(path.read_text("utf-8"))
     }
-    assert others == {"meta/escaping.py", "simulation/stages/template/functions.py"}  # a function of Go's templates
+    assert others == {"meta/visible_text.py"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Glyph")
 def test_figures_show_names_as_names(dump: Dump, tmp_path: Path) -> None:
     """A dollar sign in a name begins no formula, which may fail."""

@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from simkit import cli
-from simkit.cli import main
+from simkit.cli import limits, main
 from simkit.snapshot.load import load
 from tests.security.hostile_cluster import (
     HOSTILE,
@@ -58,6 +58,7 @@ def _path(word: str, files: dict[str, str]) -> str:
     return f"{files['TO']}/{name}" if folder == "TO" else files.get(word, word)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "form"), LINES)
 def test_every_output_shows_names_as_names(
     name: str, form: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
@@ -68,14 +69,20 @@ def test_every_output_shows_names_as_names(
         assert orjson.loads(out) is not None
     if form == "html" and out:
         page = Elements(out)
-        assert set(page.names) <= {"meta", "title", "style", "table", "thead", "tbody", "tr", "th", "td", "wbr"}
+        notes, table = page.names[: page.names.index("table")], page.names[page.names.index("table") :]
+        assert set(notes) <= {"meta", "title", "style", "p", "b"}
+        assert notes.count("p") == notes.count("b")
+        assert set(table) <= {"table", "thead", "tbody", "tr", "th", "td", "wbr"}
         assert page.attributes <= {"charset", "class"}
         assert page.classes <= {"simkit", "number", "long", "whole"}
     if form == "csv":
         assert formulas(out) == []
     if form == "markdown":
         page = rendered(out)
-        assert set(page.names) <= OURS
+        assert set(page.names) <= OURS | {"blockquote"}
+        quotations = [line for line in out.splitlines() if line.startswith(">")]
+        assert set(quotations) <= set(limits.quoted().splitlines())
+        assert page.names.count("blockquote") == len(quotations)
         assert page.attributes <= {"class", "style"}
 
 
@@ -96,7 +103,7 @@ def test_a_comment_cannot_be_forged(files: dict[str, str], capsys: pytest.Captur
 def test_steps_in_markdown_are_a_block(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     """The steps of paths are shown as they are, whatever stands in them."""
     page = rendered(_run((*PROSE["details"], "-o", "markdown"), files, capsys))
-    assert set(page.names) <= OURS
+    assert set(page.names) <= OURS | {"blockquote"}
     assert page.names.count("pre") == 1
 
 
@@ -121,14 +128,15 @@ def _choices(words: tuple[str, ...]) -> set[str]:
 
 
 NO_REPORTS = {"--plan", "--prove", "--trace"}
-"""Options of ``upgrade`` with tables of their own, which are no reports."""
+"""Options of ``upgrade`` and ``removal-report`` with tables of their own, which are no reports."""
 REPORTS = [
     name
     for name, words in TABLES.items()
-    if "sarif" in _choices(words) and not (words[0] == "upgrade" and NO_REPORTS & set(words))
+    if "sarif" in _choices(words) and not (words[0] in ("upgrade", "removal-report") and NO_REPORTS & set(words))
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["junit", "sarif"])
 @pytest.mark.parametrize("name", REPORTS)
 def test_reports_for_build_servers(
@@ -151,6 +159,7 @@ def test_reports_for_build_servers(
         assert "](" not in text.replace("\\]", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_files_show_names_as_names(name: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     """So do files; what holds objects for programs, such as a dump, has them as they are."""

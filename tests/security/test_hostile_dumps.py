@@ -95,6 +95,7 @@ def test_unreadable_objects_are_reported_and_the_rest_is_read(
     assert [each["metadata"]["name"] for each in listed.object["items"]] == ["good"]
 
 
+@pytest.mark.slow
 def test_limits_can_be_raised() -> None:
     """Whoever trusts a source says how much it may be."""
     small = gzip.compress(GOOD + b" " * (70 << 20))
@@ -159,6 +160,7 @@ def test_one_object_that_nests_too_deeply(tmp_path: Path, levels: int, brackets:
     assert told.line in (1, 3)
 
 
+@pytest.mark.slow
 def test_limits_can_be_raised_wherever_a_source_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By ``simkit.load`` and on the command line, in the words that the report proposes."""
     small = tmp_path / "small.json.gz"

@@ -15,12 +15,10 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from jwt.utils import base64url_encode, to_base64url_uint
 
 from simkit.engine.authn.authentication_configuration import parse
-from simkit.engine.authn.claim_expressions import BadExpression, Expression
-from simkit.engine.authn.jwk import MOST_KEYS, MOST_TRIED, BadKeySet, PublishedKey, read_key_set
-from simkit.engine.authn.jws import Malformed, Parsed
+from simkit.engine.authn.claim_mapping import BadExpression, Expression
+from simkit.engine.authn.jws import MOST_KEYS, MOST_TRIED, BadKeySet, Malformed, Parsed, PublishedKey, read_key_set
 from simkit.engine.authn.jws import parse as parse_token
-from simkit.engine.authn.oidc import WAIT, Provider
-from simkit.engine.authn.oidc_options import tokens_by_flags
+from simkit.engine.authn.oidc import WAIT, Provider, tokens_by_flags
 from simkit.meta.deadline import Deadline, within
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity
@@ -273,6 +271,7 @@ HOSTILE: tuple[Any, ...] = (
 )
 
 
+@pytest.mark.slow
 def test_a_hostile_configuration_is_read_or_refused() -> None:
     """Each field of the file with what nobody would write there."""
     for place in places(CONFIGURATION):

@@ -15,6 +15,8 @@ from simkit.cli import main
 from tests.security.hostile_cluster import assert_shown_as_text
 from tools.make_hostile_cluster import PAYLOADS
 
+pytestmark = pytest.mark.slow
+
 EVIL = "\x1b]0;owned\x07\n::error::owned\u202e"
 """Taken where a name, a message or a reason is expected."""
 

@@ -11,18 +11,19 @@ import pytest
 import simkit
 from simkit.cluster.options import Options
 from simkit.engine.admission import webhook_index
-from simkit.engine.admission.review_attributes import LiveClusterReader
+from simkit.engine.admission.candidates import LiveClusterReader
 from simkit.engine.controllers import daemon_set
-from simkit.engine.controllers.pod_control import MOST_AT_ONCE
-from simkit.engine.controllers.slice_reconciler import Group, SliceReconciler
-from simkit.engine.seams import ABSENT
+from simkit.engine.controllers.endpoints import Group, SliceReconciler
+from simkit.engine.controllers.ownership import MOST_AT_ONCE
 from simkit.logic.policy import binding, policy
 from simkit.logic.workloads.indexes import Indexes, parse, write
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.meta.objects import Object, name_of
 from simkit.schema.catalogue import Resource
+from simkit.seams import ABSENT
 from tests.engine.controllers.test_aggregation import Recording
 from tests.engine.controllers.worlds import job, names, obj, patch, volume, wish, workload
 from tests.security.prices import LINEAR, growth, growth_of_fresh
@@ -37,7 +38,7 @@ PORTION = 20
 def cluster(monkeypatch: pytest.MonkeyPatch) -> simkit.Cluster:
     """A cluster whose controllers work in small portions, and rest after some writes."""
     made = simkit.Cluster(options=Options(seed=1, clock=simkit.SimulatedClock()))
-    for controller in ("job", "replica_set", "stateful_set"):
+    for controller in ("job", "deployment", "stateful_set"):
         monkeypatch.setattr(f"simkit.engine.controllers.{controller}.MOST_AT_ONCE", PORTION)
     monkeypatch.setattr("simkit.engine.controllers.controller_manager._MOST_WRITES", 10)
     return made
@@ -69,7 +70,7 @@ def test_pods_are_made_in_portions(cluster: simkit.Cluster, wanted: Object) -> N
 
 def test_leases_are_no_sign_of_too_much_work(cluster: simkit.Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many nodes renew theirs while a long work goes on."""
-    monkeypatch.setattr("simkit.simulation.kubelet.heartbeats.REPORT_EVERY", 1e9)
+    monkeypatch.setattr("simkit.simulation.kubelet.simulated_node.REPORT_EVERY", 1e9)
     cluster.add_nodes(30)
     for _ in range(20):
         with suppress(SimkitError):
@@ -121,6 +122,7 @@ def test_slices_of_many_groups_cost_their_number() -> None:
     assert growth(reconcile, groups, 400) < LINEAR
 
 
+@pytest.mark.slow
 def test_claims_and_volumes_cost_their_number() -> None:
     """None looks at all of the others: those that fit, and those that ask for too much, other modes or other labels."""
 
@@ -187,9 +189,9 @@ def test_policies_cost_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
     group = "admissionregistration.k8s.io/v1"
     read, bind = policy.Policy.__init__, binding.bind_policies
 
-    def reads(self: policy.Policy, given: Object) -> None:
+    def reads(self: policy.Policy, given: Object, behaviour: ServedBehaviour) -> None:
         compiled.append(name_of(given))
-        read(self, given)
+        read(self, given, behaviour)
 
     def binds(policies: Iterable[Any], bindings: Iterable[Any]) -> Any:
         together.append(1)
@@ -257,6 +259,7 @@ def _quota(number: int) -> Object:
     return obj("v1", "ResourceQuota", f"q{number}", spec={"hard": {"pods": "9k", "count/services": "9k"}})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [_service, _budget, _quota], ids=["services", "budgets", "quotas"])
 def test_what_counts_pods_costs_the_number_of_objects(make: Callable[[int], Object]) -> None:
     """Services, disruption budgets and quotas find their pods, and pods them, by labels or in one count: of 400 each
@@ -292,9 +295,9 @@ def test_webhooks_cost_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
     read, asked = list[str](), list[str]()
     accessors, may_match = webhook_index.webhook_accessors, webhook_index.WebhookAccessor.may_match
 
-    def counted(configuration: Object) -> Sequence[webhook_index.WebhookAccessor]:
+    def counted(configuration: Object, behaviour: ServedBehaviour) -> Sequence[webhook_index.WebhookAccessor]:
         read.append(configuration["metadata"]["name"])
-        return accessors(configuration)
+        return accessors(configuration, behaviour)
 
     def matched(self: webhook_index.WebhookAccessor, *given: Any) -> bool:
         asked.append(self.name)

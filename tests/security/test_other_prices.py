@@ -18,13 +18,12 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.claim_expressions import Expression
-from simkit.engine.authn.claim_mapping import ClaimMapping, ClaimSource
-from simkit.engine.authn.jwk import read_key_set
+from simkit.engine.authn.claim_mapping import ClaimMapping, ClaimSource, Expression
+from simkit.engine.authn.jws import read_key_set
 from simkit.engine.authn.x509 import ChainVerifier
 from simkit.engine.authn.x509_chain import load_authorities
 from simkit.engine.egress.call import CallFailed, review_status
-from simkit.engine.egress.kubeconfig import load_kubeconfig
+from simkit.engine.egress.files import load_kubeconfig
 from simkit.engine.egress.webhook import BadReview, review
 from simkit.engine.http.keypair import make_authority
 from simkit.engine.pipeline.audit.policy import Policy
@@ -213,6 +212,7 @@ def test_requests_of_somebody_in_a_great_many_groups() -> None:
     assert growth(asks, lambda count: tuple(f"group-{n}" for n in range(count)), 3000) < LINEAR
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["groups", "extra", "depth"])
 def test_the_answer_of_a_token_webhook(kind: str) -> None:
     """Who somebody is, as another server tells it, is read once."""

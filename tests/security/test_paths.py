@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
@@ -126,6 +126,7 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(
     st.lists(PIECES, max_size=9), st.sampled_from(METHODS), st.sampled_from(["/", "//", "/./", "%2f"]), st.booleans()

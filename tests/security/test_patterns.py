@@ -13,14 +13,10 @@ MADE = {
     "analysis/escalation/prove/examples.py": "patterns of our own table, tried on words of our own",
     "analysis/upgrade/behaviour/label_names.py": "a name of our own data, escaped",
     "engine/authn/authentication_configuration.py": "two words of ours; the text is the administrator's file",
-    "engine/pipeline/audit/rotating_file.py": "the name of our own file, escaped",
+    "engine/pipeline/audit/backends.py": "the name of our own file, escaped",
     "kinds/parts/devices/names.py": "one word, a constant of the file",
     "language/cel/grammar.py": "the grammar of celpy, at the start",
     "schema/custom/formats.py": "formats whose letters and spaces exclude each other",
-    "simulation/shell/date_words.py": "a table of words and numbers of our own",
-    "simulation/shell/field_commands.py": "letters of a script, escaped, in a set",
-    "simulation/shell/patterns.py": "letters of a script, escaped; patterns of scripts are RE2's",
-    "simulation/shell/reading.py": "the separators of IFS, escaped, in sets without nesting",
     "snapshot/yamldocuments.py": "spaces and a dash",
 }
 """Files in which a pattern is made of something else than one text, and why that may be."""
@@ -40,6 +36,7 @@ def test_no_pattern_backtracks(part: int) -> None:
     assert not [each for each in found if each[2][0] > slow()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", r"\s*\n", "(?:x*y*)*z"])
 def test_the_search_for_texts_finds_bad_patterns(pattern: str) -> None:
     """It knows those that everybody warns of."""

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simkit
+from simkit.client.reconciler import Reconciler
 from simkit.cluster.options import Options
 from simkit.engine.controllers.deployment import DeploymentController
-from simkit.engine.controllers.reconciler import Reconciler
 from simkit.logic.rbac.aggregate import aggregated_rules
 from simkit.logic.workloads import jobs, rollout
 from simkit.meta.domain import label

@@ -32,7 +32,7 @@ from simkit.meta.free_port import free_port
 from tests.analysis.escalation.test_recorded import EXTRA, attempts
 from tests.shared import SHARED, needs_shared
 
-pytestmark = needs_shared
+pytestmark = [needs_shared, pytest.mark.slow]
 
 NOW = datetime.now(UTC)
 SPAN = (NOW - timedelta(days=1), NOW + timedelta(days=30))
@@ -124,7 +124,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     (folder / "own.pem").write_bytes(own.certificate_pem() + own.key_pem())
     port = free_port()
     command = [sys.executable, "-m", "simkit.cli", "serve", "--secure-port", str(port), "--allow-privileged=true"]
-    command += ["--load", str(SHARED / "datasets" / "operators-and-teams.json.gz")]
+    command += [str(SHARED / "datasets" / "operators-and-teams.json.gz")]
     command += ["--cert-dir", str(folder / "certificates"), "--kubeconfig-out", str(folder / "kubeconfig")]
     command += ["--requestheader-client-ca-file", str(folder / "proxies.crt")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

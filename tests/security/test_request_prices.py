@@ -11,13 +11,15 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
 from tests.security.attacks import APPLY, JSON_PATCH, MAPS, MERGE, STRATEGIC, THINGS, YAML, preparation
 from tests.security.prices import LINEAR, quick_price
+
+pytestmark = pytest.mark.slow
 
 PODS = "/api/v1/namespaces/default/pods"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"

@@ -10,8 +10,8 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
-from simkit.engine.http import certificates, kubeconfig
+from simkit.engine.authn.token_sources import StaticTokens
+from simkit.engine.http import certificates
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.engine.pipeline.non_resource import paths
 from simkit.meta.identity import Identity
@@ -50,7 +50,7 @@ def test_keys_are_private_from_the_beginning(tmp_path: Path) -> None:
         assert key.stat().st_mode & 0o777 == 0o600
     config = tmp_path / "kubeconfig"
     config.touch(0o644)
-    kubeconfig.write_kubeconfig(config, kubeconfig.kubeconfig_document("https://127.0.0.1"))
+    certificates.write_kubeconfig(config, certificates.kubeconfig_document("https://127.0.0.1"))
     assert config.stat().st_mode & 0o777 == 0o600
 
 
@@ -67,8 +67,8 @@ def test_stores_are_private_from_the_beginning(tmp_path: Path) -> None:
 def test_credentials_show_in_no_repr() -> None:
     """Objects that hold a secret do not print it."""
     from simkit.engine.aggregation.proxy_handler import ProxyCertificate
-    from simkit.engine.egress.address import Peer
-    from simkit.engine.egress.kubeconfig import ClientConfig
+    from simkit.engine.egress.files import ClientConfig
+    from simkit.engine.egress.policy import Peer
 
     things: list[object] = [
         ClientConfig("https://x", key=HIDDEN.encode(), token=HIDDEN, password=HIDDEN),

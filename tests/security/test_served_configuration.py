@@ -10,6 +10,8 @@ import pytest
 from simkit.cli import main
 from tests.security.served import Served, serving
 
+pytestmark = pytest.mark.slow
+
 AUTHENTICATION = """
 apiVersion: apiserver.config.k8s.io/v1beta1
 kind: AuthenticationConfiguration

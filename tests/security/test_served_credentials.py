@@ -44,6 +44,7 @@ def robot(served: Served) -> str:
 # The good ones
 
 
+@pytest.mark.slow
 def test_client_certificates(served: Served) -> None:
     """The common name is the user, each organization a group."""
     made = certificate(served.folder, served.clients, "/O=devs/O=ops/CN=ann")
@@ -170,6 +171,7 @@ def test_headers_without_a_certificate(served: Served) -> None:
     assert served.who(token="ann-token", headers=says) == ("ann", ["devs", "ops", KNOWN])
 
 
+@pytest.mark.slow
 def test_a_certificate_for_servers(served: Served) -> None:
     """A certificate that was made for servers proves nothing about a client: also that of this server."""
     assert served.who(proof=certificate(served.folder, served.clients, "/CN=root", use="server")) == 401
@@ -351,6 +353,7 @@ def test_no_credential_was_written_anywhere(served: Served, robot: str) -> None:
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
 def test_keys_of_accounts(tmp_path: Path) -> None:
     """Tokens of every key file are good; without any the TLS key's are; those that the server makes itself always."""
     others = rsa.generate_private_key(65537, 2048)

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from simkit.kinds.apiextensions.printer_columns import cell, find_values
+from simkit.meta.behaviour import served
 from simkit.schema.custom.numbers import number_errors
 from tests.security.prices import LINEAR, growth
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 
 def _nested(depth: int) -> dict[str, Any]:
@@ -37,4 +40,4 @@ def test_other_paths_have_all_their_values() -> None:
 def test_factors_that_leave_the_range_of_numbers(factor: float, value: float) -> None:
     """The quotient is not finite, or nothing: the value is no multiple, and the request no error of ours."""
     properties = {"multipleOf": factor}
-    assert all(str(error) for error in number_errors(properties, ("number",), "", value, "spec.n"))
+    assert all(error.told(served()) for error in number_errors(properties, ("number",), "", value, "spec.n"))

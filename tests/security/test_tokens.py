@@ -19,7 +19,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.jws import PrivateKey, Signer
 from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
-from simkit.engine.authn.token_webhook import WebhookTokens
+from simkit.engine.authn.token_sources import WebhookTokens
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.message import Request
@@ -297,6 +297,7 @@ class _Service:
         return orjson.dumps({"kind": "TokenReview", "apiVersion": "authentication.k8s.io/v1", "status": status})
 
 
+@pytest.mark.usefixtures("at_1_30")
 def test_what_is_remembered_of_one_token_is_not_known_of_another() -> None:
     """A token with a line break in it, as a WebSocket client may send one, is no shorter token for other audiences."""
     service = _Service()

@@ -14,7 +14,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.server import Server, ServingOptions
 from simkit.engine.pipeline.work_estimate import takes_long
@@ -75,6 +75,7 @@ def test_whoever_comes_first_leaves_the_loop(path: str, accept: str) -> None:
     assert takes_long(fresh.engine, Request.of("GET", path, headers={"accept": accept}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", attacks())
 def test_attacks_leave_the_loop(cluster: Cluster, name: str) -> None:
     """Each of them is estimated to take long, in no time; what is not takes less than a tenth of a second of CPU."""
@@ -216,6 +217,7 @@ def test_work_is_cut_off(server: Server, cluster: Cluster) -> None:
     assert cluster.engine.store.revision == before
 
 
+@pytest.mark.slow
 def test_others_are_served_meanwhile(server: Server) -> None:
     """While heavy requests are worked on, health is told; the bound is generous, the bench states the figures."""
     heavy = b"data:\n" + b"".join(b"  k%d: [a, b, c]\n" % number for number in range(5_000))

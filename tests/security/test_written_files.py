@@ -85,6 +85,7 @@ def test_migrated_files_stay_in_their_folder(ingress: Path, capsys: pytest.Captu
     assert (source / "j.yaml").read_text(encoding="utf-8").startswith("apiVersion: networking.k8s.io/v1\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

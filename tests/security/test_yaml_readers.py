@@ -13,11 +13,12 @@ import simkit
 from simkit.analysis.findings.suppress import read_suppressions
 from simkit.cluster.nodes import read_config
 from simkit.cluster.plugin_settings import read_settings
-from simkit.engine.egress.kubeconfig import load_kubeconfig
+from simkit.engine.egress.files import load_kubeconfig
 from simkit.engine.pipeline.audit.policy import load as load_policy
 from simkit.logic.lifecycle.reading import read_history
 from simkit.meta.errors import SimkitError
-from simkit.simulation.stages.lifecycle import rendered
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(simkit.__file__).parent
 OWN: dict[str, str] = {
@@ -29,7 +30,6 @@ OWN: dict[str, str] = {
     "analysis/upgrade/behaviour/entries.py": "our own dataset",
     "analysis/escalation/table/primitive.py": "our own dataset",
     "analysis/escalation/table/risky_permission.py": "our own dataset",
-    "simulation/stages/stage_files.py": "a file that whoever starts the simulation has written",
 }
 """Modules that read YAML themselves, and why they may."""
 
@@ -93,14 +93,3 @@ def test_a_config_map_of_a_dump(text: str) -> None:
     cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"mapRoles": HOSTILE[text]}})
     with pytest.raises(SimkitError, match="mapRoles of the config map aws-auth in kube-system is not YAML"):
         cluster.members_of_snapshot()
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_a_template_of_a_stage_with_a_hostile_annotation(text: str) -> None:
-    """What an object says is put into a text that is YAML; the server reads the result of it."""
-    said = HOSTILE[text].partition(": ")[2] or HOSTILE[text]
-    if text == "aliases":
-        said = "{" + HOSTILE[text].replace("\n", ", ") + "}"
-    obj = {"metadata": {"name": "a", "annotations": {"said": said}}}
-    with pytest.raises(SimkitError, match="the template gives no YAML"):
-        rendered("status: {{ .metadata.annotations.said }}", obj, {})

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 import simkit
 from simkit.engine.http.upgrade.remote_command import CommandDriver
-from simkit.engine.http.upgrade.spdy import Opened, Received, SpdyConnection, SpdyError
-from simkit.engine.pipeline.subresources.connection_session import CommandSession
-from simkit.engine.seams import RemoteProcess
+from simkit.engine.http.upgrade.spdy_session import Opened, Received, SpdyConnection, SpdyError
+from simkit.engine.pipeline.subresources.connection_target import CommandSession
 from simkit.meta.message import Request
+from simkit.seams import RemoteProcess
 from simkit.simulation.connections.terminal import Terminal
 from tests.simulation.worlds import pod, simulated
 
@@ -108,6 +108,7 @@ def test_port_forward(kubeconfig: Path, kubectl: Kubectl, env: dict[str, str]) -
             forward.terminate()
 
 
+@pytest.mark.slow
 def test_logs_and_attach(kubectl: Kubectl) -> None:
     """A log is followed to the end of its pod; what is typed at a shell that runs in a container ends it."""
     kubectl("run", "talk", "--image=busybox", "--restart=Never", "--", "sh", "-c", "echo one; sleep 1; echo two")

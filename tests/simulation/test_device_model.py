@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
-from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.resources import RESOURCE_SLICES
-from simkit.meta.behaviour import serving
+from simkit.client.lister import Lister
+from simkit.client.resources import RESOURCE_SLICES
+from simkit.meta.behaviour import served, serving
 from simkit.schema.behaviour import default_behaviour
-from simkit.simulation.scheduler.devices.allocated import AllocatedDevices
+from simkit.seams.snapshot import Snapshot
 from simkit.simulation.scheduler.devices.allocator import Allocator
 from simkit.simulation.scheduler.devices.pools import pools_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.simulation.scheduler.devices.requests import AllocatedDevices
+
+pytestmark = pytest.mark.slow
 
 DRIVER = "d.example.com"
 NODE = {"metadata": {"name": "n", "labels": {}}}
@@ -26,8 +28,12 @@ CLASS = {"metadata": {"name": "any"}, "spec": {}}
 class Slices:
     """A snapshot with slices alone."""
 
-    def __init__(self, slices: Sequence[dict[str, Any]]) -> None:
-        self._slices = slices
+    def __init__(self, slices: Sequence[dict[str, Any]], release: str) -> None:
+        self._slices, self.behaviour = slices, default_behaviour(release)
+
+    def captured(self) -> tuple[object, ...]:
+        """What it has all of."""
+        return (RESOURCE_SLICES,)
 
     def scan(self, resource: object, namespace: str | None = None) -> Iterator[dict[str, Any]]:
         """All slices."""
@@ -208,12 +214,12 @@ def test_the_first_valid_assignment_is_found(seed: int) -> None:
         {"metadata": {"name": "a"}, "spec": {**head, "sharedCounters": counters}},
         {"metadata": {"name": "b"}, "spec": {**head, "devices": devices}},
     ]
-    snapshot: Snapshot = Slices(slices)  # type: ignore[assignment]
+    snapshot: Snapshot = Slices(slices, "1.37")  # type: ignore[assignment]
     with serving(default_behaviour("1.37")):  # up to 1.36 distinct attributes are not always compared
         results = [{"driver": DRIVER, "pool": "p", "device": name} for name in used]
-        allocated = AllocatedDevices([{"status": {"allocation": {"devices": {"results": results}}}}])
-        search = Allocator(claims, pools_of(NODE, Lister(snapshot)), allocated, lambda _: CLASS)
-        found = search.search()
+        allocated = AllocatedDevices(served(), [{"status": {"allocation": {"devices": {"results": results}}}}])
+        search = Allocator(served(), claims, pools_of(NODE, Lister(snapshot)), allocated, lambda _: CLASS)
+        found = search.search(served())
     wanted = naive(claims, devices, parts, used)
     if keeps_counters(claims, devices) and not found:
         return

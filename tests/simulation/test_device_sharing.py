@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simkit.client.lister import Lister
 from simkit.cluster.cluster import Cluster
-from simkit.engine.controllers.lister import Lister
-from simkit.meta.behaviour import serving
+from simkit.meta.behaviour import served, serving
 from simkit.meta.quantity import parse
 from simkit.schema.behaviour import default_behaviour
-from simkit.simulation.scheduler.devices.allocated import AllocatedDevices
 from simkit.simulation.scheduler.devices.allocation_result import allocation_result
 from simkit.simulation.scheduler.devices.allocator import Allocator
-from simkit.simulation.scheduler.devices.capacity import amounts_for
 from simkit.simulation.scheduler.devices.pools import pools_of
+from simkit.simulation.scheduler.devices.requests import AllocatedDevices, amounts_for
 from tests.simulation.devices import DRIVER, claim, device_class, devices_of, request, user, with_devices
 from tests.simulation.test_device_model import CLASS, NODE, Slices
 from tests.simulation.worlds import messages, phase
@@ -209,11 +208,13 @@ def sharing_claims(draw: st.DrawFn, number: int) -> dict[str, Any]:
 def allocate(claim: dict[str, Any], devices: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> bool:
     """Give a claim its devices as the scheduler does, if it can."""
     head = {"driver": DRIVER, "nodeName": "n", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}}
-    snapshot: Any = Slices([{"metadata": {"name": "s"}, "spec": {**head, "devices": devices}}])
-    search = Allocator([claim], pools_of(NODE, Lister(snapshot)), AllocatedDevices(others), lambda _: CLASS)
-    if not search.search():
+    snapshot: Any = Slices([{"metadata": {"name": "s"}, "spec": {**head, "devices": devices}}], "1.36")
+    search = Allocator(
+        served(), [claim], pools_of(NODE, Lister(snapshot)), AllocatedDevices(served(), others), lambda _: CLASS
+    )
+    if not search.search(served()):
         return False
-    claim["status"] = {"allocation": allocation_result(claim, search.results[0], "n", lambda: "share")}
+    claim["status"] = {"allocation": allocation_result(served(), claim, search.results[0], "n", lambda: "share")}
     return True
 
 
@@ -248,6 +249,7 @@ def _keeps(claim: dict[str, Any], models: Sequence[str]) -> bool:
     return all(different == (1 if "matchAttribute" in each else len(models)) for each in constraints)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(shared_devices(), st.integers(1, 6).flatmap(lambda count: st.tuples(*map(sharing_claims, range(count)))))
 def test_capacity_is_never_given_twice(devices: list[dict[str, Any]], wanted: tuple[dict[str, Any], ...]) -> None:

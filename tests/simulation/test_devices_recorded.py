@@ -15,6 +15,8 @@ import pytest
 
 from tests.simulation.device_worlds import replay
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parent / "recorded"
 
 

@@ -17,8 +17,7 @@ from simkit.cli import main
 from simkit.cluster.options import Options
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
-from simkit.simulation.kubelet.host_files import HostFiles
-from simkit.simulation.kubelet.host_programs import found_programs
+from simkit.simulation.kubelet.host_programs import HostFiles, found_programs, program_folders
 from simkit.simulation.kubelet.sandboxed_process import SandboxedProcess
 from simkit.simulation.shell.files import Files
 
@@ -44,7 +43,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, 
     path = tmp_path_factory.mktemp("host") / "kubeconfig"
     cluster = Cluster()
     cluster.add_nodes(1)
-    server = cluster.serve(kubeconfig=path, host_programs=[_PYTHON])
+    server = cluster.serve(kubeconfig=path, host_programs=[_PYTHON, "bash,awk,sed"])
     connected = config.new_client_from_config(str(path))  # type: ignore[no-untyped-call]
     api = client.CoreV1Api(connected)
     try:
@@ -188,13 +187,28 @@ def test_a_program_reaches_the_api_server_with_its_service_account(served: tuple
 
 
 @sandboxed
-def test_images_that_are_a_shell_alone_have_no_programs_of_the_machine(
-    served: tuple[Cluster, client.CoreV1Api],
-) -> None:
-    """``alpine`` has no Python on a cluster either."""
+def test_shells_of_the_machine_run_what_the_small_shell_refuses(served: tuple[Cluster, client.CoreV1Api]) -> None:
+    """A script of bash with awk and sed, in the command of a pod and in exec."""
     cluster, api = served
-    cluster.create({**_pod("shell", image="alpine:3.20", command=["sh", "-c", "python3 --version"])})
-    assert _ended(api, "shell") == 127
+    script = "a=(x y); for i in {0..1}; do echo ${a[i]^}; done | sed s/X/Z/ | awk '{ print NR, $1 }'; exit 5"
+    cluster.create(_pod("real", image="busybox", command=["bash", "-c", script]))
+    assert _ended(api, "real") == 5
+    assert _log(api, "real") == "1 Z\n2 Y\n"
+    cluster.create(_pod("idle", image="ubuntu", command=["sleep", "600"]))
+    _until(lambda: api.read_namespaced_pod("idle", "default").to_dict()["status"]["phase"] == "Running")
+    assert (
+        _exec(cluster, "idle", "/bin/bash", "-c", "echo ${BASH_VERSION%%.*} > /tmp/v; [[ -s /tmp/v ]] && echo yes")
+        == "yes\n"
+    )
+    assert _exec(cluster, "idle", "cat", "/tmp/v").strip().isdigit()
+
+
+def test_a_program_whose_folder_would_show_too_much_is_refused_at_the_start(tmp_path: Path) -> None:
+    """A server that starts with it would have pods that cannot run."""
+    tool = Path.home() / "bin" / "tool"
+    with pytest.raises(SimkitError, match="install it in a folder of its own"):
+        program_folders([tool])
+    assert program_folders([Path("/bin/bash"), Path("/usr/bin/awk"), tmp_path / "bin" / "x"]) == [str(tmp_path)]
 
 
 @sandboxed
@@ -253,8 +267,8 @@ def test_programs_run_for_clients_of_this_machine_alone(capsys: pytest.CaptureFi
     """Whoever may create pods may run them, so nobody from elsewhere can reach the server."""
     command = ["serve", "--nodes", "1", "--host-program", "python3", "--bind-address", "0.0.0.0", "--secure-port"]
     assert main([*command, "16999"]) == 2
-    assert "lets others in" in capsys.readouterr().err
-    with pytest.raises(SimkitError, match="lets others in"):
+    assert "--bind-address 0.0.0.0" in capsys.readouterr().err
+    with pytest.raises(SimkitError, match=r"0\.0\.0\.0"):
         Cluster().serve(bind_address="0.0.0.0", host_programs=["python3"])
 
 

@@ -12,7 +12,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.nodes import add_configured, read_config
 from simkit.cluster.options import Options
 from simkit.meta.clock import SimulatedClock
-from simkit.simulation.kubelet.image_references import BadReference, reference
+from simkit.simulation.kubelet.images import BadReference, reference
 from tests.simulation.worlds import container, deployment, messages, phase, pod, simulated
 
 NOT_FOUND = (

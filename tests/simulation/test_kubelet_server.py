@@ -8,7 +8,7 @@ import pytest
 
 from simkit.analysis.escalation import CLUSTER, escalations, prove
 from simkit.cluster.cluster import Cluster
-from simkit.engine.pipeline.subresources.connection_session import CommandSession, PortSession
+from simkit.engine.pipeline.subresources.connection_target import CommandSession, PortSession
 from simkit.meta.message import Request
 from tests.analysis.escalation.scenes import ATTACKER, scene
 from tests.analysis.worlds import binding, namespace, role, rule

@@ -212,6 +212,7 @@ def test_a_cluster_that_nobody_used_for_a_while_has_its_nodes(monkeypatch: pytes
     assert _ready(fork, "node-0") == "Unknown"
 
 
+@pytest.mark.slow
 def test_a_day_passes_the_same_way_twice() -> None:
     """With a seed, two days are one: the same pods on the same nodes at the same times."""
     days = []

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from simkit.engine.seams import PortHandler
 from simkit.meta.errors import StatusError
+from simkit.seams import PortHandler
 from tests.simulation.worlds import execute, pod, simulated
 
 

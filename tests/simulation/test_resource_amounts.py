@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simkit.simulation.scheduler.resource_amounts import pod_requests, requests_without_sidecars
+from simkit.simulation.scheduler.node_info import pod_requests, requests_without_sidecars
 
 
 def container(name: str, cpu: str = "", **more: Any) -> dict[str, Any]:

@@ -261,6 +261,7 @@ def test_room_that_becomes_free_is_seen_by_pods_of_the_same_template() -> None:
     assert [each["status"]["phase"] for each in cluster.list("pods")].count("Pending") == 1
 
 
+@pytest.mark.slow
 def test_many_pods_are_scheduled_in_several_syncs() -> None:
     """So that none of them reads a revision that is compacted before it ends; all of them are scheduled by one settle."""
     cluster = simulated(6)

@@ -6,12 +6,16 @@ from typing import Any
 
 import pytest
 
+from simkit.client.lister import Lister
 from simkit.cluster.cluster import Cluster
 from simkit.meta.errors import SimkitError
-from simkit.simulation.scheduler.plugin_sets import DEFAULT, plugins_of
-from simkit.simulation.scheduler.resource_scores import balance_score, fit_score
+from simkit.schema.behaviour import default_behaviour
+from simkit.simulation.scheduler.node_filters import balance_score, fit_score
+from simkit.simulation.scheduler.plugin_arguments import DEFAULT, plugins_of
 from simkit.simulation.scheduler.scheduler_config import scheduler_config
 from tests.simulation.worlds import deployment, node_of, phase, pod, simulated
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 
 def configuration(*profiles: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -113,10 +117,12 @@ def scores(score: Any, used: str, asked: str) -> list[int]:
     simulation = cluster._control_plane.simulation
     assert simulation is not None
     from simkit.simulation.scheduler.node_info import PodInfo
+    from simkit.simulation.scheduler.view import View
 
+    view = View(simulation.scheduler.cache, Lister(cluster.snapshot()))
     wanted = PodInfo(pod("p", requests={"cpu": asked}))
     nodes = sorted(simulation.scheduler.cache.nodes(), key=lambda info: info.name)
-    found: list[int] = score(wanted, None, nodes)
+    found: list[int] = score(wanted, view, nodes)
     return found
 
 
@@ -167,19 +173,7 @@ def test_plugins_are_merged_as_in_the_sources() -> None:
         (configuration(parallelism="many"), "parallelism: must be a whole number"),
         (
             configuration(extenders=[{"urlPrefix": "http://x", "prioritizeVerb": "p"}]),
-            "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it",
-        ),
-        (
-            configuration(extenders=[{"bindVerb": "b"}, {"bindVerb": "b"}]),
-            'extenders: Invalid value: "found 2 extenders implementing bind": only one extender can implement bind',
-        ),
-        (
-            configuration(extenders=[{"managedResources": [{"name": "cpu"}]}]),
-            'extenders[0].managedResources[0].name: Invalid value: "cpu": is an invalid extended resource name',
-        ),
-        (
-            configuration(extenders=[{"httpTimeout": "soon"}]),
-            'extenders[0].httpTimeout: time: invalid duration "soon"',
+            "extenders: the simulated scheduler asks none; remove them, or run kube-scheduler itself",
         ),
         (
             configuration({"schedulerName": "a"}, {"schedulerName": "a"}, {}),
@@ -227,7 +221,7 @@ def test_plugins_are_merged_as_in_the_sources() -> None:
 def test_wrong_documents_are_refused(document: dict[str, Any], message: str) -> None:
     """With the words of kube-scheduler where it has some."""
     with pytest.raises(SimkitError) as found:
-        scheduler_config(document)
+        scheduler_config(document, default_behaviour("1.30"))
     assert str(found.value) == message
 
 

@@ -6,16 +6,20 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.engine.controllers.lister import Lister
+from simkit.client.lister import Lister
 from simkit.meta.quantity import parse
+from simkit.schema.behaviour import default_behaviour
 from simkit.simulation.scheduler.algorithm import Algorithm, total_scores
 from simkit.simulation.scheduler.node_info import PodInfo
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 from simkit.simulation.scheduler.view import View
 from simkit.snapshot.memory import MemorySnapshot
+
+pytestmark = [pytest.mark.usefixtures("at_1_30"), pytest.mark.slow]
 
 Obj = Mapping[str, Any]
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -182,7 +186,7 @@ def naive(given_nodes: Sequence[Obj], placed: Sequence[Obj], pod: Obj) -> set[st
 
 def view_of(given_nodes: Sequence[Obj], placed: Sequence[Obj]) -> View:
     """A fresh cache of a world."""
-    cache = SchedulerCache()
+    cache = SchedulerCache(default_behaviour("1.30"))
     for each in given_nodes:
         cache.set_node(each)
     for each in placed:

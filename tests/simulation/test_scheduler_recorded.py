@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from simkit.engine.controllers.lister import Lister
-from simkit.meta.behaviour import serving
+from simkit.client.lister import Lister
+from simkit.meta.behaviour import served, serving
 from simkit.schema.behaviour import default_behaviour
 from simkit.simulation.scheduler.algorithm import SCORES, Algorithm, Findings
 from simkit.simulation.scheduler.node_info import PodInfo
@@ -54,9 +54,9 @@ def worlds() -> Iterator[Any]:
             yield pytest.param(release, world, id=f"{release}-{world['world']}")
 
 
-def view_of(objects: list[Obj]) -> View:
+def view_of(objects: list[Obj], release: str) -> View:
     """The scheduler's view of a recorded cluster."""
-    cache = SchedulerCache()
+    cache = SchedulerCache(default_behaviour(release))
     for each in objects:
         if each["kind"] == "Node":
             cache.set_node(each)
@@ -64,7 +64,7 @@ def view_of(objects: list[Obj]) -> View:
         if each["kind"] == "Pod":
             cache.set_pod(each)
     others = [each for each in objects if each["kind"] not in ("Node", "Pod")]
-    return View(cache, Lister(MemorySnapshot(others, captured=CAPTURED)))
+    return View(cache, Lister(MemorySnapshot(others, release, captured=CAPTURED)))
 
 
 def scores(pod: PodInfo, view: View, findings: Findings) -> dict[str, dict[str, int]]:
@@ -90,7 +90,7 @@ def test_answers_are_those_of_kube_scheduler(release: str, world: Obj) -> None:
     """The same nodes pass, with the same scores; messages are the same, and so are the pods that are preempted."""
     with serving(default_behaviour(release)):
         for asked in world["asked"]:
-            view, pod = view_of(world["objects"]), PodInfo(asked["pod"])
+            view, pod = view_of(world["objects"], release), PodInfo(asked["pod"])
             findings = Algorithm(Random(1)).find(pod, view, {})
             names = sorted(info.name for info in findings.feasible)
             if "scores" in asked:
@@ -125,5 +125,5 @@ def message(pod: PodInfo, view: View, findings: Findings) -> str:
 
 def sentence(view: View, findings: Findings, why: str) -> str:
     """The whole sentence of the event."""
-    after = not_preempted(why, before=findings.before)
+    after = not_preempted(served(), why, before=findings.before)
     return fit_message(len(view.cache.nodes()), findings.rejections.values(), before=findings.before, after=after)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from simkit.meta.labels import LabelSelector, parse
+from simkit.schema.behaviour import default_behaviour
 from simkit.simulation.scheduler.node_info import PodInfo
-from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
-from simkit.simulation.scheduler.selected_pods import _Count
+from simkit.simulation.scheduler.scheduler_cache import SchedulerCache, _Count
 from tests.simulation.worlds import pod
 
 SELECTORS = ("app=a", "app=b,tier in (x,y)", "tier", "app!=a", "tier notin (x)", "app in (a,b)", "app=a,app=b")
@@ -26,7 +26,7 @@ def placed(name: str, node: str, **labels: str) -> dict[str, Any]:
 @pytest.mark.parametrize("seed", range(30))
 def test_counts_are_those_of_a_naive_look(seed: int) -> None:
     """After pods came, went, moved and changed their labels, whenever a selector is asked for first."""
-    random, cache, pods = Random(seed), SchedulerCache(), dict[str, dict[str, Any]]()
+    random, cache, pods = Random(seed), SchedulerCache(default_behaviour("1.30")), dict[str, dict[str, Any]]()
     selectors = [parse(each) for each in SELECTORS]
     for _ in range(60):
         name = f"p{random.randrange(8)}"
@@ -48,7 +48,7 @@ def test_counts_are_those_of_a_naive_look(seed: int) -> None:
 
 def test_many_selectors_are_forgotten_in_turn() -> None:
     """Those that were asked for last are kept up to date, and others are counted anew."""
-    cache = SchedulerCache()
+    cache = SchedulerCache(default_behaviour("1.30"))
     for number in range(200):
         cache.set_pod(placed(f"p{number}", "n", app=str(number)))
         assert cache.matching("default", parse(f"app={number}")) == {"n": 1}
@@ -59,7 +59,7 @@ def test_many_selectors_are_forgotten_in_turn() -> None:
 
 def steps(monkeypatch: pytest.MonkeyPatch, groups: int) -> tuple[int, int]:
     """How often a pod was held against a selector, for one more pod and for one more selector, among groups of pods."""
-    cache, held = SchedulerCache(), [0]
+    cache, held = SchedulerCache(default_behaviour("1.30")), [0]
     count = _Count.count
 
     def counted(self: _Count, pod: PodInfo, node: str, sign: int) -> None:

@@ -220,31 +220,3 @@ def test_a_process_runs_no_shorter_than_it_says() -> None:
     assert cluster.get("pod", "p")["status"]["phase"] == "Running"
     cluster.advance(0.5)
     assert cluster.get("pod", "p")["status"]["phase"] == "Succeeded"
-
-
-_FOUND = [
-    ("pgrep -u $(id -u) -f 'sh -c trap' | head -1", "1\n"),
-    ("pgrep -lf 'trap .exit' | head -1", "1 sh -c trap 'exit 5' INT; while true; do sleep 1; done\n"),
-    ("pgrep -o sh; pidof sh | wc -w", "1\n2\n"),
-    ("pgrep nginx; echo $?; pgrep -u 99 sh; echo $?; pgrep '(' 2>/dev/null; echo $?", "1\n1\n2\n"),
-    ("ps | head -2 | tail -1", "    1 root      0:00 sh -c trap 'exit 5' INT; while true; do sleep 1; done\n"),
-]
-
-
-@pytest.mark.parametrize(("script", "shown"), _FOUND)
-def test_processes_are_found_by_their_words(script: str, shown: str) -> None:
-    """The first process of a container, and the shell that asks."""
-    cluster = _running("trap 'exit 5' INT; while true; do sleep 1; done", restartPolicy="Never")
-    assert execute(cluster, "p", "sh", "-c", script)[1] == shown
-
-
-@pytest.mark.parametrize(
-    "script", ["kill -2 $(pgrep -of sh)", "pkill -INT -o sh", "pkill -2 -f 'trap'", "killall -2 sh"]
-)
-def test_a_process_that_was_found_gets_a_signal(script: str) -> None:
-    """From another process of the container, by its name or its words; it ends by its trap."""
-    cluster = _running("trap 'exit 5' INT; while true; do sleep 1; done", restartPolicy="Never")
-    execute(cluster, "p", "sh", "-c", script)
-    cluster.advance(2)
-    ended = cluster.get("pod", "p")["status"]["containerStatuses"][0]["state"]["terminated"]
-    assert ended["exitCode"] == 5

@@ -13,6 +13,8 @@ from simkit.cli import main
 from simkit.meta.errors import SimkitError
 from tests.engine.storage.etcd_server import MISSING, EtcdServer, installed
 
+pytestmark = pytest.mark.slow
+
 DUMP = """
 apiVersion: v1
 kind: List

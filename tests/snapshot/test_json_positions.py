@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from simkit.cli import main
 from simkit.snapshot.json_positions import item_lines
 from simkit.snapshot.load import load
 from tests.analysis.worlds import binding, role, rule
+
+pytestmark = pytest.mark.slow
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

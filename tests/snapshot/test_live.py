@@ -99,7 +99,7 @@ def test_commands_ask_a_running_cluster(
     assert any(obj["kind"] == "Secret" for obj in orjson.loads(target.read_bytes())["items"])
     capsys.readouterr()
     for words, told in (
-        (["can-i", "get", "pods", "--as", "ann", "--dump", "x", *live], "in one way"),
+        (["can-i", "get", "pods", "--as", "ann", "--dump", "x", *live], "--context NAME"),
         (["can-i", "get", "pods", "--as", "ann"], "no dump is named, and pods is no file"),
         (["audit", *live, "--context", "nowhere"], "nowhere"),
     ):

@@ -21,6 +21,8 @@ from simkit.snapshot.save import save
 from tests.shared import SHARED, needs_shared
 from tests.snapshot.dumps import PODS, RBAC, ROLES, TWO, names, pod, told
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     "text",

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.names import GroupResource, Key
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.memory import MemorySnapshot
-from simkit.snapshot.protocol import Snapshot
 
 MAPS = GroupResource("", "configmaps")
 NODES = GroupResource("", "nodes")

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from simkit.meta.errors import IncompleteSnapshot
 from simkit.meta.names import GroupResource, Key
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.overlay import OverlaySnapshot
-from simkit.snapshot.protocol import Snapshot
 
 MAPS = GroupResource("", "configmaps")
 ROLES = GroupResource("rbac.authorization.k8s.io", "roles")

@@ -21,6 +21,8 @@ from simkit.snapshot.redact import redacted
 from tests.analysis.worlds import account, binding, namespace, role, rule
 from tests.security.prices import LINEAR, growth
 
+pytestmark = pytest.mark.slow
+
 POD = {
     "apiVersion": "v1",
     "kind": "Pod",

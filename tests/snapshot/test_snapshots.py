@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
+from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.load import load
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.overlay import OverlaySnapshot
-from simkit.snapshot.protocol import Snapshot
-from tests.protocols.snapshot_suite import MAPS, NODES, SnapshotSuite, config, node
+from simkit.testing.suites.snapshots import MAPS, NODES, SnapshotSuite, config, node
 
 
 class TestMemory(SnapshotSuite):

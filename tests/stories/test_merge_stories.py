@@ -22,6 +22,8 @@ from simkit.schema.decoding import decode
 from simkit.schema.structural import Schema
 from tests.language.merge.values import unresolved
 
+pytestmark = [pytest.mark.usefixtures("at_1_30"), pytest.mark.slow]
+
 STORIES = yaml.safe_load((Path(__file__).parent / "merge" / "rules.yaml").read_text())
 Draft = dict[str, Any]
 

@@ -18,7 +18,7 @@ from simkit.cluster.options import Options
 from simkit.meta.message import Request
 from tests.shared import SHARED, needs_shared
 
-pytestmark = needs_shared
+pytestmark = [needs_shared, pytest.mark.slow]
 Object = Mapping[str, Any]
 
 FIRST = (

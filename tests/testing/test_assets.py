@@ -16,6 +16,8 @@ from simkit.cli import main, testing_assets
 from simkit.cli.testing_assets import NAMES
 from simkit.meta.free_port import free_port
 
+pytestmark = pytest.mark.slow
+
 
 def until_well(url: str) -> bytes:
     """The answer of a health check, as soon as the server answers."""

@@ -14,6 +14,8 @@ import simkit
 from simkit.testing import ClusterTestCase, clients
 from simkit.testing import cluster as made_cluster
 
+pytestmark = pytest.mark.slow
+
 WEB = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",

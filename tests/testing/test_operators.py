@@ -123,6 +123,7 @@ def created(spec, name, patch, **_):
 """
 
 
+@pytest.mark.slow
 def test_kopf(sites: simkit.Cluster, kubeconfig: Path, tmp_path: Path) -> None:
     """An operator in kopf runs against the served cluster, and its handler is called for the site that is there."""
     (tmp_path / "operator_of_sites.py").write_text(KOPF)

@@ -52,7 +52,7 @@ def test_expectations_are_tests(project: pytest.Pytester, option: str) -> None:
         (project.path / "dump.json").write_bytes(orjson.dumps(items))
     done = project.runpytest("-p", "simkit.testing.plugin", option, "dump.json")
     done.assert_outcomes(passed=3, failed=1)
-    done.stdout.fnmatch_lines(["*expectation: nobody reads secrets*", "user:eve can get by RoleBinding s of Role s"])
+    done.stdout.fnmatch_lines(["*expectation: nobody reads secrets*", "user:eve can get: RoleBinding s grants Role s"])
 
 
 def test_no_expectations_are_collected_without_a_cluster(project: pytest.Pytester) -> None:
@@ -128,6 +128,7 @@ def test_websockets(cluster, kubernetes_asyncio_client):
 """
 
 
+@pytest.mark.slow
 def test_code_finds_the_cluster_by_itself(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the fixture, code that loads its configuration reaches the cluster; fixtures take what the clients take."""
     monkeypatch.delenv("KUBECONFIG", raising=False)

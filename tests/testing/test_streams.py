@@ -18,7 +18,11 @@ from simkit.testing import cluster as made_cluster
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
        "spec": {"containers": [{"name": "main", "image": "nginx"}]}}  # fmt: skip
-pytestmark = [pytest.mark.simkit(nodes=1), pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
+pytestmark = [
+    pytest.mark.simkit(nodes=1),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.slow,
+]
 
 
 @pytest.fixture(autouse=True)

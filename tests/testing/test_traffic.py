@@ -13,7 +13,7 @@ import simkit
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.testing import clients
 from simkit.testing.approval import assert_approved
-from simkit.testing.transports.in_process import HOST
+from simkit.testing.transports import HOST
 
 SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "1"}}
 PATH = f"{HOST}/api/v1/namespaces/default/configmaps"
@@ -115,6 +115,7 @@ def test_chance_repeats(cluster: simkit.Cluster) -> None:
     assert set(run(1)) == {200, 500}
 
 
+@pytest.mark.slow
 def test_watches_expire_stall_and_connections_drop(cluster: simkit.Cluster) -> None:
     """As their clients see it."""
     import requests

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 import simkit
 from simkit.engine.http.asgi import Application
-from simkit.engine.http.handler import ExecutionMode
+from simkit.engine.http.request_state import ExecutionMode
 from simkit.meta.message import Request, Response
 from tests.engine.http.echo import AuthorizeAll
+
+pytestmark = pytest.mark.slow
 
 schemathesis: Any = pytest.importorskip("schemathesis", reason="schemathesis is a development dependency")
 generation: Any = pytest.importorskip("schemathesis.generation")

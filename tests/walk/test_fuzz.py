@@ -14,6 +14,8 @@ import simkit
 from simkit.meta.message import Request
 from simkit.schema.catalogue import Catalogue
 
+pytestmark = pytest.mark.slow
+
 RESOURCES = Catalogue.for_release("1.30").resources()
 WORDS = st.sampled_from(
     [

@@ -18,6 +18,8 @@ from simkit.schema.resources import Resource
 from tests.kinds import bases, made
 from tests.walk.test_fuzz import KNOWN_500
 
+pytestmark = pytest.mark.slow
+
 WIDGET: dict[str, Any] = {
     "spec": {
         "n": 1,

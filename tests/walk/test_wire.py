@@ -13,10 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import simkit
-from simkit.engine.http.handler import ExecutionMode
+from simkit.engine.http.request_state import ExecutionMode
 from simkit.engine.http.server import Server, ServingOptions
 from simkit.meta.message import Request, Response
 from tests.engine.http.echo import AuthorizeAll
+
+pytestmark = pytest.mark.slow
 
 METHODS = st.sampled_from([b"GET", b"POST", b"PUT", b"PATCH", b"DELETE", b"HEAD", b"OPTIONS", b"BREW", b"get", b""])
 PATHS = st.sampled_from(

@@ -16,6 +16,8 @@ from tests.analysis.plan.test_plan import small
 from tests.analysis.worlds import account, binding, clusters, namespace, role, rule, world
 from tests.shared import SHARED, needs_shared
 
+pytestmark = pytest.mark.slow
+
 ALL = role("cluster-admin", rule("*", "*", groups="*"), labels={"kubernetes.io/bootstrapping": "rbac-defaults"})
 EVERYONE = binding("everyone", "cluster-admin", "group:system:authenticated", namespace="ops")
 SANDBOX = world(
@@ -111,10 +113,10 @@ def test_no_advice_deletes_what_a_product_lives_by() -> None:
     )
     made = cause_of(snapshot, "velero")
     assert not made.remedy
-    assert "velero lives by it" in made.remedy.text
+    assert "velero needs it" in made.remedy.text
     [finding] = [one for one in audit(snapshot).findings if one.check == "cluster-admin"]
     assert finding.command == ""
-    assert finding.fix.startswith("velero lives by this binding")
+    assert finding.fix.startswith("velero needs this binding")
     for name, one in products().items():
         assert one.bindings, name
         assert one.subjects, name
@@ -135,11 +137,16 @@ def test_a_remedy_does_what_it_says_and_can_be_taken_back() -> None:
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(small())
-def test_after_its_remedy_no_path_begins_with_a_cause(snapshot: MemorySnapshot) -> None:
-    """Each first step that its holders have by it is closed, and not only that of the best path."""
+def test_after_its_remedy_nobody_who_was_taken_out_begins_with_a_cause(snapshot: MemorySnapshot) -> None:
+    """Each first step that they had by it is closed, and not only that of the best path.
+
+    A remedy may leave subjects whose paths have another way, since taking them out closes nothing.
+    """
     for one in causes(snapshot):
         if one.paths and one.remedy:
-            assert not [left.text for left in causes(one.remedy.after()) if left.key == one.key and left.paths]
+            taken = set(one.remedy.effect["subject"])
+            left = [path for other in causes(one.remedy.after()) if other.key == one.key for path in other.paths]
+            assert not taken & {path.subject for path in left}
 
 
 def test_accounts_that_are_named_beside_their_group_leave_too() -> None:

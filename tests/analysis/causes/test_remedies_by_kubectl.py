@@ -16,10 +16,12 @@ from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS
 from simkit.cluster.cluster import Cluster
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
-from simkit.notebook.kubectl.command import kubectl
-from simkit.snapshot.protocol import Snapshot
+from simkit.notebook.kubectl.command import without_program as kubectl
+from simkit.seams.snapshot import Snapshot
 from tests.analysis.escalation.scenes import served
 from tests.analysis.worlds import account, binding, namespace, role, rule
+
+pytestmark = pytest.mark.slow
 
 
 def run(cluster: Cluster, commands: Iterable[str]) -> None:

@@ -56,8 +56,8 @@ def test_the_least_access_is_taken() -> None:
         goal="sa:ops/admin",
     )
     assert changes(made) == [
-        "take create pods out of rule 0 of ClusterRole rules",
-        "take create serviceaccounts/token out of rule 0 of ClusterRole rules",
+        "remove create pods from rule 0 of ClusterRole rules",
+        "remove create serviceaccounts/token from rule 0 of ClusterRole rules",
     ]
     assert made.exact
     [changed] = made.manifests()
@@ -75,19 +75,19 @@ def test_one_change_where_many_paths_meet() -> None:
     small = role("small", rule("list", "secrets", groups="core"))
     own = binding("small", "small", "sa:ops/admin")
     made = cut(world(*scene(), big, small, own, *minters), "list secrets in dev")
-    assert changes(made) == ["take list secrets out of rule 0 of ClusterRole small"]
+    assert changes(made) == ["remove list secrets from rule 0 of ClusterRole small"]
 
 
 def test_wildcards_are_not_narrowed_and_defaults_not_touched() -> None:
     """A subject leaves the binding; the server's own roles and bindings stay as they are."""
     wide = [role("wide", rule("*", "*")), binding("wide", "wide", ATTACKER, namespace="ops")]
     made = of(*scene(), *wide)
-    assert changes(made) == [f"take {ATTACKER} out of RoleBinding ops/wide"]
+    assert changes(made) == [f"remove {ATTACKER} from RoleBinding ops/wide"]
     assert [key.name for key in made.deletions()] == ["wide"]
     kept = binding("system:kept", "wide", ATTACKER, namespace="ops")
     kept["metadata"]["labels"] = {"kubernetes.io/bootstrapping": "rbac-defaults"}
     made = of(*scene(), wide[0], kept)
-    assert changes(made) == ["take sa:ops/admin out of ClusterRoleBinding ops-admin"]
+    assert changes(made) == ["remove sa:ops/admin from ClusterRoleBinding ops-admin"]
 
 
 def test_aggregated_roles_are_narrowed_where_they_are_written() -> None:
@@ -98,7 +98,7 @@ def test_aggregated_roles_are_narrowed_where_they_are_written() -> None:
     made = cut(
         world(EVERYTHING, *scene(), part, {**whole, "rules": part["rules"]}, *bound, ADMIN), keep=["sa:ops/admin"]
     )
-    assert changes(made) == ["take create pods out of rule 0 of ClusterRole part"]
+    assert changes(made) == ["remove create pods from rule 0 of ClusterRole part"]
     assert not escalations(made.after(), ["user:u0", "user:u1"], goal="cluster-admin")
 
 
@@ -107,10 +107,10 @@ def test_permissions_that_a_log_shows_in_use_stay() -> None:
     objects = scene(TOKENS, place="ops")
     log = [event("dev/attacker", "create", "serviceaccounts/token", "ops", "admin")]
     made = of(*objects, audit_log=log)
-    assert changes(made) == ["take sa:ops/admin out of ClusterRoleBinding ops-admin"]
+    assert changes(made) == ["remove sa:ops/admin from ClusterRoleBinding ops-admin"]
     both = [*log, event("ops/admin", "list", "pods", "dev")]
     made = of(*objects, audit_log=both)
-    assert changes(made) == ["leave sa:ops/admin of ClusterRoleBinding ops-admin what it used"]
+    assert changes(made) == ["reduce sa:ops/admin in ClusterRoleBinding ops-admin to what it has used"]
     new = [obj for obj in made.manifests() if obj["kind"] == "Role"]
     assert [(obj["metadata"]["namespace"], obj["rules"]) for obj in new] == [
         ("dev", [{"verbs": ["list"], "apiGroups": [""], "resources": ["pods"]}])
@@ -139,16 +139,16 @@ def test_paths_that_no_change_closes_are_reported() -> None:
     made = of(*scene(TOKENS, place="ops"), keep=[ATTACKER, "sa:ops/admin"])
     assert [path.subject for path in made.left] == [ATTACKER]
     assert made.removals == ()
-    assert "left open: sa:dev/attacker by C5 A1" in str(made)
+    assert "left open: sa:dev/attacker: Requests tokens of service accounts (C5)" in str(made)
 
 
 def test_subjects_and_direct_holders() -> None:
     """Only some subjects' paths; or also those who have the goal without a step."""
     objects = [*scene(TOKENS, place="ops"), role("minter", TOKENS), binding("m", "minter", "user:bob", namespace="ops")]
     assert changes(of(*objects, subject="user:bob")) == [
-        "take create serviceaccounts/token out of rule 0 of ClusterRole minter"
+        "remove create serviceaccounts/token from rule 0 of ClusterRole minter"
     ]
-    assert "take sa:ops/admin out of ClusterRoleBinding ops-admin" in changes(of(*objects, direct=True))
+    assert "remove sa:ops/admin from ClusterRoleBinding ops-admin" in changes(of(*objects, direct=True))
     assert of(*scene()).removals == ()
 
 
@@ -199,7 +199,7 @@ def test_logs_may_be_files(tmp_path: Any) -> None:
     path = tmp_path / "audit.jsonl"
     path.write_bytes(orjson.dumps(event("dev/attacker", "create", "serviceaccounts/token", "ops", "admin")))
     assert changes(of(*scene(TOKENS, place="ops"), audit_log=str(path))) == [
-        "take sa:ops/admin out of ClusterRoleBinding ops-admin"
+        "remove sa:ops/admin from ClusterRoleBinding ops-admin"
     ]
 
 

@@ -10,10 +10,10 @@ from simkit.analysis.escalation import CLUSTER, escalations, next_steps, prove
 from simkit.analysis.escalation.prove.command_output import is_carried_out
 from simkit.analysis.escalation.prove.proof import Proof
 from simkit.cluster.cluster import Cluster
-from simkit.engine.pipeline.subresources.connection_session import PortSession
-from simkit.engine.seams import PortHandler
+from simkit.engine.pipeline.subresources.connection_target import PortSession
 from simkit.meta.errors import unexplained
 from simkit.meta.message import Response
+from simkit.seams import PortHandler
 from tests.analysis.escalation.scenes import ATTACKER, RBAC, scene
 from tests.analysis.worlds import binding, rule
 from tests.simulation.worlds import simulated

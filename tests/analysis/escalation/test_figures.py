@@ -14,6 +14,8 @@ from simkit.analysis.plots.paths import paths_figure
 from tests.analysis.escalation.scenes import ATTACKER, scene
 from tests.analysis.worlds import binding, role, rule, world
 
+pytestmark = pytest.mark.slow
+
 ADMIN = binding("ops-admin", "cluster-admin", "sa:ops/admin")
 SNAPSHOT = world(
     role("cluster-admin", rule("*", "*", groups="*")),

@@ -126,3 +126,50 @@ def test_members_of_archives(tmp_path: Path, file: Path) -> None:
     found = narrowed(archive)
     assert found.startswith("--- a/cluster-dump/rbac.yaml\n+++ b/cluster-dump/rbac.yaml\n")
     assert "# secrets of the shop" in found
+
+
+@pytest.mark.parametrize("indent", [4, 2, 1, "\t"])
+@pytest.mark.parametrize("place", [0, 40, 79])
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_change_in_a_long_list_can_be_applied(tmp_path: Path, indent: int | str, place: int, *, gone: bool) -> None:
+    """Deleted or changed at the beginning, in the middle or at the end, the file is as if it were written anew."""
+    objects = [
+        {**yaml.safe_load(TEXT.split("---\n")[1]), "metadata": {"name": f"r{n}", "namespace": "shop"}}
+        for n in range(80)
+    ]
+    expected = list(objects)
+    if gone:
+        del expected[place]
+    else:
+        expected[place] = {**objects[place], "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}
+    before, after = (
+        json.dumps({"kind": "List", "apiVersion": "v1", "items": each}, indent=indent) for each in (objects, expected)
+    )
+    file = tmp_path / "dump.json"
+    file.write_text(before + "\n")
+    dump = load(file)
+    key = Key(ROLES, "shop", f"r{place}")
+    wanted = (
+        None if gone else {**(dump.snapshot().get(ROLES, key.name, "shop") or {}), "rules": expected[place]["rules"]}
+    )
+    found = as_diff([Change(key, wanted)], dump.snapshot(), dump.origins)
+    assert found.startswith(f"--- a{file}\n+++ b{file}\n@@ ")
+    assert patched(f"{before}\n", found) == f"{after}\n"
+    assert found.count("\n") < 60
+
+
+def patched(text: str, diff: str) -> str:
+    """A text after a unified diff whose context stands exactly where the hunks say."""
+    old, made, at = text.splitlines(keepends=True), list[str](), 0
+    for line in diff.splitlines(keepends=True)[2:]:
+        if line.startswith("@@ "):
+            start = int(line.split(",")[0].removeprefix("@@ -")) - 1
+            made += old[at:start]
+            at = start
+        elif line.startswith("+"):
+            made.append(line[1:])
+        else:
+            assert line[1:] == old[at]
+            made += [old[at]] if line.startswith(" ") else []
+            at += 1
+    return "".join(made + old[at:])

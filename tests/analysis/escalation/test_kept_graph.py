@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.overlay import OverlaySnapshot
 from tests.analysis.escalation.scenes import fenced, pod
 from tests.analysis.worlds import account, binding, namespace, role, rule
+
+pytestmark = pytest.mark.slow
 
 RULES = (
     rule("create", "serviceaccounts/token"),

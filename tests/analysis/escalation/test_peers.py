@@ -158,4 +158,4 @@ def test_their_findings_are_ours(laboratory: Cluster, primitive: str, rules: Rul
     assert primitive in table.index
     assert table.loc[primitive, "flagged"]
     expected = "possible" if primitive == "H1" else "proven"  # the laboratory is not in that cloud
-    assert table.loc[primitive, "verdict"] == expected, table.loc[primitive, "reason"]
+    assert str(table.loc[primitive, "verdict"]).partition(",")[0] == expected, table.loc[primitive, "reason"]

@@ -9,6 +9,8 @@ from simkit.cluster.cluster import Cluster
 from tests.analysis.escalation.probes import GRANTS, LABORATORY, LOOK_ALIKES, PROBE, Probe
 from tests.analysis.escalation.scenes import served
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def laboratory() -> Cluster:
@@ -32,7 +34,7 @@ def test_a_grant_is_found_and_executed(laboratory: Cluster, probe: Probe) -> Non
     assert probe.primitive in table.index
     row = table.loc[probe.primitive]
     assert row["flagged"]
-    assert row["verdict"] == probe.verdict, row["reason"]
+    assert row["verdict"].partition(",")[0] == probe.verdict, row["reason"]
     assert row["reason"] or probe.verdict == "proven"
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from simkit.analysis import forked
 from simkit.analysis.escalation import CLUSTER, Path, Proofs, escalations, next_steps, prove, risky_permissions
 from simkit.analysis.escalation.prove.proof import prove_all
 from simkit.cluster.cluster import Cluster
-from simkit.meta import forked
 from simkit.meta.errors import SimkitError
 from tests.analysis.escalation.scenes import ATTACKER, RBAC, fenced, node, pod, scene, served
 from tests.analysis.worlds import account, binding, namespace, role, rule
@@ -159,7 +159,7 @@ def test_a_missing_precondition_is_refused_where_it_is_missed() -> None:
     cluster, path = attacked(*scene(TOKENS, place="ops"))
     without_grant = served(*scene(TOKENS, place="dev"), ADMIN)
     refused = prove(path, without_grant)
-    assert (refused.verdict, refused.refused_at) == ("refused", 1)
+    assert (refused.verdict, refused.refused_at) == ("not proven", 1)
     assert "cannot create resource" in refused.reason
     assert not refused
     without_account = served(*scene(TOKENS, place="ops"), ADMIN)
@@ -167,7 +167,7 @@ def test_a_missing_precondition_is_refused_where_it_is_missed() -> None:
     assert "not found" in prove(path, without_account).reason
     without_power = served(*scene(TOKENS, place="ops"))
     at_the_end = prove(path, without_power)
-    assert (at_the_end.verdict, at_the_end.refused_at) == ("refused", 2)
+    assert (at_the_end.verdict, at_the_end.refused_at) == ("not proven", 2)
     assert "may not * *.*" in at_the_end.reason
     assert prove(path, cluster).proven
 
@@ -190,7 +190,7 @@ def test_pod_security_refuses_at_the_right_step() -> None:
     labelled = cluster.fork()
     labelled.apply([fenced("dev", "baseline")])
     refused = prove(path, labelled)
-    assert (refused.verdict, refused.refused_at) == ("refused", 1)
+    assert (refused.verdict, refused.refused_at) == ("not proven", 1)
     assert 'violates PodSecurity "baseline:latest"' in refused.reason
 
 
@@ -272,7 +272,7 @@ def test_proofs_are_readable() -> None:
     cluster, path = attacked(*scene(rule("create", "pods"), place="ops"))
     proof = path.prove(cluster)
     text = str(proof)
-    assert text.startswith("proven: sa:dev/attacker -> cluster-admin")
+    assert text.startswith("proven, 1 assumed: sa:dev/attacker -> cluster-admin")
     assert "POST /api/v1/namespaces/ops/pods -> 201" in text
     assert "assumed: the pod starts on a node" in text
     assert list(proof.to_frame()["primitive"]) == ["D1", "D1", "A1", "end"]

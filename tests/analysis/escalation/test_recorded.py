@@ -95,6 +95,7 @@ def own_moves(cluster: Cluster, user: str, members: dict[str, list[str]]) -> lis
     return [path for path in found if not any(need[0].subject.name in everybody for need in path.grants)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attempt", named("escalated"))
 def test_recorded_escalations_are_found_and_proven(company: Cluster, attempt: Mapping[str, Any]) -> None:
     """As a path of the attacker, executed on a fork."""
@@ -119,13 +120,14 @@ def test_harmless_lookalikes_are_not_found(company: Cluster, attempt: Mapping[st
     assert not [path for path in paths if path.primitives[-1] in primitives and end in f"{path.goal} {path.end}"]
 
 
+@pytest.mark.slow
 def test_all_paths_to_cluster_admin_are_proven(company: Cluster) -> None:
     """One of each kind; every subject of the company has one, since one namespace is open to everybody."""
     paths = escalations(company.snapshot(), goal="cluster-admin")
     assert len(paths) > 250
     kinds = {path.primitives: path for path in paths}
-    verdicts = {kind: path.prove(company).verdict for kind, path in kinds.items()}
-    assert set(verdicts.values()) == {"proven"}, verdicts
+    unproven = [proof for proof in (path.prove(company) for path in kinds.values()) if not proof.proven]
+    assert not unproven, "\n".join(map(str, unproven))
 
 
 @pytest.mark.parametrize(

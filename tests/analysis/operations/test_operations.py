@@ -93,7 +93,7 @@ def test_a_rollout_tells_what_does_not_start() -> None:
     bad = cluster.roll_out("deployment/web", change=change, timeout="1m")
     assert not bad.complete
     assert sorted(each.outcome for each in bad.pods) == ["kept", "kept", "kept", "pending", "pending"]
-    with pytest.raises(SimkitError, match="say deployment/NAME"):
+    with pytest.raises(SimkitError, match="deployment/NAME"):
         cluster.roll_out("pod/web")
     with pytest.raises(SimkitError, match="not found"):
         cluster.roll_out("deployment/no")
@@ -133,12 +133,14 @@ def test_a_rollout_tells_why_its_pods_are_not_created() -> None:
     assert len(repr(found)) < 200
 
 
+@pytest.mark.slow
 def test_an_autoscaler_that_does_not_scale_says_why() -> None:
     """The pods of the demo cluster have no start time, without which no pod is measured."""
     with pytest.raises(SimkitError, match=r"the autoscaler storefront does not scale: .* unable to get metrics"):
         simkit.demo().put_under_load("storefront", "web-shop", cpu="12", minutes=3)
 
 
+@pytest.mark.slow
 def test_nodes_of_a_dump_are_taken_over(capsys: pytest.CaptureFixture[str]) -> None:
     """A drain of the demo cluster finds workloads whose pods would not be admitted again."""
     cluster = simkit.load(datasets.path(datasets.DEMO))

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from simkit.analysis.upgrade.behaviour import BehaviourSearch, Entry, behaviour_entries
+from simkit.analysis.upgrade.behaviour.find import harmless_entries
 from simkit.analysis.upgrade.breaks import Break
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.span import ReleaseSpan
@@ -199,3 +200,87 @@ def test_broken_objects_are_survived() -> None:
     )
     for spec in shapes:
         found([{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": spec}])
+
+
+KUBELET = "/etc/systemd/system/kubelet.service.d/20-extra.conf"
+
+
+@pytest.mark.parametrize(
+    ("kind", "place"),
+    [
+        ("KubeadmControlPlane", ("spec", "kubeadmConfigSpec")),
+        ("KubeadmConfigTemplate", ("spec", "template", "spec")),
+    ],
+)
+def test_settings_within_cluster_api(kind: str, place: tuple[str, ...]) -> None:
+    """Arguments, drop-ins of systemd and static pods that Cluster API writes onto nodes are read, each with its path."""
+    drop_in = '[Service]\nEnvironment="KUBELET_EXTRA_ARGS=--node-ip=1.2.3.4 --pod-infra-container-image=pause:3.9"\n'
+    server = orjson.dumps(static_pod("kube-apiserver", "--enable-admission-plugins=PodSecurityPolicy")).decode()
+    inner: dict[str, Any] = {
+        "clusterConfiguration": {"controllerManager": {"extraArgs": {"concurrent-service-syncs": "2"}}},
+        "joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": {"event-qps": "0"}}},
+        "files": [
+            {"path": KUBELET, "content": drop_in},
+            {"path": "/etc/kubernetes/manifests/kube-apiserver.yaml", "content": server},
+            {"path": "/etc/motd", "content": "--containerd=yes"},
+        ],
+    }
+    for step in reversed(place):
+        inner = {step: inner}
+    obj = {"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": kind, "metadata": {"name": "a"}, **inner}
+    rows = {row.check: row.field for row in found([obj])}
+    start = ".".join(place)
+    assert rows == {
+        "removed-flags-1.37": f"{start}.clusterConfiguration.controllerManager.extraArgs.concurrent-service-syncs",
+        "event-record-qps": f"{start}.joinConfiguration.nodeRegistration.kubeletExtraArgs.event-qps",
+        "pod-infra-container-image": f"{start}.files[0].content",
+        "admission-plugins": f"{start}.files[1].content.spec.containers[0].command[1]",
+    }
+
+
+def test_configurations_in_config_maps_have_their_rows() -> None:
+    """A mode of kube-proxy that is deprecated is found in its config map."""
+    text = "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\nmode: ipvs\n"
+    proxy = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-proxy"}, "data": {"config.conf": text}}
+    (row,) = found([proxy], ReleaseSpan("1.34", "1.35"))
+    assert (row.check, row.field) == ("proxy-ipvs", "data[config.conf].mode")
+
+
+@pytest.mark.parametrize(("allowed", "breaks"), [("false", False), ("true", True)])
+def test_a_kubelet_that_may_start_with_cgroup_v1(allowed: str, breaks: bool) -> None:
+    """The setting in the config map of kubelets makes an old image of a node harmless."""
+    text = f"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfailCgroupV1: {allowed}\n"
+    items = [
+        Item({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
+              "status": {"nodeInfo": {"osImage": "CentOS Linux 7 (Core)"}}}),
+        Item({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kubelet-config"},
+              "data": {"kubelet": text}}),
+    ]  # fmt: skip
+    search = BehaviourSearch(ReleaseSpan("1.34", "1.35"), (), harmless_entries(items))
+    (row,) = search.find(items[0], b"")
+    assert (row.check, row.breaks) == ("cgroup-v1", breaks)
+
+
+@pytest.mark.parametrize(
+    ("to", "breaks"), [("1.35.2", [True]), ("v1.35", [False]), ("1.35.4", []), ("1.36.1", [False])]
+)
+def test_a_fault_of_patch_releases(to: str, breaks: list[bool]) -> None:
+    """It breaks where the patch has it, is told where the patch is not said, and is nothing where it is fixed."""
+    stateful = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "a"},
+                "spec": {"podManagementPolicy": "Parallel"}}  # fmt: skip
+    assert [row.breaks for row in found([stateful], ReleaseSpan.of("1.34", to))] == breaks
+
+
+def test_revisions_are_left_to_what_keeps_them() -> None:
+    """What a DaemonSet was before breaks nothing."""
+    spec = {"template": {"spec": {"volumes": [{"name": "a", "gitRepo": {"repository": "r"}}],
+                                  "containers": [{"name": "a", "image": "a"}]}}}  # fmt: skip
+    revision = {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {"name": "a"},
+        "data": {"spec": spec},
+    }
+    daemons = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a"}, "spec": spec}
+    assert not found([revision])
+    assert "volume-gitrepo" in checks([daemons])

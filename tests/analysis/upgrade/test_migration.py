@@ -151,3 +151,13 @@ def test_check_tells_what_the_server_refuses_anyway(folder: Path, capsys: pytest
     assert "web.yaml:1: Deployment web: a server of 1.30 refuses it" in said
     assert "spec.selector" in said
     assert "wrong.yaml:1: ConfigMap: a server of 1.30 refuses it: its metadata is no object" in said
+
+
+@pytest.mark.parametrize("name", ["{{ .Release.Name }}", '"{{ .Release.Name }}"', 'a-{{ include "b" . | trunc 5 }}'])
+@pytest.mark.parametrize("version", ["batch/v1beta1", "batch/v1"])
+def test_a_template_is_not_tried(name: str, version: str) -> None:
+    """A template of which only the version changes is rewritten; no server is asked about what is not rendered."""
+    text = JOB.replace("nightly", name).replace("batch/v1beta1", version)
+    found = migrate(text, "1.35", sandbox=simkit.Cluster(seed=1), check=True)
+    assert found, found.to_frame()["person"].tolist()
+    assert found.files[0].after == text.replace("v1beta1", "v1")

@@ -11,6 +11,8 @@ from simkit.analysis import upgrade_report
 from simkit.meta.errors import SimkitError
 from tests.shared import SHARED, needs_shared
 
+pytestmark = pytest.mark.slow
+
 BETA = "flowcontrol.apiserver.k8s.io/v1beta3"
 
 

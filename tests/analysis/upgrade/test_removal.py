@@ -10,9 +10,12 @@ import pytest
 import simkit
 from simkit import Cluster
 from simkit.analysis.rbac.subject import text_of_user
-from simkit.analysis.upgrade.removal_report import RemovalReport, removal_report
+from simkit.analysis.upgrade.removal_report import removal_report
+from simkit.analysis.upgrade.upgrade_report import UpgradeReport
 from simkit.meta.errors import SimkitError
 from tests.shared import SHARED, needs_shared
+
+pytestmark = pytest.mark.slow
 
 BETA = "flowcontrol.apiserver.k8s.io/v1beta3"
 ROBOT = "system:serviceaccount:default:robot"
@@ -104,58 +107,56 @@ def cluster() -> Cluster:
 
 
 @pytest.fixture(scope="module")
-def found(cluster: Cluster) -> RemovalReport:
+def found(cluster: Cluster) -> UpgradeReport:
     return removal_report(cluster, BETA, audit_log=REQUESTS)
 
 
-def test_signs_in_objects(found: RemovalReport) -> None:
-    """Writers in the version, appliers, and objects that name it."""
-    signs = {(row.evidence, row.name) for row in found.objects.itertuples()}
-    assert ("written", "mine") in signs
-    assert ("text", "templates") in signs
-    assert not any(evidence == "unreachable" for evidence, _ in signs)
+def test_signs_in_objects(found: UpgradeReport) -> None:
+    """Writers in the version, and objects that name it; what goes on working breaks nothing."""
+    signs = {(row.name, row.field, row.breaks) for row in found.rows if row.check == "api-version"}
+    assert ("mine", "metadata.managedFields", True) in signs
+    assert ("templates", "data.schema.yaml", False) in signs
+    assert not any(row.severity == "critical" for row in found.rows)
 
 
-def test_rules_and_webhooks_that_name_it(found: RemovalReport) -> None:
-    """Rules know no versions; a webhook that names no version which is left is blind."""
-    rules = found.rules[found.rules["role"] == "flow"]
-    assert rules["verdict"].tolist() == ["kept"]
-    hooks = found.configurations[found.configurations["name"] == "hook"]
-    assert dict(zip(hooks["part"], hooks["verdict"], strict=True)) == {
-        "old.example.com": "blind",
-        "both.example.com": "kept",
-    }
+def test_rules_and_webhooks_that_name_it(found: UpgradeReport) -> None:
+    """Rules know no versions; a webhook that names no version which is left matches nothing."""
+    assert not [row for row in found.rows if row.check == "rule"]
+    hooks = {row.field: row.breaks for row in found.rows if row.check == "configuration"}
+    assert hooks == {"old.example.com": True, "both.example.com": False}
 
 
-def test_callers_with_what_they_did(found: RemovalReport) -> None:
-    """One row for the program, with its verbs, codes and last call."""
-    row = found.callers.iloc[0]
-    assert (row["subject"], row["agent"], row["requests"]) == (text_of_user(ROBOT), "robot/1", 5)
-    assert (row["verbs"], row["codes"]) == (("create", "delete", "get", "list"), (200, 201, 404))
+def test_callers_with_what_they_did(found: UpgradeReport) -> None:
+    """One row for the program, with its verbs, codes and the number of its requests; it is told what to use."""
+    (row,) = (row for row in found.rows if row.check == "caller")
+    assert row.who == f"{text_of_user(ROBOT)} (robot/1)"
+    assert row.evidence.startswith("5 requests: create, delete, get, list; answers 200, 201, 404")
+    assert (row.breaks, row.release) == (True, "")
+    assert "flowcontrol.apiserver.k8s.io/v1 " in row.remedy
 
 
-def test_answers_before_and_after(found: RemovalReport) -> None:
-    """Executed on forks: what worked breaks, what failed fails for another reason, and nothing is written."""
-    answers = {row.verb: (row.before, row.after, row.verdict) for row in found.replayed.itertuples()}
-    assert answers["list"] == (200, 404, "breaks")
-    assert answers["get"] == (200, 404, "breaks")
-    assert answers["delete"] == (404, 404, "fails otherwise")
+def test_answers_before_and_after(found: UpgradeReport) -> None:
+    """Executed on forks: what worked breaks, in another version it works, and nothing is written."""
+    proof = found.prove()
+    answers = {row.request.split()[0]: (row.before, row.after, row.mended) for row in proof.rows}
+    assert answers["list"] == (200, 404, 200)
+    assert answers["get"] == (200, 404, 200)
+    assert answers["delete"] == (404, 404, 404)
     assert found.has_impact
-    assert "5 callers" not in repr(found)
 
 
 def test_a_kind_that_goes_altogether_leaves_objects_out_of_reach(cluster: Cluster) -> None:
-    """No version is left, so that rules are dead and objects unreachable."""
+    """No version is left, so that rules grant nothing and objects are lost, and no version is recommended."""
     found = removal_report(cluster, "flowcontrol.apiserver.k8s.io")
-    assert "unreachable" in set(found.objects["evidence"])
-    assert set(found.rules[found.rules["role"] == "flow"]["verdict"]) == {"dead"}
-    assert "objects: unreachable" in set(found.summary()["what"])
+    lost = {row.name: row for row in found.rows if row.severity == "critical"}
+    assert lost["mine"].remedy == "There is no successor."
+    assert {row.name for row in found.rows if row.check == "rule"} >= {"flow"}
 
 
 def test_the_removal_of_an_unused_version_has_no_signs() -> None:
     """An empty cluster without a log has no complaints beside its own API services."""
     found = removal_report(Cluster(seed=1), "storage.k8s.io/v1/csinodes")
-    assert len(found.objects) == len(found.callers) == len(found.replayed) == 0
+    assert not [row for row in found.rows if row.breaks]
 
 
 def _manifest(api_version: str, kind: str, name: str, **more: Any) -> dict[str, Any]:
@@ -165,7 +166,7 @@ def _manifest(api_version: str, kind: str, name: str, **more: Any) -> dict[str, 
 def test_manifests_in_versions_that_are_gone_or_go() -> None:
     """They are found by the version that they are written in, although a cluster would answer in another.
 
-    What a server listed, and so has a uid, says nothing of how it was written; nor does what is deleted since.
+    One with a uid was printed by some server, and will be applied like the others. What is deleted since is not found.
     """
     manifests = [
         _manifest("policy/v1beta1", "PodDisruptionBudget", "budget"),
@@ -178,22 +179,31 @@ def test_manifests_in_versions_that_are_gone_or_go() -> None:
     cluster = simkit.load(manifests, manifests=True)
     cluster.delete("ingress", "deleted", "default")
     found = removal_report(cluster, release="1.32")
-    rows = [(row.evidence, row.api_version, row.name) for row in found.objects.itertuples()]
-    assert rows == [
-        ("written", "policy/v1beta1", "budget"),
-        ("written", "extensions/v1beta1", "way"),
-        ("written", BETA, "flow"),
-    ]
-    assert found.has_impact
+    rows = {(row.api_version, row.name): row for row in found.rows if row.check == "api-version"}
+    assert set(rows) == {
+        ("policy/v1beta1", "budget"),
+        ("extensions/v1beta1", "way"),
+        ("extensions/v1beta1", "listed"),
+        (BETA, "flow"),
+    }
+    assert all(row.breaks for row in rows.values())
+    assert "1.30 does not serve it either" in rows["policy/v1beta1", "budget"].evidence
 
 
 def test_callers_are_not_known_without_a_log(cluster: Cluster) -> None:
-    """A count is told only of recorded requests, be they none."""
-    for log, told in ((None, "not known"), ([], 0)):
+    """Without recorded requests, the report says so."""
+    for log, known in ((None, False), ([], True)):
         found = removal_report(cluster, BETA, audit_log=log)
-        summary = found.summary().set_index("what")["count"]
-        assert summary["callers"] == told
-        assert f"callers: {told};" in repr(found)
+        assert found.callers_known is known
+        assert ("callers are not known" in repr(found)) is not known
+
+
+def test_it_is_the_part_of_the_upgrade_report_about_versions(cluster: Cluster) -> None:
+    """The same rows, and no others."""
+    rows = removal_report(cluster, release="1.32", audit_log=REQUESTS).rows
+    assert rows
+    whole = cluster.upgrade_report("1.32", audit_log=REQUESTS)
+    assert [row for row in whole.rows if row in rows] == list(rows)
 
 
 def test_either_elements_or_a_release(cluster: Cluster) -> None:
@@ -211,19 +221,19 @@ def test_everybody_who_calls_what_1_32_no_longer_serves() -> None:
     cluster = simkit.load(datasets / "operators-and-teams.json.gz")
     found = removal_report(cluster, release="1.32", audit_log=datasets / "audit.jsonl.gz")
     tuner, inventory = (f"sa:platform-tools/{name}" for name in ("apf-tuner", "inventory"))
-    rows = found.callers.itertuples()
-    assert {(row.subject, row.impersonator, str(row.agent).partition("/")[0], row.removed_in) for row in rows} == {
-        (tuner, "", "apf-tuner", "1.32"),
-        (tuner, "user:admin", "kubectl", "1.32"),
-        (inventory, "", "inventory", "1.32"),
-        (inventory, "", "inventory", "1.25"),
-        ("user:auditor-1", "user:admin", "k9s", "1.32"),
+    callers = {
+        (who, program.partition("/")[0], program.endswith("sent by user:admin"), row.release, row.breaks)
+        for row in found.rows
+        for who, _, program in [row.who.partition(" (")]
+        if row.check == "caller"
     }
-    summary = dict(zip(found.summary()["what"], found.summary()["count"], strict=True))
-    assert (summary["callers"], summary["callers of what is gone already"]) == (5, 1)
-    breaks = found.replayed[found.replayed["verdict"] == "breaks"]
-    assert set(breaks["subject"]) == {"sa:platform-tools/apf-tuner", "user:auditor-1"}
-    assert set(breaks["after"]) == {404}
-    assert set(breaks["verb"]) == {"create", "delete", "get", "list", "patch", "watch"}
-    assert list(found.replayed["before"]) == list(found.replayed["recorded"])
-    assert found.replayed["requests"].sum() == 401
+    assert callers == {
+        (tuner, "apf-tuner", False, "1.32", True),
+        (tuner, "kubectl", True, "1.32", True),
+        (inventory, "inventory", False, "1.32", False),  # it was refused
+        (inventory, "inventory", False, "1.25", False),
+        ("user:auditor-1", "k9s", True, "1.32", True),
+    }
+    broken = [row for row in found.prove().rows if row.before == 200 and row.after == 404]
+    assert {row.who.partition(" (")[0] for row in broken} == {tuner, "user:auditor-1"}
+    assert {row.request.split()[0] for row in broken} >= {"delete", "get", "list", "patch", "watch"}

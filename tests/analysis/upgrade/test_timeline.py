@@ -71,6 +71,25 @@ def test_ones_own_history_has_lanes_and_a_calendar() -> None:
     ]
 
 
+def test_removals_that_are_planned() -> None:
+    """A version whose end is announced has one on its lane, and in the calendar as an expected event."""
+    lanes = timeline(["resource.k8s.io"], kinds=["ResourceClaim"])
+    until = {row.api_version: row.until for row in lanes.itertuples() if row.phase == "deprecated"}
+    assert (until["resource.k8s.io/v1beta1"], until["resource.k8s.io/v1beta2"]) == ("1.38", "1.39")
+    events = calendar(["resource.k8s.io"], first="1.38", last="1.38")
+    rows = events[events["kind"] == "ResourceClaim"][["event", "expected", "api_version", "replacement"]]
+    assert rows.values.tolist() == [["removed", True, "resource.k8s.io/v1beta1", "resource.k8s.io/v1"]]
+
+
+def test_replacements_are_served() -> None:
+    """What was recommended at first may be gone itself by now."""
+    events = calendar(["autoscaling"])
+    old = events[events["api_version"] == "autoscaling/v2beta1"]
+    assert old[["event", "replacement"]].values.tolist() == [
+        ["introduced", ""], ["deprecated", "autoscaling/v2"], ["removed", "autoscaling/v2"]
+    ]  # fmt: skip
+
+
 def test_a_calendar_can_be_cut() -> None:
     """From one release to another."""
     events = calendar(["batch"], first="1.21", last="1.25")

@@ -15,6 +15,7 @@ from simkit.analysis.upgrade.trace_files import read_trace, write_trace
 from simkit.analysis.upgrade.trace_recording import TraceRecorder, record_trace
 from simkit.cli import main
 from simkit.meta.errors import SimkitError
+from simkit.schema.behaviour import default_behaviour
 from simkit.snapshot.live import LiveCluster
 from simkit.snapshot.live_watch import ObjectChange
 
@@ -129,7 +130,7 @@ def test_command(served: tuple[Cluster, Path], tmp_path: Path, capsys: pytest.Ca
 
 def test_pods_keep_their_specification() -> None:
     """Fields of a scheduler are no change of the trace; objects of a controller are left out."""
-    recorder = TraceRecorder(clock=lambda: 1.0)
+    recorder = TraceRecorder(default_behaviour("1.30"), clock=lambda: 1.0)
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "x"}, "spec": {"containers": []}}
     owned = {**pod, "metadata": {"name": "b", "namespace": "x", "ownerReferences": [{"controller": True}]}}
     for each in (pod, {**pod, "spec": {"containers": [], "nodeName": "n"}}, owned):

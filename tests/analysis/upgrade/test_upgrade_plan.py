@@ -54,3 +54,12 @@ def test_hop_by_hop() -> None:
     assert summary["hop"].tolist() == ["1.24", "1.25", "1.26"]
     assert summary["blocking"].tolist()[0] == 0
     assert summary["blocking"].tolist()[1] > 0
+
+
+def test_what_holds_an_upgrade_up_comes_first() -> None:
+    """A budget without room is a step before the first hop that blocks nothing; what is only worth knowing is none."""
+    budget = named("PodDisruptionBudget", "policy/v1", spec={"maxUnavailable": 0, "selector": {}})
+    ingress = named("Service", "v1", spec={"externalIPs": ["1.2.3.4"]})
+    (step,) = steps(plan([budget, ingress], "1.34", "1.36"), "before")
+    assert (step.hop, step.blocks, step.findings) == ("1.35", False, 1)
+    assert "eviction" in step.why

@@ -22,6 +22,8 @@ from simkit.meta.errors import SimkitError
 from simkit.snapshot.memory import MemorySnapshot
 from tests.shared import SHARED, needs_shared
 
+pytestmark = pytest.mark.slow
+
 BETA = "flowcontrol.apiserver.k8s.io/v1beta3"
 METRICS = """\
 # TYPE apiserver_requested_deprecated_apis gauge
@@ -89,6 +91,25 @@ def test_stored_objects_count_by_their_managers() -> None:
     managed = [{"manager": "helm", "apiVersion": "networking.k8s.io/v1beta1", "operation": "Update"}]
     (row,) = rows(stored(ingress, managedFields=managed), "1.22", "1.21")
     assert (row.who, row.evidence) == ("helm", "written by helm in this version")
+
+
+@pytest.mark.parametrize(
+    ("since", "to", "time", "breaks"),
+    [
+        ("1.21", "1.22", "2021-06-01T00:00:00Z", True),  # after 1.21 came out
+        ("1.21", "1.22", "2019-06-01T00:00:00Z", False),
+        ("", "1.35", "2021-06-01T00:00:00Z", True),  # of an unknown release: 1.21 was the last to serve it
+        ("", "1.35", "2019-06-01T00:00:00Z", False),
+        ("1.31", "1.35", "2021-06-01T00:00:00Z", False),  # 1.31 does not serve the version either
+    ],
+)
+def test_field_managers_of_the_past_break_nothing(since: str, to: str, time: str, breaks: bool) -> None:
+    """Who last wrote in a version before the first release of the upgrade was out has stopped."""
+    ingress = stored(named("Ingress", "networking.k8s.io/v1", spec={}))
+    managed = [{"manager": "helm", "apiVersion": "networking.k8s.io/v1beta1", "operation": "Update", "time": time}]
+    found = report(stored(ingress, managedFields=managed), to, since)
+    assert [row.breaks for row in found.rows if row.field == "metadata.managedFields"] == [breaks]
+    assert (" 2021" in str(found.rows)) == ("2021" in time)
 
 
 def test_an_annotation_may_be_stale() -> None:
@@ -378,3 +399,20 @@ def test_values_of_wrong_types_are_told_and_left_out() -> None:
         "It could not be read: webhooks[0].rules is a number, not a list",
     ]
     assert [row.kind for row in found if row.breaks] == ["PodDisruptionBudget"]
+
+
+def test_what_argo_cd_applies() -> None:
+    """Its applications tell the version of each resource that they apply."""
+    resources = [
+        {"group": "policy", "version": "v1beta1", "kind": "PodDisruptionBudget", "namespace": "shop", "name": "web"},
+        {"group": "policy", "version": "v1", "kind": "PodDisruptionBudget", "namespace": "shop", "name": "other"},
+        {"version": "v1", "kind": "Service", "name": "web"},
+    ]
+    application = {
+        "apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "shop", "uid": "1"},
+        "status": {"resources": resources},
+    }  # fmt: skip
+    found = report_of(read_items([application]), ReleaseSpan.of("1.24", "1.25"))
+    (row,) = (row for row in found.rows if row.breaks)
+    assert (row.check, row.field, row.release) == ("api-version", "status.resources[0]", "1.25")
+    assert "shop/web" in row.evidence

@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 import simkit
-from simkit.engine.admission.image_policy_webhook import ImagePolicy, ImagePolicyWebhook
+from simkit.engine.admission.images import ImagePolicy, ImagePolicyWebhook
 from simkit.engine.egress.call import CallFailed
 from simkit.meta.errors import SimkitError, StatusError
+from simkit.schema.behaviour import default_behaviour
 from tests.engine.admission.objects import container, obj, pod, refusal
 from tests.engine.egress.service import Service, serving
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 Making = Callable[..., simkit.Cluster]
 _KEY = "who.image-policy.k8s.io/asked"
@@ -105,13 +108,15 @@ def test_a_busy_service_is_asked_again(cluster: simkit.Cluster) -> None:
 
 
 def _review() -> Any:
-    from simkit.engine.seams import Review
     from simkit.meta.identity import administrator
     from simkit.meta.names import GroupResource, GroupVersionKind
+    from simkit.seams import Review
 
     kind = GroupVersionKind("", "v1", "Pod")
     pods = GroupResource("", "pods")
-    return Review(administrator(), "CREATE", pods, "v1", "", kind, "default", "p", pod(), None)
+    return Review(
+        default_behaviour("1.30"), administrator(), "CREATE", pods, "v1", "", kind, "default", "p", pod(), None
+    )
 
 
 def test_volumes_of_clouds_that_are_not_there(making: Making) -> None:

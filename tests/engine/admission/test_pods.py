@@ -10,14 +10,17 @@ import pytest
 import simkit
 from simkit.engine.admission.plugin_attributes import PODS
 from simkit.engine.admission.service_account import ServiceAccount
-from simkit.engine.seams import Review
 from simkit.meta.clock import NameSource
 from simkit.meta.deadline import Deadline, within
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersionKind
+from simkit.schema.behaviour import default_behaviour
+from simkit.seams import Review
 from tests.engine.admission.objects import change, container, obj, pod, refusal
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 ANN = Identity("ann")
 MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -234,7 +237,19 @@ def test_a_request_waits_for_the_account_of_a_new_namespace(cluster: simkit.Clus
             cluster.create(obj("v1", "ServiceAccount", "default", meta={"namespace": "new"}))
 
     plugin = ServiceAccount(store, NameSource(1), sleep=sleep)
-    review = Review(ANN, "CREATE", PODS, "v1", "", GroupVersionKind("", "v1", "Pod"), "new", "p", pod(), None)
+    review = Review(
+        default_behaviour("1.30"),
+        ANN,
+        "CREATE",
+        PODS,
+        "v1",
+        "",
+        GroupVersionKind("", "v1", "Pod"),
+        "new",
+        "p",
+        pod(),
+        None,
+    )
     mutate = partial(plugin.mutate, review)
     for hurried in (mutate, partial(within, Deadline(), mutate)):
         with pytest.raises(StatusError, match="error looking up service account new/default"):

@@ -214,6 +214,7 @@ def test_misconfigured_parameters_deny_under_fail() -> None:
     assert "must not be provided for a cluster-scoped `paramKind`" in refusal(cluster_wide, config_map()).message
 
 
+@pytest.mark.slow
 def test_expressions_that_cost_too_much_deny() -> None:
     """An evaluation has a limit of its own, and all evaluations of a policy one together."""
     numbers = f"[{','.join(map(str, range(200)))}]"
@@ -225,6 +226,7 @@ def test_expressions_that_cost_too_much_deny() -> None:
     assert "denied request: validation failed due to running out of cost budget" in many.message
 
 
+@pytest.mark.slow
 def test_messages_that_cost_too_much_deny() -> None:
     """Even where the validations themselves hold; one that could not be evaluated still says why."""
     numbers = f"[{','.join(map(str, range(200)))}]"

@@ -220,6 +220,7 @@ def test_failure_policies_of_an_unreachable_webhook() -> None:
     made(configuration(hook(failurePolicy="Ignore"))).create(config_map())
 
 
+@pytest.mark.slow
 def test_a_webhook_that_hangs_is_given_up() -> None:
     """A server that accepts and says nothing costs no more than the timeout."""
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -12,7 +12,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.request_header import RequestHeaders
+from simkit.engine.authn.union import RequestHeaders
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.server import Server, ServingOptions
 from simkit.meta.clock import SystemClock

@@ -10,7 +10,7 @@ from typing import Any
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from simkit.engine.authn.oidc_options import OIDCOptions
+from simkit.engine.authn.oidc import OIDCOptions
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity

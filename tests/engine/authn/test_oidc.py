@@ -9,10 +9,8 @@ import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from simkit.engine.authn.jwk import BadKeySet, read_key_set
-from simkit.engine.authn.jws import ALGORITHMS
-from simkit.engine.authn.oidc import Provider, over_https
-from simkit.engine.authn.oidc_options import OIDCOptions, tokens_by_flags
+from simkit.engine.authn.jws import ALGORITHMS, BadKeySet, read_key_set
+from simkit.engine.authn.oidc import OIDCOptions, Provider, over_https, tokens_by_flags
 from simkit.engine.egress.call import CallFailed
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity

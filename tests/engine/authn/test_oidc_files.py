@@ -11,17 +11,18 @@ import pytest
 
 from simkit.engine.authn.authentication_configuration import StructuredTokens, parse
 from simkit.engine.authn.options import AuthenticationOptions, build
-from simkit.engine.authn.review import TokenReviewer
-from simkit.engine.authn.token_webhook import WebhookTokens
+from simkit.engine.authn.token_sources import WebhookTokens
+from simkit.engine.authn.union import TokenReviewer
 from simkit.engine.egress.call import Caller
-from simkit.engine.egress.dynamic_file import SERVER_HASH
-from simkit.engine.egress.kubeconfig import load_kubeconfig
+from simkit.engine.egress.files import SERVER_HASH, load_kubeconfig
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from tests.engine.authn.providers import Issuer, who
 from tests.engine.egress.service import serving
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 
 def entry(of: Issuer | None = None, **changes: Any) -> dict[str, Any]:

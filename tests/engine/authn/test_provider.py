@@ -15,7 +15,7 @@ import pytest
 import requests
 from werkzeug.serving import make_server
 
-from simkit.engine.authn.oidc_options import OIDCOptions
+from simkit.engine.authn.oidc import OIDCOptions
 from simkit.engine.authn.options import AuthenticationOptions, build
 from simkit.engine.http.keypair import make_authority
 from simkit.engine.pipeline.metrics.counters import Metrics

@@ -15,8 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.engine.authn.bootstrap import BootstrapTokens
-from simkit.engine.authn.claims import BoundObject, bound_claims, legacy_claims
+from simkit.engine.authn.bearer import InvalidToken
 from simkit.engine.authn.jws import (
     Malformed,
     PrivateKey,
@@ -26,15 +25,17 @@ from simkit.engine.authn.jws import (
     parse,
     verification_key,
 )
-from simkit.engine.authn.review import TokenReviewer
 from simkit.engine.authn.serviceaccount import (
+    BoundObject,
     Issuer,
     ServiceAccountTokens,
+    bound_claims,
     discovery_document,
     key_set,
+    legacy_claims,
 )
-from simkit.engine.authn.token_authenticator import InvalidToken
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import BootstrapTokens, StaticTokens
+from simkit.engine.authn.union import TokenReviewer
 from simkit.engine.http.keypair import make_authority
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError, StatusError

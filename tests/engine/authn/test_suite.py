@@ -9,23 +9,22 @@ import orjson
 import pytest
 
 from simkit.engine.authn.authentication_configuration import StructuredTokens
-from simkit.engine.authn.bootstrap import SECRET_TYPE, BootstrapTokens
-from simkit.engine.authn.claims import bound_claims
 from simkit.engine.authn.generated_key import GeneratedKey, GeneratedKeyTokens
-from simkit.engine.authn.oidc_options import OIDCOptions, tokens_by_flags
-from simkit.engine.authn.request_header import RequestHeaders
-from simkit.engine.authn.token_file import StaticTokens
-from simkit.engine.authn.token_webhook import WebhookTokens
-from simkit.engine.authn.union import Union
+from simkit.engine.authn.oidc import OIDCOptions, tokens_by_flags
+from simkit.engine.authn.serviceaccount import bound_claims
+from simkit.engine.authn.token_sources import SECRET_TYPE, BootstrapTokens, StaticTokens, WebhookTokens
+from simkit.engine.authn.union import RequestHeaders, Union
 from simkit.engine.authn.x509 import ClientCertificates
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
+from simkit.testing.suites.authenticators import AuthenticatorSuite, Case
 from tests.engine.authn.providers import CURVE_KEY, Issuer
 from tests.engine.authn.test_serviceaccount import World
 from tests.engine.authn.test_x509 import START, chain, constraints, make, pem
-from tests.protocols.authenticator_suite import AuthenticatorSuite, Case
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 ANN = Identity("ann")
 ROBOT = "system:serviceaccount:ns:robot"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simkit.engine.authn.token_file import parse_tokens, read_tokens
+from simkit.engine.authn.token_sources import parse_tokens, read_tokens
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials

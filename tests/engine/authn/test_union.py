@@ -6,7 +6,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.engine.authn.bearer import SPACED, bearer_token, credentials_of
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.authn.union import Union, authenticated
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.errors import StatusError, unauthorized

@@ -14,13 +14,15 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import verification
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from simkit.engine.authn.request_header import RequestHeaders
+from simkit.engine.authn.union import RequestHeaders
 from simkit.engine.authn.x509 import ClientCertificates
 from simkit.meta.behaviour import ServedBehaviour, serving
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 START = datetime(2024, 4, 17, tzinfo=UTC)
 UID = x509.ObjectIdentifier("1.3.6.1.4.1.57683.2")

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.engine.authz.abac import PolicyFile, parse
-from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
-from simkit.engine.authz.node import NodeAuthorizer
-from simkit.engine.authz.node_graph import NodeGraph
-from simkit.engine.authz.privileged import PrivilegedGroups
+import pytest
+
 from simkit.engine.authz.rbac import RBACAuthorizer
-from simkit.engine.authz.union import UnionAuthorizer
 from simkit.engine.authz.webhook import Settings, WebhookAuthorizer
-from simkit.engine.seams import Authorizer
+from simkit.logic.authorizers.abac import PolicyFile, parse
+from simkit.logic.authorizers.always import AlwaysAllow, AlwaysDeny
+from simkit.logic.authorizers.node import NodeAuthorizer
+from simkit.logic.authorizers.node_graph import NodeGraph
+from simkit.logic.authorizers.privileged import PrivilegedGroups
+from simkit.logic.authorizers.union import UnionAuthorizer
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.clock import SimulatedClock
-from tests.protocols.authorizer_suite import AuthorizerSuite
+from simkit.seams import Authorizer
+from simkit.testing.suites.authorizers import AuthorizerSuite
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 POLICIES: Final = (
     b'{"user": "ann", "namespace": "x", "resource": "pods", "apiGroup": "*", "readonly": true}',

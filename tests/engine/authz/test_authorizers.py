@@ -6,18 +6,17 @@ from typing import Final
 
 import pytest
 
-from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
-from simkit.engine.authz.forbidden import forbidden_error, forbidden_message
-from simkit.engine.authz.privileged import PrivilegedGroups
-from simkit.engine.authz.rbac import RBACAuthorizer
-from simkit.engine.authz.union import UnionAuthorizer
-from simkit.engine.seams import Authorizer, Change, Entry, RuleList
+from simkit.engine.authz.rbac import RBACAuthorizer, forbidden_error, forbidden_message
+from simkit.logic.authorizers.always import AlwaysAllow, AlwaysDeny
+from simkit.logic.authorizers.privileged import PrivilegedGroups
+from simkit.logic.authorizers.union import UnionAuthorizer
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.attributes import DENY, NO_OPINION, Attributes, Decision
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
+from simkit.seams import Authorizer, Change, Entry, RuleList
 from tests.logic.rbac.worlds import World, binding, role, rule
 
 ASK = Attributes(Identity("ann"), "get", resource="pods", namespace="x", name="p")

@@ -12,17 +12,19 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
 from simkit.engine.authz.config import NamedAuthorizer, ReloadingAuthorizer
 from simkit.engine.authz.config_file import load, parse
-from simkit.engine.egress.dynamic_file import SERVER_HASH
+from simkit.engine.egress.files import SERVER_HASH
 from simkit.engine.pipeline.metrics.counters import Metrics
+from simkit.logic.authorizers.always import AlwaysAllow, AlwaysDeny
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 from tests.engine.egress.service import serving
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 ASK = Attributes(Identity("ann"), "get", resource="pods", namespace="x")
 RELOADS = "apiserver_authorization_config_controller_automatic_reloads_total"

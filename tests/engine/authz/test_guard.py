@@ -8,10 +8,9 @@ import orjson
 import pytest
 
 from simkit.cluster.cluster import Cluster
-from simkit.engine.authz.escalation_check import RBACEscalationGuard
-from simkit.engine.authz.privileged import PrivilegedGroups
-from simkit.engine.authz.rbac import RBACAuthorizer
-from simkit.engine.authz.union import UnionAuthorizer
+from simkit.engine.authz.rbac import RBACAuthorizer, RBACEscalationGuard
+from simkit.logic.authorizers.privileged import PrivilegedGroups
+from simkit.logic.authorizers.union import UnionAuthorizer
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity, administrator
@@ -19,6 +18,8 @@ from simkit.meta.message import Request
 from simkit.meta.objects import Object
 from tests.logic.rbac.worlds import World, binding, recorded_objects, role, rule
 from tests.shared import SHARED, needs_shared
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 GROUP = "rbac.authorization.k8s.io"
 ANN = Identity("ann", ("system:authenticated",))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from simkit.engine.authz.privileged import PrivilegedGroups
 from simkit.engine.authz.rbac import RBACAuthorizer
-from simkit.engine.authz.union import UnionAuthorizer
-from simkit.engine.seams import RuleList
+from simkit.logic.authorizers.privileged import PrivilegedGroups
+from simkit.logic.authorizers.union import UnionAuthorizer
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.identity import MASTERS, Identity
+from simkit.seams import RuleList
 from tests.conformance.recordings import access_worlds
 from tests.logic.rbac.naive import complaint, reasons, unordered
 from tests.logic.rbac.worlds import World, empty_cluster, impersonated, recorded_lines, recorded_objects

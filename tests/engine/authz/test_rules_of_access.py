@@ -26,6 +26,8 @@ from simkit.meta.names import GroupResource
 from tests.logic.rbac.naive import allows, reasons
 from tests.logic.rbac.worlds import GROUP
 
+pytestmark = pytest.mark.slow
+
 REVIEWS = "/apis/authorization.k8s.io/v1"
 ANN = Identity("ann", ("devs", AUTHENTICATED))
 STRANGER = Identity("stranger", ("system:unauthenticated",))

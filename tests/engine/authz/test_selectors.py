@@ -9,19 +9,22 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authz.match_conditions import compiled
-from simkit.engine.authz.webhook import spec_of
+from simkit.engine.authz.webhook import compiled, spec_of
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.language.cel.environment import CompileError, Environment, EvaluationError, type_named
 from simkit.language.cel.lib_authorizer import AuthorizerValue
 from simkit.language.cel.types import BOOL
 from simkit.meta.attributes import ALLOW, Attributes, Decision
-from simkit.meta.behaviour import serving
+from simkit.meta.behaviour import served, serving
 from simkit.meta.fields import Term
 from simkit.meta.identity import AUTHENTICATED, Identity
 from simkit.meta.labels import Requirement
 from simkit.meta.message import Request
 from simkit.schema.behaviour import default_behaviour
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
+
+BEHAVIOUR = default_behaviour("1.30")
 
 ANN = Identity("ann")
 NODE = Identity("system:node:n1", ("system:nodes", AUTHENTICATED))
@@ -32,7 +35,7 @@ def asked(method: str, path: str, release: str = "1.36", **query: str) -> Attrib
     """The attributes of a request."""
     info = parse_request_info(method, path, {name: [value] for name, value in query.items()})
     with serving(default_behaviour(release)):
-        return info.asks(ANN)
+        return info.asks(served(), ANN)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +90,7 @@ def test_conditions_of_webhooks_read_selectors() -> None:
     assert not conditions.hold(spec_of(asked("GET", PODS)))
     with serving(default_behaviour("1.30")):
         _, errors = compiled([source], "authorizers[0]")
-    assert "undefined field 'fieldSelector'" in str(errors[0])
+    assert "undefined field 'fieldSelector'" in errors[0].told(served())
 
 
 def of_nodes(**more: Any) -> Cluster:
@@ -178,7 +181,7 @@ def test_nodes_read_their_own(path: str, query: dict[str, str], earlier: bool, n
             cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
         info = parse_request_info("GET", path, {name: [value] for name, value in query.items()})
         with serving(cluster._control_plane.engine.behaviour):
-            decision = cluster._control_plane.engine.authorizer.authorize(info.asks(NODE))
+            decision = cluster._control_plane.engine.authorizer.authorize(info.asks(served(), NODE))
         assert decision.allowed is allowed, gate
         assert gate is False or reason in decision.reason
 
@@ -203,7 +206,7 @@ def test_what_nodes_write(verb: str, path: str, allowed: bool) -> None:
     cluster = of_nodes()
     info = parse_request_info(verb, path, {})
     with serving(cluster._control_plane.engine.behaviour):
-        assert cluster._control_plane.engine.authorizer.authorize(info.asks(NODE)).allowed is allowed
+        assert cluster._control_plane.engine.authorizer.authorize(info.asks(served(), NODE)).allowed is allowed
 
 
 def test_expressions_check_with_selectors() -> None:
@@ -214,7 +217,7 @@ def test_expressions_check_with_selectors() -> None:
         asked.append(question)
         return Decision(ALLOW)
 
-    environment = Environment({"authorizer": type_named("Authorizer")}, version="1.31")
+    environment = Environment(BEHAVIOUR, {"authorizer": type_named("Authorizer")}, version="1.31")
     source = "authorizer.group('').resource('pods').fieldSelector('a=b').labelSelector({}).check('list').allowed()"
     for labels in ("'c'", "'c in ('"):
         program = environment.compile(source.format(labels), expected=BOOL)
@@ -223,7 +226,7 @@ def test_expressions_check_with_selectors() -> None:
         assert asked[-1].field_selector == (Term("a", "b", True),)
     assert [each.label_selector for each in asked] == [(Requirement("c", "exists"),), ()]
     with pytest.raises(CompileError, match="undeclared reference to 'fieldSelector'"):
-        Environment({"authorizer": type_named("Authorizer")}, version="1.30").compile(source.format("'c'"))
+        Environment(BEHAVIOUR, {"authorizer": type_named("Authorizer")}, version="1.30").compile(source.format("'c'"))
 
 
 @pytest.mark.parametrize(
@@ -237,7 +240,7 @@ def test_expressions_check_with_selectors() -> None:
 )
 def test_checks_that_name_nothing(source: str, message: str) -> None:
     """Empty paths and resources, and names that no service account can have, are errors of the evaluation."""
-    environment = Environment({"authorizer": type_named("Authorizer")}, version="1.30")
+    environment = Environment(BEHAVIOUR, {"authorizer": type_named("Authorizer")}, version="1.30")
     value = AuthorizerValue(ANN, lambda question: Decision(ALLOW))
     with pytest.raises(EvaluationError, match=message):
         environment.compile(source).evaluate({"authorizer": value})

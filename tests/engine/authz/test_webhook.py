@@ -8,15 +8,25 @@ from typing import Any
 import orjson
 import pytest
 
-from simkit.engine.authz.match_conditions import ConditionsError, MatchConditions, compiled
-from simkit.engine.authz.webhook import Settings, WebhookAuthorizer, review_of, spec_of
+from simkit.engine.authz.webhook import (
+    ConditionsError,
+    MatchConditions,
+    Settings,
+    WebhookAuthorizer,
+    compiled,
+    review_of,
+    spec_of,
+)
 from simkit.engine.egress.call import Caller, CallFailed
-from simkit.engine.egress.kubeconfig import load_kubeconfig
+from simkit.engine.egress.files import load_kubeconfig
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Verdict
+from simkit.meta.behaviour import served
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity
 from tests.engine.egress.service import serving
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 ANN = Identity("ann", ("devs",), "7", {"scopes": ("a", "b")})
 ASK = Attributes(ANN, "get", "apps", "v1", "deployments", "scale", "x", "d")
@@ -193,8 +203,11 @@ def test_expressions_are_checked() -> None:
         ([f"request.user == '{number}'" for number in range(65)], "Too many: 65: must have at most 64 items"),
     ):
         _, errors = compiled(expressions, "authorizers[0]")
-        assert any(why in str(error) for error in errors), (expressions, [str(error) for error in errors])
-        assert all(str(error).startswith("authorizers[0].matchConditions") for error in errors)
+        assert any(why in error.told(served()) for error in errors), (
+            expressions,
+            [error.told(served()) for error in errors],
+        )
+        assert all(error.told(served()).startswith("authorizers[0].matchConditions") for error in errors)
 
 
 def test_rules_cannot_be_listed() -> None:

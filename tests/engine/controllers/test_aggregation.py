@@ -5,8 +5,9 @@ from __future__ import annotations
 import orjson
 
 import simkit
-from simkit.engine.controllers.cluster_role_aggregation import NAME, ClusterRoleAggregationController
-from simkit.engine.controllers.reconciler import ReconcilingController
+from simkit.client.reconciler import ReconcilingController
+from simkit.engine.controllers.cluster_role_aggregation import ClusterRoleAggregationController
+from simkit.logic.rbac.aggregate import CONTROLLER
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object
@@ -50,7 +51,7 @@ def test_applies_what_differs() -> None:
     assert body["rules"] == [PODS]
     client = Recording()
     controller().sync(client, World([part(PODS), role("w", aggregationRule=SELECTED)]))
-    assert client.sent[0].option("fieldManager") == NAME
+    assert client.sent[0].option("fieldManager") == CONTROLLER
     assert client.sent[0].option("force") == "true"
     assert client.sent[0].header("content-type") == "application/apply-patch+yaml"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -130,6 +131,7 @@ def test_owners_that_a_dump_does_not_hold_are_taken_to_exist() -> None:
     assert names(cluster, "cm") == ["owned", "plain"]
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.data())
 def test_the_objects_left_are_those_that_can_be_reached(data: st.DataObject) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.controllers.identity_lease import LEASE_SECONDS, IdentityLease
+from simkit.engine.controllers.server_records import LEASE_SECONDS, IdentityLease
 from simkit.meta.clock import SimulatedClock, micro_time
 
 NAME = "apiserver-wlv32tlttr4jl3gtroqexyxapa"

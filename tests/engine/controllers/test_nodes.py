@@ -8,8 +8,7 @@ import pytest
 
 import simkit
 from simkit.cluster.options import Options
-from simkit.engine.controllers.node_lifecycle import NodeLifecycleController
-from simkit.engine.controllers.node_zones import EvictionRates
+from simkit.engine.controllers.node_lifecycle import EvictionRates, NodeLifecycleController
 from simkit.meta.message import Request
 from tests.engine.controllers.worlds import names, obj, patch, told
 

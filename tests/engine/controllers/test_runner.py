@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 import simkit
+from simkit.client.controller import Client
 from simkit.cluster.options import Options
-from simkit.engine.controllers.controller_manager import Client, ControllerManager, select_controllers
-from simkit.engine.seams import Change
+from simkit.engine.controllers.controller_manager import ControllerManager, select_controllers
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams import Change
+from simkit.seams.snapshot import Snapshot
 from tests.engine.controllers.worlds import job, names, obj, workload
 
 ALL = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]

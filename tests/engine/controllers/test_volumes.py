@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simkit
-from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.persistent_volume_binder import PersistentVolumeController
-from simkit.engine.controllers.resources import VOLUMES
-from simkit.engine.seams import Change, Entry
+from simkit.client.lister import Lister
+from simkit.client.resources import VOLUMES
+from simkit.engine.controllers.persistent_volumes import PersistentVolumeController
 from simkit.logic.workloads.volume_index import ClaimIndex, VolumeIndex
 from simkit.logic.workloads.volumes import best
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.names import Key, Revision
 from simkit.meta.objects import Object
+from simkit.seams import Change, Entry
 from simkit.snapshot.memory import MemorySnapshot
 from tests.engine.controllers.worlds import names, obj, patch, told, volume, wish
 

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from simkit.engine.controllers.work_queue import RequeueError, WorkQueue
+from simkit.client.work_queue import RequeueError, WorkQueue
 from simkit.meta.clock import SimulatedClock
 
 
@@ -27,7 +27,7 @@ def fail(key: str) -> None:
 def test_the_error_of_one_key_does_not_stop_the_others(queue: WorkQueue[str], caplog: pytest.LogCaptureFixture) -> None:
     """Every key is processed in order; the failed one is logged, reported, and stays in the queue."""
     seen: list[str] = []
-    reported: list[tuple[str, Exception]] = []
+    reported: list[tuple[str, BaseException]] = []
 
     def reconcile(key: str) -> None:
         seen.append(key)

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from simkit.engine.egress.call import Caller, CallFailed
-from simkit.engine.egress.kubeconfig import load_kubeconfig
+from simkit.engine.egress.files import load_kubeconfig
 from simkit.engine.http.keypair import make_authority
 from simkit.meta.errors import SimkitError
 from tests.engine.egress.service import SPAN, serving

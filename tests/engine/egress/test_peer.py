@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from simkit.engine.egress.address import Peer, Unreachable
 from simkit.engine.egress.peer import _context, fetch, send, whole
-from simkit.engine.egress.policy import EgressPolicy, SkippedCall
+from simkit.engine.egress.policy import EgressPolicy, Peer, SkippedCall, Unreachable
 from simkit.engine.http.keypair import make_authority
 from simkit.meta.errors import SimkitError
 from tests.engine.egress.service import SPAN, serving
@@ -122,6 +121,7 @@ def test_a_body_that_does_not_come_is_given_up(tmp_path: Path) -> None:
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_body_that_comes_byte_by_byte_is_given_up(tmp_path: Path) -> None:
     """No byte is late, and the answer as a whole is."""
     authority = make_authority("test-authority", SPAN)

@@ -223,9 +223,10 @@ def test_a_webhook_that_lies_fails_the_request(
     assert got.object["message"].startswith(f"{FAILED} {text}")
 
 
+@pytest.mark.slow
 def test_a_webhook_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that accepts and says nothing costs no more than the time that conversions have."""
-    monkeypatch.setattr("simkit.engine.egress.webhook_converter.SECONDS", 1)
+    monkeypatch.setattr("simkit.engine.egress.webhook.SECONDS", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         cluster = Cluster(seed=1)
         cluster.create(definition({"url": f"https://127.0.0.1:{silent.getsockname()[1]}/x"}))

@@ -13,8 +13,8 @@ from typing import Any
 
 import orjson
 
-from simkit.engine.http.handler import ExecutionMode, QueuedRequest
 from simkit.engine.http.message import error_response
+from simkit.engine.http.request_state import ExecutionMode, QueuedRequest
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
 

@@ -13,7 +13,7 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.http.apiserver import APIServerHandler
-from simkit.engine.http.handler import ExecutionMode
+from simkit.engine.http.request_state import ExecutionMode
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials, Request
 from tests.engine.http.echo import Client

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -12,7 +13,7 @@ import pytest
 from cryptography import x509
 
 from simkit.engine.authn.x509 import ClientCertificates
-from simkit.engine.http import certificate_record, kubeconfig
+from simkit.engine.http import certificates
 from simkit.engine.http.certificates import CertificateFiles, default_folder, ensure_certificates
 from simkit.engine.http.keypair import KeyPair
 from simkit.meta.clock import SimulatedClock, SystemClock
@@ -20,6 +21,8 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
 from simkit.meta.whole_file import write_whole
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -41,7 +44,7 @@ def test_made_once(tmp_path: Path) -> None:
     assert contents(folder) == before
     ensure_certificates(folder, hosts=["192.0.2.7", "box.example"])
     changed = {name for name, content in contents(folder).items() if before[name] != content}
-    assert changed == {"apiserver.crt", "apiserver.key", certificate_record.NAME}
+    assert changed == {"apiserver.crt", "apiserver.key", certificates.NAME}
 
 
 def test_names_of_the_serving_certificate(tmp_path: Path) -> None:
@@ -153,7 +156,7 @@ def test_a_record_of_something_else_counts_for_nothing(tmp_path: Path, record: b
     """The files are parsed where the record is not ours, and the record is written anew."""
     ensure_certificates(tmp_path)
     before = contents(tmp_path)
-    (tmp_path / certificate_record.NAME).write_bytes(record)
+    (tmp_path / certificates.NAME).write_bytes(record)
     ensure_certificates(tmp_path)
     assert contents(tmp_path) == before
 
@@ -194,11 +197,51 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
 def test_client_configuration(tmp_path: Path) -> None:
     """A client configuration is whole, private, and overwritten as a whole."""
     path = tmp_path / "new" / "config"
-    kubeconfig.write_kubeconfig(path, kubeconfig.kubeconfig_document("https://a", authority=b"pem"))
+    certificates.write_kubeconfig(path, certificates.kubeconfig_document("https://a", authority=b"pem"))
     assert path.stat().st_mode & 0o777 == 0o600
     config = orjson.loads(path.read_bytes())
     assert config["clusters"] == [
         {"name": "simkit", "cluster": {"server": "https://a", "certificate-authority-data": "cGVt"}}
     ]
     with pytest.raises(SimkitError, match="client configuration"):
-        kubeconfig.write_kubeconfig(path / "below", {})
+        certificates.write_kubeconfig(path / "below", {})
+
+
+def test_folders_and_keys_of_others_are_not_trusted(tmp_path: Path) -> None:
+    """Whoever may write a key, or the folder, would be an administrator."""
+    folder = tmp_path / "made"
+    ensure_certificates(folder)
+    folder.chmod(0o770)
+    with pytest.raises(SimkitError, match="chmod 700"):
+        ensure_certificates(folder)
+    folder.chmod(0o700)
+    key = next(folder.glob("*.key"))
+    key.chmod(0o644)
+    with pytest.raises(SimkitError, match="chmod 600"):
+        ensure_certificates(folder)
+    key.chmod(0o600)
+    ensure_certificates(folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files to others")
+def test_files_of_another_user_are_refused(tmp_path: Path) -> None:
+    """The folder itself, and each key in it."""
+    folder = tmp_path / "made"
+    ensure_certificates(folder)
+    for path in (folder, next(folder.glob("*.key"))):
+        os.chown(path, 4242, 4242)
+        with pytest.raises(SimkitError, match="belongs to another user"):
+            ensure_certificates(folder)
+        os.chown(path, 0, 0)
+
+
+@pytest.mark.parametrize("mask", [0, 0o777])
+def test_folders_above_are_made_for_the_user_alone(tmp_path: Path, mask: int) -> None:
+    """Under any umask."""
+    before = os.umask(mask)
+    try:
+        ensure_certificates(tmp_path / "a" / "b" / "c")
+    finally:
+        os.umask(before)
+    for folder in (tmp_path / "a", tmp_path / "a" / "b", tmp_path / "a" / "b" / "c"):
+        assert folder.stat().st_mode & 0o777 == 0o700

@@ -8,7 +8,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.cors import CORSHandler, compile_origins
-from simkit.engine.http.handler import ExecutionMode
+from simkit.engine.http.request_state import ExecutionMode
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.errors import SimkitError

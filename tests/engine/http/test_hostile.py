@@ -12,7 +12,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.http import request_state
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.server import Server, ServingOptions
@@ -46,7 +46,7 @@ def hasty(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
 def connect(server: Server) -> socket.socket:
     """An open connection to the plain port."""
     assert server.insecure_url
-    return socket.create_connection(("127.0.0.1", int(server.insecure_url.rpartition(":")[2])), timeout=20)
+    return socket.create_connection(("127.0.0.1", int(server.insecure_url.rpartition(":")[2])), timeout=60)
 
 
 def all_of(sock: socket.socket) -> bytes:
@@ -62,6 +62,7 @@ def all_of(sock: socket.socket) -> bytes:
     return b"".join(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begun", [b"", b"GET /ver", GET[:-2]])
 def test_headers_that_do_not_come(hasty: Server, begun: bytes) -> None:
     """A connection on which no whole head comes ends without an answer; meanwhile others are served."""
@@ -93,6 +94,7 @@ def test_drip_feeding(hasty: Server) -> None:
     sock.close()
 
 
+@pytest.mark.slow
 def test_second_requests_are_timed_too(hasty: Server) -> None:
     """Half a request after a whole one is waited for as briefly."""
     sock = connect(hasty)
@@ -101,6 +103,7 @@ def test_second_requests_are_timed_too(hasty: Server) -> None:
     assert answer.count(b"HTTP/1.1 200") == 1
 
 
+@pytest.mark.slow
 def test_bodies_that_do_not_come(hasty: Server) -> None:
     """A body that is announced and not sent ends in the answer of a request that takes too long."""
     sock = connect(hasty)
@@ -255,6 +258,7 @@ def test_trailers_are_no_headers(server: Server, ahead: bytes) -> None:
     assert b'User \\"system:anonymous\\" cannot create' in answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "headers"),
     [
@@ -273,6 +277,7 @@ def test_large_heads(server: Server, target: bytes, headers: bytes) -> None:
     assert all_of(sock).startswith(b"HTTP/1.1 40")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "status"),
     [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simkit.engine.http.known_heads import KnownHeads
-from simkit.engine.http.message import audit_id, header_lines, parse_headers, response_headers
+from simkit.engine.http.message import KnownHeads, audit_id, header_lines, parse_headers, response_headers
 from simkit.meta.message import Request, Response, Sender
 
 HEAD = b"Host: a\r\nAuthorization: Bearer t\r\n"

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pytest
 
-from simkit.engine.http.paused_step import pausing
+from simkit.engine.http.loop_turns import pausing
 from simkit.meta.pausing import PausedStep, Waitable, pausable_step, unpaused
 
 T = TypeVar("T")

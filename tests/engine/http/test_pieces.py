@@ -19,7 +19,7 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.server import Server, ServingOptions
 from simkit.meta.identity import MASTERS, Identity
@@ -93,6 +93,7 @@ def test_many_requests_behind_one_that_takes_longer(port: int) -> None:
     assert answers(port, [stream]) == [b"400", *[b"200"] * 2000, b"400", *[b"200"] * 201]
 
 
+@pytest.mark.slow
 def test_requests_of_a_client_that_reads_nothing(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few of them are taken apart, and nothing of them is left when the connection has ended."""
     kept, make = weakref.WeakSet[RequestResponseCycle](), RequestResponseCycle.__init__

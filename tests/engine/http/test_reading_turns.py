@@ -16,9 +16,11 @@ from simkit.cluster.options import Options
 from simkit.engine.http import connection_reader
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.asgi import Application
+from simkit.engine.http.loop_turns import SLICE, ReadingTurns, reading_turns
 from simkit.engine.http.protocol import HTTPConnection
-from simkit.engine.http.reading_turns import SLICE, ReadingTurns, reading_turns
 from simkit.engine.http.serving import new_loop
+
+pytestmark = pytest.mark.slow
 
 REQUEST = b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n"
 LAST = b"GET /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"

@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from simkit.engine.http.handler import AuthorizedRequest, ExecutionMode, QueuedRequest
 from simkit.engine.http.message import error_response
-from simkit.engine.http.request_state import READ_ON, RequestState, Work, release
+from simkit.engine.http.request_state import (
+    READ_ON,
+    AuthorizedRequest,
+    ExecutionMode,
+    QueuedRequest,
+    RequestState,
+    Work,
+    release,
+)
 from simkit.meta.deadline import check_deadline, checked, within
 from simkit.meta.errors import StatusError
 from simkit.meta.message import BODY_LIMIT, Request, Response

@@ -18,7 +18,7 @@ import orjson
 import pytest
 
 from simkit.engine.authn.x509 import ClientCertificates
-from simkit.engine.http import openssl_context
+from simkit.engine.http import tls
 from simkit.engine.http.certificates import CertificateFiles
 from simkit.engine.http.keypair import KeyPair, make_authority
 from simkit.engine.http.server import Server, ServingOptions
@@ -26,6 +26,8 @@ from simkit.meta.clock import SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import BODY_LIMIT, Credentials
 from tests.engine.http.echo import Client, EchoHandler, eventually, trusting
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
@@ -268,7 +270,7 @@ def test_certificates_without_access_to_openssl(
     monkeypatch: pytest.MonkeyPatch, shelf: EchoHandler, folder: Path, identities: CertificateFiles, tmp_path: Path
 ) -> None:
     """If its switch cannot be set, OpenSSL itself ends the handshake with such a certificate, and no other."""
-    monkeypatch.setattr(openssl_context, "_OLDEST_UNTRIED", (3, 0))
+    monkeypatch.setattr(tls, "_OLDEST_UNTRIED", (3, 0))
     authority = KeyPair.load(identities.authority.read_bytes(), identities.authority.with_name("ca.key").read_bytes())
     with Server(shelf, ServingOptions(certificate_folder=folder)) as server:
         known = Client(

@@ -14,7 +14,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.engine.http.apiserver import APIServerHandler
-from simkit.engine.http.shutdown import GracefulShutdown, ShutdownOptions
+from simkit.engine.http.listeners import GracefulShutdown, ShutdownOptions
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.free_port import free_port
@@ -22,6 +22,8 @@ from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 from tests.cli.test_serve import asked
 from tests.engine.http.echo import trusting
+
+pytestmark = pytest.mark.slow
 
 
 class Watched:

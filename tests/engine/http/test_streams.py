@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from simkit.engine.http.asgi import Application
-from simkit.engine.http.broadcaster import SLICE, LoopBroadcaster
 from simkit.engine.http.certificates import CertificateFiles
 from simkit.engine.http.protocol import HTTPConnection
 from simkit.engine.http.server import Server
-from simkit.engine.http.watch_server import BATCH, CHUNK, WatchServer, joined
+from simkit.engine.http.watch_server import BATCH, CHUNK, SLICE, LoopBroadcaster, WatchServer, joined
 from tests.engine.http.echo import Client, EchoHandler, eventually, trusting
 
 

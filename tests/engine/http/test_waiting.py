@@ -12,7 +12,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.server import Server, ServingOptions
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
@@ -126,6 +126,7 @@ def test_a_pod_waits_for_the_account_of_a_new_namespace(unattended: tuple[Cluste
     assert client.connection.getresponse().status == 201
 
 
+@pytest.mark.slow
 def test_a_pod_without_an_account_is_refused_in_the_end(unattended: tuple[Cluster, Client, Client]) -> None:
     """The wait ends, and others are answered meanwhile."""
     _, client, other = unattended

@@ -18,7 +18,7 @@ from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, TextMessag
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.http.server import Server
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
@@ -121,6 +121,7 @@ def test_each_event_is_a_message(watch: Watch, cluster: Cluster) -> None:
     assert isinstance(next(watching.events), CloseConnection)
 
 
+@pytest.mark.slow
 def test_protobuf_comes_without_lengths_and_the_end_is_said(watch: Watch) -> None:
     """A binary message is an event by itself; a watch that is over ends in a normal close."""
     accept = "Accept: application/vnd.kubernetes.protobuf;stream=watch"

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 import simkit
-from simkit.engine.http.handler import ExecutionMode
+from simkit.engine.http.request_state import ExecutionMode
 from simkit.engine.http.server import Server, ServingOptions
 from simkit.engine.pipeline.verbs.watch import WatchStream
 from simkit.meta.message import Request, Response
 from tests.engine.http.echo import AuthorizeAll
+
+pytestmark = pytest.mark.slow
 
 WATCHERS = 300
 SLOW = 20

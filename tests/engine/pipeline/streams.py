@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simkit.engine.http.handler import WatchStream
+from simkit.engine.http.request_state import WatchStream
 
 
 def ready(stream: WatchStream) -> list[bytes]:

@@ -336,6 +336,7 @@ def test_many_definitions_at_once(cluster: simkit.Cluster) -> None:
     assert [cluster.list(f"kind{number}s") for number in range(8)] == [[]] * 8
 
 
+@pytest.mark.slow
 @needs_shared
 def test_a_cluster_full_of_operators() -> None:
     """Every definition of the dump is accepted when it is created anew, and its objects are served."""

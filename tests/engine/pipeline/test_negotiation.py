@@ -10,6 +10,9 @@ from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YA
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
+from simkit.schema.behaviour import default_behaviour
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 TABLE = f"{JSON};as=Table;v=v1;g={META_GROUP}"
 
@@ -37,14 +40,14 @@ TABLE = f"{JSON};as=Table;v=v1;g={META_GROUP}"
 )
 def test_first_acceptable_wins(accept: str, expected: MediaTypeOptions) -> None:
     """Weights order the clauses, unknown ones are passed over."""
-    assert negotiate(accept) == expected
+    assert negotiate(default_behaviour("1.30"), accept) == expected
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/*", "nonsense", "*", JSON.upper()])
 def test_accept_headers_without_an_acceptable_type(accept: str) -> None:
     """A header without any known media type is 406, with the list of what there is."""
     with pytest.raises(StatusError) as caught:
-        negotiate(accept)
+        negotiate(default_behaviour("1.30"), accept)
     assert caught.value.code == 406
     assert JSON in caught.value.message
 
@@ -53,7 +56,7 @@ def test_accept_headers_without_an_acceptable_type(accept: str) -> None:
 def test_no_such_transformation(accept: str) -> None:
     """A known media type with a transformation that cannot be had is refused with the list of media types."""
     with pytest.raises(StatusError, match="only the following media types are accepted"):
-        negotiate(accept)
+        negotiate(default_behaviour("1.30"), accept)
 
 
 @pytest.mark.parametrize(

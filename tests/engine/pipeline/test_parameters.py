@@ -7,6 +7,8 @@ import pytest
 import simkit
 from simkit.meta.message import Request, Response
 
+pytestmark = pytest.mark.slow
+
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.meta.clock import SimulatedClock

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.pipeline.prepared_reviews import PreparedReviews
 from simkit.meta.clock import SimulatedClock

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from simkit.engine.pipeline.request_info import RequestInfo, parse_request_info
 from simkit.meta.domain import RBAC_GROUP
 
+pytestmark = pytest.mark.slow
+
 ROLES = f"/apis/{RBAC_GROUP}/v1/namespaces/dev/roles"
 
 

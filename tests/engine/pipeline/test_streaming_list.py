@@ -9,7 +9,7 @@ import pytest
 
 import simkit
 from simkit.cluster.options import Options
-from simkit.engine.http.handler import WatchStream
+from simkit.engine.http.request_state import WatchStream
 from simkit.meta.message import Request
 from simkit.meta.objects import at
 from tests.engine.pipeline.streams import ready

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.registry.bitmap_allocator import BitmapAllocator, NotAvailable
+from simkit.engine.registry.reservation import BitmapAllocator, NotAvailable
 from simkit.meta.clock import NameSource
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request

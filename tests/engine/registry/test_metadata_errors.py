@@ -9,8 +9,11 @@ import pytest
 import simkit
 from simkit.engine.registry.metadata import validate_update
 from simkit.kinds.strategy import CHANGES
+from simkit.meta.behaviour import served
 from simkit.meta.message import Request
 from simkit.meta.objects import Object
+
+pytestmark = pytest.mark.usefixtures("at_1_30")
 
 MERGE = "application/merge-patch+json"
 
@@ -21,7 +24,10 @@ def held(*finalizers: str) -> Object:
 
 def test_finalizers_that_exclude_each_other() -> None:
     """The two are told as kube-apiserver prints a list."""
-    found = [str(error) for error in validate_update(held("orphan", "foregroundDeletion"), held(), checks=(CHANGES,))]
+    found = [
+        error.told(served())
+        for error in validate_update(held("orphan", "foregroundDeletion"), held(), checks=(CHANGES,))
+    ]
     assert found == [
         'metadata.finalizers: Invalid value: []string{"orphan", "foregroundDeletion"}: '
         "finalizer orphan and foregroundDeletion cannot be both set"

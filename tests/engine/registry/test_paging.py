@@ -19,6 +19,7 @@ PODS = GroupResource("", "pods")
 NAMES = st.from_regex(r"[a-z][a-z0-9.-]{0,20}", fullmatch=True)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 2**53), NAMES, NAMES, st.booleans(), st.booleans())
 def test_a_token_says_where_to_go_on(revision: int, namespace: str, name: str, everywhere: bool, rooted: bool) -> None:
     """A decoded token equals the encoded one, in lists of one namespace and of all, from a cache or not."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, Literal
 
-from simkit.engine.seams import ABSENT, Stale, Store
 from simkit.meta.errors import StatusError
 from simkit.meta.names import Revision
+from simkit.seams import ABSENT, Stale, Store
 from tests.protocols.store_suite import key, value
 
 KEY: Final = key("a")

@@ -6,7 +6,7 @@ import ssl
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.meta.identity import MASTERS, Identity
 from tests.engine.http.echo import Answer, Client
 

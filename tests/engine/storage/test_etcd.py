@@ -10,14 +10,13 @@ from typing import ClassVar
 import pytest
 
 from simkit.engine.pipeline.metrics.counters import Metrics
-from simkit.engine.seams import ABSENT, Change, Stale, Store
 from simkit.engine.storage.etcd import EtcdStore, open_store
-from simkit.engine.storage.etcd.entry import reader
-from simkit.engine.storage.etcd.follower import Follower
+from simkit.engine.storage.etcd.follower import Follower, reader
 from simkit.engine.storage.memory import MemoryStore
 from simkit.meta.clock import SimulatedClock, SystemClock
 from simkit.meta.errors import StatusError
 from simkit.schema.catalogue import Catalogue
+from simkit.seams import ABSENT, Change, Stale, Store
 from simkit.snapshot.etcd.client import EtcdClient
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
 from simkit.snapshot.etcd.layout import Layout
@@ -25,7 +24,7 @@ from simkit.snapshot.etcd.values import Values
 from tests.engine.storage.etcd_server import MISSING, EtcdServer, installed
 from tests.protocols.store_suite import MAPS, PODS, StoreSuite, key, names, value
 
-pytestmark = pytest.mark.skipif(not installed(), reason=MISSING)
+pytestmark = [pytest.mark.skipif(not installed(), reason=MISSING), pytest.mark.slow]
 
 CATALOGUE = Catalogue.for_release("1.30", everything=True)
 BUILT_IN = [each.storage for each in CATALOGUE.stored()]

@@ -16,7 +16,7 @@ from simkit.meta.errors import SimkitError
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
 from tests.engine.storage.etcd_server import MISSING, EtcdServer, installed
 
-pytestmark = pytest.mark.skipif(not installed() or shutil.which("etcdctl") is None, reason=MISSING)
+pytestmark = [pytest.mark.skipif(not installed() or shutil.which("etcdctl") is None, reason=MISSING), pytest.mark.slow]
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: '1'}"
 Serve = Callable[..., simkit.Cluster]
 

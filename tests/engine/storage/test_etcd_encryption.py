@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("nacl", reason="simkit[etcd] is not installed")
+pytest.importorskip("nacl", reason="kube-simkit[etcd] is not installed")
 
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import GroupResource

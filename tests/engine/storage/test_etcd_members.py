@@ -11,10 +11,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from simkit.engine.seams import ABSENT
 from simkit.engine.storage.etcd import EtcdStore, open_store
 from simkit.meta.clock import SystemClock
 from simkit.meta.errors import StatusError
+from simkit.seams import ABSENT
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
 from simkit.snapshot.etcd.layout import Layout
 from simkit.snapshot.etcd.values import Values
@@ -26,7 +26,7 @@ from tests.engine.storage.served_over_etcd import cluster as served_cluster
 from tests.engine.storage.test_etcd import BUILT_IN, PLAIN
 from tests.protocols.store_suite import MAPS, key, value
 
-pytestmark = pytest.mark.skipif(not installed(), reason=MISSING)
+pytestmark = [pytest.mark.skipif(not installed(), reason=MISSING), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -67,6 +67,7 @@ def expected(cluster: simkit.Cluster) -> int:
     return sum(1 << (int(text.rpartition(".")[2]) - 1) for text in addresses(cluster))
 
 
+@pytest.mark.slow
 def test_no_address_is_given_twice(etcd: EtcdServer) -> None:
     """Two servers create and delete Services at once; at each moment all addresses and ports differ."""
     clusters = [served(etcd, "/twice") for _ in range(2)]

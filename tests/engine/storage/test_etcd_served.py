@@ -12,14 +12,16 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.http.apiserver import APIServerHandler
-from simkit.engine.http.handler import ExecutionMode
-from simkit.engine.storage.etcd.latest_revision import LatestRevision
-from simkit.engine.storage.etcd.waiters import RevisionWaiters
+from simkit.engine.http.request_state import ExecutionMode
+from simkit.engine.storage.etcd.follower import RevisionWaiters
+from simkit.engine.storage.etcd.upkeep import LatestRevision
 from simkit.meta.message import Request
 from simkit.snapshot.etcd.client import EtcdClient
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
 from tests.engine.storage.etcd_server import MISSING, EtcdServer, installed
 from tests.engine.storage.served_over_etcd import MAPS, Administrator, cluster
+
+pytestmark = pytest.mark.slow
 
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 needs_etcd = pytest.mark.skipif(not installed(), reason=MISSING)

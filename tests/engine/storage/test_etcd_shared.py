@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import simkit
+from simkit.client.leader_election import LeaderElection
 from simkit.cluster.control_plane import ControlPlane
 from simkit.cluster.extensions import performing
 from simkit.cluster.options import Options
-from simkit.engine.controllers.leader_election import LeaderElection
-from simkit.engine.storage.etcd.compactor import Compactor
+from simkit.engine.storage.etcd.upkeep import Compactor
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.snapshot.etcd.client import EtcdClient
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
@@ -22,7 +22,7 @@ from tests.engine.storage.histories import check, record
 from tests.engine.storage.test_etcd import opened
 from tests.protocols.store_suite import key, value
 
-pytestmark = pytest.mark.skipif(not installed(), reason=MISSING)
+pytestmark = [pytest.mark.skipif(not installed(), reason=MISSING), pytest.mark.slow]
 RULES = "rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]"
 WIDGETS = """
 apiVersion: apiextensions.k8s.io/v1

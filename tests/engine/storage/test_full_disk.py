@@ -7,12 +7,12 @@ from sqlite3 import Connection
 
 import pytest
 
-from simkit.engine.seams import ABSENT
 from simkit.engine.storage import sqlite
 from simkit.engine.storage.memory import MemoryStore
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import StatusError
 from simkit.meta.names import GroupResource, Key
+from simkit.seams import ABSENT
 
 CONFIG_MAPS = GroupResource("", "configmaps")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.seams import ABSENT
+from simkit.engine.storage.entries import PACKED, RECENT, PackedEntry
 from simkit.engine.storage.memory import MemoryStore
-from simkit.engine.storage.packed_entry import PACKED, RECENT, PackedEntry
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.names import GroupResource, Key
+from simkit.seams import ABSENT
 
 
 def test_events_are_kept_as_bytes() -> None:

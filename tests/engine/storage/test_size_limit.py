@@ -44,6 +44,7 @@ def test_objects_of_these_sizes(cluster: Cluster, kibibytes: int, status: int, t
     assert len(cluster.list("cronjobs", "default")) == (status == 201)
 
 
+@pytest.mark.slow
 def test_built_in_kinds_are_measured_as_they_are_stored(cluster: Cluster) -> None:
     """The names of fields count little in protobuf: 2 MB of JSON may fit."""
     variables = [{"name": "A", "value": "b"}] * 80_000

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from simkit.engine.seams import ABSENT, Change, Compacted, Store
 from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore
 from simkit.engine.storage.sqlite import open_store
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import Revision
+from simkit.seams import ABSENT, Change, Compacted, Store
 from tests.protocols.store_suite import MAPS, StoreSuite, key, value
 
 WRITER = """
@@ -71,6 +71,7 @@ def test_stored_objects_survive_reopening(tmp_path: Path) -> None:
     again.close()
 
 
+@pytest.mark.slow
 def test_a_file_has_one_owner(tmp_path: Path) -> None:
     """A second server cannot open the file of a running one, and is told so."""
     first = open_store(tmp_path / "a.db", SimulatedClock())

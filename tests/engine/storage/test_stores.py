@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from simkit.engine.seams import Store
 from simkit.engine.storage.memory import MemoryStore
 from simkit.meta.clock import SimulatedClock
+from simkit.seams import Store
 from tests.protocols.sparse_store import SparseStore
 from tests.protocols.store_suite import StoreSuite, key, value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.engine.storage.table import LARGEST, Table
+from simkit.engine.storage.state import LARGEST, Table
 
 NAMES = st.text("ab/-é", max_size=3)
 

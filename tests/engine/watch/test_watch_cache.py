@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.engine.seams import Change, Compacted
 from simkit.engine.storage import revision_log
 from simkit.engine.storage.memory import MemoryStore
-from simkit.engine.watch import event_buffer, watch_cache
+from simkit.engine.watch import watch_cache, watcher
 from simkit.engine.watch.watch_cache import WatchCache
 from simkit.engine.watch.watcher import Watcher
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.names import GroupResource, Key, Revision
+from simkit.seams import Change, Compacted
 
 MAPS, PODS = GroupResource("", "configmaps"), GroupResource("", "pods")
 
@@ -339,7 +339,7 @@ def test_any_mixture_is_read_in_full_or_refused(steps: list[tuple[str, int]]) ->
     readers: list[tuple[Watcher, Revision, list[Change]]] = []
     lost: set[int] = set()
     patch = pytest.MonkeyPatch()
-    patch.setattr(event_buffer, "SLACK", 2)
+    patch.setattr(watcher, "SLACK", 2)
     patch.setattr("simkit.engine.watch.watch_cache.SWEEP", 3)
     for step, number in steps:
         if step in "pP":

@@ -9,6 +9,7 @@ import pytest
 
 from simkit.kinds.apiextensions.cel_validation import CelValidator
 from simkit.kinds.apiextensions.fieldpath import BadPath, normalized
+from simkit.meta.behaviour import served
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.structural import row_of, schema_of
 from simkit.schema.custom.validation import ABSENT
@@ -26,7 +27,7 @@ def _told(rules: CelValidator, value: Any, old: Any = ABSENT, *, budget: int = 1
     warnings: list[str] = []
     before = ABSENT if old is ABSENT else {"spec": old}
     found = rules.errors({"spec": value}, before, warn=warnings.append, budget=budget)
-    return [str(error) for error in found], warnings
+    return [error.told(served()) for error in found], warnings
 
 
 FIELDS = {"properties": {"a": {"type": "integer"}, "m": {"type": "object", "additionalProperties": {"type": "string"}}}}

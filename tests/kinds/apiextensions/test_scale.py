@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from simkit.kinds.apiextensions.scale import validate_scale
+from simkit.kinds.apiextensions.customresource import validate_scale
+from simkit.meta.behaviour import served
 
 PATHS = {
     "specReplicasPath": ".spec.replicas",
@@ -54,7 +55,7 @@ PATHS = {
 )
 def test_errors(obj: dict[str, Any], told: list[str]) -> None:
     """Values of a wrong type are refused with the type that was found."""
-    assert [str(error) for error in validate_scale(PATHS, obj, only_status=False)] == told
+    assert [error.told(served()) for error in validate_scale(PATHS, obj, only_status=False)] == told
 
 
 def test_status_alone() -> None:

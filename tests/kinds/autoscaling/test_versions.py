@@ -12,6 +12,7 @@ from simkit.kinds.conversions import convert
 from simkit.kinds.strategies import strategy_of
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object
+from simkit.schema.behaviour import default_behaviour
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import normalise
 
@@ -27,7 +28,7 @@ CATALOGUE = Catalogue.for_release("1.30")
 
 def shown_in(version: str, obj: Object) -> Draft:
     """The autoscaler as a server shows it in a version."""
-    made = convert({"kind": "HorizontalPodAutoscaler", **obj}, version)
+    made = convert({"kind": "HorizontalPodAutoscaler", **obj}, version, default_behaviour("1.30"))
     gvk = GroupVersionKind(*GroupVersion.parse(version), "HorizontalPodAutoscaler")
     return normalise(made, CATALOGUE.schema(gvk))
 

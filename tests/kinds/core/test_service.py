@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 
-from simkit.kinds.parts.service.update import drop_type_dependent_fields, normalize_cluster_ips, patch_allocated_values
+from simkit.kinds.parts.service.cluster_ips import (
+    drop_type_dependent_fields,
+    normalize_cluster_ips,
+    patch_allocated_values,
+)
 from simkit.kinds.parts.validation.ip import address, family, ip_warnings, network
+from simkit.meta.behaviour import served
 from simkit.meta.name_validation import port_name
 from simkit.meta.objects import Draft
 from tests.kinds.test_builtin_kinds import made, strategy
@@ -138,7 +143,10 @@ def test_load_balancers_are_reached_at_load_balancers_only() -> None:
     """Points of access need a type that has them, and a known mode for each address."""
     status: Draft = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1", "ipMode": "Odd"}]}}
     check = (strategy("v1/Service").subresources or {})["status"].validate
-    found = {kind: [str(error) for error in check({**service(type=kind), "status": status}, None)] for kind in _TYPES}
+    found = {
+        kind: [error.told(served()) for error in check({**service(type=kind), "status": status}, None)]
+        for kind in _TYPES
+    }
     assert found["ClusterIP"] == [
         "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'"
     ]

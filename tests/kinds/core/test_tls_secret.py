@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 import simkit
-from simkit.kinds.parts.validation.key_pair import key_pair_error
+from simkit.kinds.parts.validation.pem import key_pair_error
 from simkit.meta.message import Request
 
 Key = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey

@@ -8,6 +8,7 @@ from simkit.kinds.parts.event import NEWER as NEW_WORDS
 from simkit.kinds.parts.event import OLDER as OLD_WORDS
 from simkit.kinds.parts.event import renamed
 from simkit.kinds.strategies import strategy_of
+from simkit.meta.behaviour import served
 from simkit.meta.names import GroupKind, GroupVersionKind
 from simkit.meta.objects import Draft, Object
 from simkit.schema.catalogue import Catalogue
@@ -52,7 +53,7 @@ def test_required_fields_of_the_newer_group() -> None:
     """A new event says when, who and what; the fields of old ones are left alone."""
     event = older({"metadata": {"name": "e", "namespace": "n"}, "deprecatedCount": 2, "type": "Odd"})
     rules = strategy_of(GroupKind("events.k8s.io", "Event"))
-    found = [str(error) for error in (*rules.validate_first(event, None), *rules.validate(event, None))]
+    found = [error.told(served()) for error in (*rules.validate_first(event, None), *rules.validate(event, None))]
     assert found == [
         'involvedObject.namespace: Invalid value: "": does not match event.namespace',
         "eventTime: Required value",
@@ -68,7 +69,9 @@ def test_an_event_changes_its_series_only() -> None:
     event = older({"metadata": {"name": "e", "namespace": "n"}, "regarding": reference, "note": "m"})
     series = {"count": 2, "lastObservedTime": "2024-01-01T00:00:00.000000Z"}
     assert not rules.validate({**event, "series": series}, event)
-    found = [str(error) for error in rules.validate({**event, "message": "other", "series": {"count": 1}}, event)]
+    found = [
+        error.told(served()) for error in rules.validate({**event, "message": "other", "series": {"count": 1}}, event)
+    ]
     assert found == [
         'series.count: Invalid value: "": should be at least 2',
         "series.lastObservedTime: Required value",

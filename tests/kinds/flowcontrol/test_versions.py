@@ -10,6 +10,7 @@ from simkit.kinds.conversions import convert
 from simkit.kinds.strategies import strategy_of
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import Draft
+from simkit.schema.behaviour import default_behaviour
 
 GROUP = "flowcontrol.apiserver.k8s.io"
 OLDER, STORED = f"{GROUP}/v1beta3", f"{GROUP}/v1"
@@ -30,8 +31,8 @@ def test_there_and_back(shares: int, notes: dict[str, str]) -> None:
     """An object read in the older version and written back is the same, but for the annotation itself."""
     stored = level(shares, notes)
     RULES.default(stored)
-    shown = convert(stored, OLDER)
-    back = convert(shown, STORED)
+    shown = convert(stored, OLDER, default_behaviour("1.30"))
+    back = convert(shown, STORED, default_behaviour("1.30"))
     assert back["spec"] == stored["spec"]
     kept = {key: text for key, text in notes.items() if key != KEY}
     assert (back["metadata"].get("annotations") or {}) == kept
@@ -40,7 +41,7 @@ def test_there_and_back(shares: int, notes: dict[str, str]) -> None:
 @pytest.mark.parametrize(("notes", "expected"), [({}, 30), ({KEY: ""}, 0)])
 def test_zero_written_in_the_older_version(notes: dict[str, str], expected: int) -> None:
     """A zero is nothing, unless the annotation says that it is meant."""
-    draft = convert({**level(0, notes), "apiVersion": OLDER}, STORED)
+    draft = convert({**level(0, notes), "apiVersion": OLDER}, STORED, default_behaviour("1.30"))
     assert draft["spec"]["limited"]["nominalConcurrencyShares"] == expected
 
 

@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from simkit.kinds.strategies import strategy_of
+from simkit.meta.behaviour import served
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.errors import invalid
 from simkit.meta.fielderror import FieldError, invalid_value
@@ -42,7 +43,7 @@ def written(body: Object, old: Object | None) -> tuple[Object, list[FieldError]]
     told = rules.validate(draft, old)
     if old is None:
         return draft, [*names, *told]
-    again = [each for check in rules.metadata_checks.after if check.kind and not check.until() for each in told]
+    again = [each for check in rules.metadata_checks.after if check.kind and check.asked() for each in told]
     return draft, [*names, *told, *again, *rules.validate_last(draft, old)]
 
 
@@ -59,7 +60,7 @@ def test_recorded_refusals() -> None:
         draft, errors = written(body, stored.get(place) if step["method"] == "PUT" else None)
         if expected["status"] == 422:
             refused += 1
-            error = invalid(GroupKind(RBAC_GROUP, body["kind"]), name_of(body), errors).status()
+            error = invalid(served(), GroupKind(RBAC_GROUP, body["kind"]), name_of(body), errors).status()
             text = orjson.dumps(error).replace(b"{{unique}}", b"<unique>")
             assert orjson.loads(text) == expected["body"], case
         else:
@@ -96,7 +97,7 @@ def test_role_reference_is_immutable() -> None:
     old: Object = {"kind": "RoleBinding", "metadata": {"name": "b", "namespace": "x"}, "roleRef": reference}
     _, errors = written({**old, "roleRef": {**reference, "name": "two"}}, old)
     shown = f'rbac.RoleRef{{APIGroup:"{RBAC_GROUP}", Kind:"Role", Name:"two"}}'
-    assert [str(error) for error in errors] == [f"roleRef: Invalid value: {shown}: cannot change roleRef"]
+    assert [error.told(served()) for error in errors] == [f"roleRef: Invalid value: {shown}: cannot change roleRef"]
     assert written({**old, "subjects": [{"kind": "User", "name": "ann"}]}, old)[1] == []
 
 

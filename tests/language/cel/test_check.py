@@ -9,6 +9,9 @@ import pytest
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import CompileError, Environment, ResultTypeError, type_named
 from simkit.language.cel.types import BOOL, STRING, Substitutions, list_of, parameter, parsed
+from simkit.schema.behaviour import default_behaviour
+
+BEHAVIOUR = default_behaviour("1.30")
 
 TYPED = {
     "type": "object",
@@ -26,7 +29,7 @@ TYPED = {
 @pytest.fixture
 def environment(declared: Callable[..., DeclType]) -> Environment:
     """One with a typed and a dynamic variable."""
-    return Environment({"self": declared(TYPED), "any": type_named("dyn"), "o": type_named("optional(int)")})
+    return Environment(BEHAVIOUR, {"self": declared(TYPED), "any": type_named("dyn"), "o": type_named("optional(int)")})
 
 
 @pytest.mark.parametrize(
@@ -43,11 +46,11 @@ def environment(declared: Callable[..., DeclType]) -> Environment:
         ("{'a': [1]}", "map(string, list(int))"),
         ("true ? any : 1", "dyn"),
         ("self.tags.filter(t, t != '')", "list(string)"),
-        ("o.optMap(x, string(x))", "optional(string)"),
-        ("self.?name", "optional(string)"),
+        ("o.optMap(x, string(x))", "optional_type(string)"),
+        ("self.?name", "optional_type(string)"),
         ("self.labels[?'a'].orValue('')", "string"),
         ("type(1)", "type(int)"),
-        ("optional.none()", "optional(dyn)"),
+        ("optional.none()", "optional_type(dyn)"),
         ("any == 1 || any.all(x, x)", "bool"),
         ("timestamp('2020-01-01T00:00:00Z') - timestamp('2020-01-01T00:00:00Z')", "duration"),
         ("quantity('1')", "kubernetes.Quantity"),
@@ -94,14 +97,14 @@ def test_errors(source: str, error: str, environment: Environment) -> None:
 def test_wide_letters_move_the_caret() -> None:
     """Under letters outside of ASCII the dots are wide."""
     with pytest.raises(CompileError) as caught:
-        Environment().compile("'é' == nope")
+        Environment(BEHAVIOUR).compile("'é' == nope")
     assert str(caught.value).splitlines()[-1] == " | .．.....^"
 
 
 def test_optional_entries_that_are_wrong() -> None:
     """An optional element whose value is an error is reported as no optional, too."""
     with pytest.raises(CompileError) as caught:
-        Environment().compile("[?nope]")
+        Environment(BEHAVIOUR).compile("[?nope]")
     assert [str(issue.text) for issue in caught.value.issues] == [
         "undeclared reference to 'nope' (in container '')",
         "expected type 'optional(!error!)' but found '!error!'",
@@ -111,7 +114,7 @@ def test_optional_entries_that_are_wrong() -> None:
 def test_every_error_is_reported() -> None:
     """All errors of an expression come at once, in the order of their places."""
     with pytest.raises(CompileError) as caught:
-        Environment().compile("a + b\n  + c")
+        Environment(BEHAVIOUR).compile("a + b\n  + c")
     places = [line.split(": ")[1] for line in str(caught.value).splitlines() if line.startswith("ERROR")]
     assert places == ["<input>:1:1", "<input>:1:5", "<input>:2:5"]
 
@@ -119,14 +122,14 @@ def test_every_error_is_reported() -> None:
 def test_wrong_result_type() -> None:
     """A well-typed expression of another type is refused by itself, so that callers can word it."""
     with pytest.raises(ResultTypeError) as caught:
-        Environment().compile("1 + 1", expected=BOOL)
+        Environment(BEHAVIOUR).compile("1 + 1", expected=BOOL)
     assert (caught.value.stage, caught.value.wanted, caught.value.found) == ("result", "bool", "int")
-    assert Environment().compile("'a'", expected=(BOOL, STRING)).type == STRING
+    assert Environment(BEHAVIOUR).compile("'a'", expected=(BOOL, STRING)).type == STRING
 
 
 def test_formats_may_mix_types() -> None:
     """The arguments of format are the one list literal that may mix types."""
-    assert Environment().compile("'%s %d'.format(['a', 1])").evaluate({}).value == "a 1"
+    assert Environment(BEHAVIOUR).compile("'%s %d'.format(['a', 1])").evaluate({}).value == "a 1"
 
 
 def test_variables_of_types_bind_to_the_more_general() -> None:
@@ -143,5 +146,5 @@ def test_variables_of_types_bind_to_the_more_general() -> None:
 def test_deep_expressions_are_refused() -> None:
     """Nesting beyond kube-apiserver's limit is an error and not a crash."""
     with pytest.raises(CompileError, match="expression recursion limit exceeded: 250"):
-        Environment().compile("(" * 2 + "+".join(["1"] * 300) + ")" * 2)
-    assert Environment().compile("&&".join(["true"] * 5000)).evaluate({}).value is True
+        Environment(BEHAVIOUR).compile("(" * 2 + "+".join(["1"] * 300) + ")" * 2)
+    assert Environment(BEHAVIOUR).compile("&&".join(["true"] * 5000)).evaluate({}).value is True

@@ -10,6 +10,9 @@ import pytest
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import BudgetExceeded, Environment, EvaluationError
 from simkit.language.cel.types import BOOL, BYTES, DYN, INT, STRING, Type, list_of, map_of
+from simkit.schema.behaviour import default_behaviour
+
+BEHAVIOUR = default_behaviour("1.30")
 
 STRINGS = {"type": "array", "items": {"type": "string"}}
 NUMBERS = {"type": "array", "items": {"type": "number"}}
@@ -58,9 +61,9 @@ def test_estimates(
     schema: Mapping[str, Any], rule: str, cost: int | None, most: int, bounded: int, declared: Callable[..., DeclType]
 ) -> None:
     """Estimates are kube-apiserver's, without bounds in the schema and with them."""
-    free = Environment({"self": declared(schema)}).compile(rule).estimate()[1]
+    free = Environment(BEHAVIOUR, {"self": declared(schema)}).compile(rule).estimate()[1]
     assert free == cost if cost is not None else free > 100_000_000
-    assert Environment({"self": declared(_bounded(schema, most))}).compile(rule).estimate()[1] == bounded
+    assert Environment(BEHAVIOUR, {"self": declared(_bounded(schema, most))}).compile(rule).estimate()[1] == bounded
 
 
 def test_estimate_of_replace_and_split(declared: Callable[..., DeclType]) -> None:
@@ -70,10 +73,10 @@ def test_estimate_of_replace_and_split(declared: Callable[..., DeclType]) -> Non
         "before": {"type": "string", "maxLength": 2},
         "after": {"type": "string", "maxLength": 4},
     }
-    environment = Environment({"self": declared({"type": "object", "properties": fields})})
+    environment = Environment(BEHAVIOUR, {"self": declared({"type": "object", "properties": fields})})
     assert environment.compile("self.str.replace(self.before, self.after) == 'does not matter'").estimate()[1] == 629154
     two = {"str": {"type": "string"}, "separator": {"type": "string"}}
-    environment = Environment({"self": declared({"type": "object", "properties": two})})
+    environment = Environment(BEHAVIOUR, {"self": declared({"type": "object", "properties": two})})
     assert environment.compile("self.str.split(self.separator) == []").estimate()[1] == 629160
 
 
@@ -133,7 +136,7 @@ COUNTED: list[tuple[str, dict[str, Type], dict[str, Any], int]] = [
 @pytest.mark.parametrize(("source", "types", "bindings", "cost"), COUNTED)
 def test_counted(source: str, types: dict[str, Type], bindings: dict[str, Any], cost: int) -> None:
     """The spent cost is that of kube-apiserver's interpreter."""
-    assert Environment(types).compile(source).evaluate(bindings, budget=10**6).cost == cost
+    assert Environment(BEHAVIOUR, types).compile(source).evaluate(bindings, budget=10**6).cost == cost
 
 
 @pytest.mark.parametrize(("source", "types", "bindings", "cost"), COUNTED)
@@ -141,8 +144,8 @@ def test_the_careful_way_costs_the_same(
     source: str, types: dict[str, Type], bindings: dict[str, Any], cost: int
 ) -> None:
     """An expression that an absorbed error sends the careful way spends the same on its other part."""
-    program = Environment({**types, "none": DYN}).compile(f"none.x || (({source}) == ({source}) || true)")
-    plain = Environment(types).compile(f"({source}) == ({source})").evaluate(bindings, budget=10**6).cost
+    program = Environment(BEHAVIOUR, {**types, "none": DYN}).compile(f"none.x || (({source}) == ({source}) || true)")
+    plain = Environment(BEHAVIOUR, types).compile(f"({source}) == ({source})").evaluate(bindings, budget=10**6).cost
     assert program.evaluate({**bindings, "none": {}}, budget=10**6).cost == plain + 2
 
 
@@ -150,13 +153,13 @@ def test_library_calls_are_charged_where_asked() -> None:
     """Rules pay for library functions by size; admission policies of the release pay 1 for each call."""
     types, bindings = {"name": STRING}, {"name": "x" * 100}
     source = "name.upperAscii()"
-    assert Environment(types).compile(source).evaluate(bindings, budget=100).cost == 11
-    assert Environment(types, strict=False).compile(source).evaluate(bindings, budget=100).cost == 2
+    assert Environment(BEHAVIOUR, types).compile(source).evaluate(bindings, budget=100).cost == 11
+    assert Environment(BEHAVIOUR, types, strict=False).compile(source).evaluate(bindings, budget=100).cost == 2
 
 
 def test_budget() -> None:
     """An evaluation beyond its budget is cancelled, also inside of operators that absorb errors."""
-    program = Environment({"l": list_of(INT)}).compile("l.all(x, l.all(y, x >= y || x < y)) || true")
+    program = Environment(BEHAVIOUR, {"l": list_of(INT)}).compile("l.all(x, l.all(y, x >= y || x < y)) || true")
     assert program.evaluate({"l": list(range(10))}, budget=10_000).cost < 1_000
     with pytest.raises(BudgetExceeded, match="operation cancelled: actual cost limit exceeded"):
         program.evaluate({"l": list(range(1000))}, budget=10_000)
@@ -165,5 +168,5 @@ def test_budget() -> None:
 def test_a_failure_tells_its_cost() -> None:
     """The error carries what was spent until then."""
     with pytest.raises(EvaluationError) as caught:
-        Environment({"m": DYN}).compile("m.a == 1 && m.b == 2").evaluate({"m": {"a": 1}}, budget=100)
+        Environment(BEHAVIOUR, {"m": DYN}).compile("m.a == 1 && m.b == 2").evaluate({"m": {"a": 1}}, budget=100)
     assert caught.value.cost == 5

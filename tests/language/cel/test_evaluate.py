@@ -13,8 +13,11 @@ from simkit.language.cel.explain import explain, text_of
 from simkit.language.cel.grammar import parse
 from simkit.language.cel.types import DYN, INT, list_of
 from simkit.language.cel.values import NONE, Optional, UInt
+from simkit.schema.behaviour import default_behaviour
 
-ENVIRONMENT = Environment({"o": DYN, "l": list_of(INT)}, version="1.30")
+BEHAVIOUR = default_behaviour("1.30")
+
+ENVIRONMENT = Environment(BEHAVIOUR, {"o": DYN, "l": list_of(INT)}, version="1.30")
 BINDINGS = {"o": {"a": 1, "s": "text", "n": None, "l": [1, 2], "m": {"x-y": 2}}, "l": [3, 0, 1]}
 
 
@@ -182,7 +185,7 @@ def test_constants_are_read_when_compiled() -> None:
 
 def test_objects_without_a_schema() -> None:
     """The variables of a policy have declared types, and are made only when they are used."""
-    environment = Environment({"variables": object_of("variables", {"a": INT, "b": DYN})})
+    environment = Environment(BEHAVIOUR, {"variables": object_of("variables", {"a": INT, "b": DYN})})
     lazy = Lazy()
     assert environment.compile("variables.a + 1 == 2 && !has(variables.b)").evaluate({"variables": lazy}).value is True
     assert "b" not in lazy.asked
@@ -192,12 +195,12 @@ def test_objects_without_a_schema() -> None:
 
 def test_versions() -> None:
     """Libraries exist from the version on that brought them; stored expressions may use the newest."""
-    assert Environment(version="1.30").compile("ip('10.0.0.1').family()").evaluate({}).value == 4
+    assert Environment(BEHAVIOUR, version="1.30").compile("ip('10.0.0.1').family()").evaluate({}).value == 4
     for version, source in (("1.29", "isIP('')"), ("1.28", "sets.contains([1], [1])"), ("1.27", "quantity('1')")):
         with pytest.raises(Exception, match="undeclared reference"):
-            Environment(version=version).compile(source)
+            Environment(BEHAVIOUR, version=version).compile(source)
     with pytest.raises(Exception, match="found no matching overload for '_<_'"):
-        Environment(version="1.27").compile("1 < 1.5")
+        Environment(BEHAVIOUR, version="1.27").compile("1 < 1.5")
 
 
 def test_declared_values(declared: Callable[..., DeclType]) -> None:
@@ -224,7 +227,7 @@ def test_declared_values(declared: Callable[..., DeclType]) -> None:
         "set": [2, 1],
         "in": {"a.b": 1},
     }
-    environment = Environment({"self": declared({"type": "object", "properties": fields})})
+    environment = Environment(BEHAVIOUR, {"self": declared({"type": "object", "properties": fields})})
     for source in (
         "self.when.getHours() == 2 && self.day < self.when",
         "self.long == duration('60m') && self.data == b'hi' && size(self.data) == 2",
@@ -246,7 +249,7 @@ def test_keyed_lists(declared: Callable[..., DeclType]) -> None:
     """Keyed lists compare by key, and ``+`` overwrites in place."""
     item = {"type": "object", "properties": {"k": {"type": "string"}, "v": {"type": "integer"}}}
     keyed = {"type": "array", "items": item, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}
-    environment = Environment({"self": declared(keyed)})
+    environment = Environment(BEHAVIOUR, {"self": declared(keyed)})
     a, b = {"k": "a", "v": 1}, {"k": "b", "v": 2}
     source = "self + self.filter(x, x.k == 'a') == self && self.map(x, x.v).sum() == 3"
     assert environment.compile(source).evaluate({"self": [a, b]}).value is True

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from simkit.language.cel.environment import Environment, EvaluationError
 from simkit.language.cel.lib_authorizer import AuthorizerValue
+from simkit.language.cel.lib_strings import FORMATS, SEARCHES
 from simkit.language.cel.libraries import LIBRARIES
 from simkit.language.cel.types import DYN, parsed
 from simkit.meta.attributes import ALLOW, DENY, Attributes, Decision
 from simkit.meta.identity import Identity
-from tests.shared import SHARED, needs_shared
+from simkit.schema.behaviour import default_behaviour
+from tools.facts import read
 
-ENVIRONMENT = Environment({"any": DYN}, version="1.30")
+BEHAVIOUR = default_behaviour("1.30")
+
+ENVIRONMENT = Environment(BEHAVIOUR, {"any": DYN}, version="1.30")
 
 STRINGS: list[tuple[str, Any]] = [
     ("'tacocat'.charAt(3) + 'abc'.charAt(3)", "o"),
@@ -161,7 +164,7 @@ def test_authorizer() -> None:
         return Decision(ALLOW if question.verb == "get" else DENY, f"because {question.verb}")
 
     value = AuthorizerValue(Identity("ann"), ask)
-    environment = Environment({"authorizer": parsed("Authorizer")})
+    environment = Environment(BEHAVIOUR, {"authorizer": parsed("Authorizer")})
 
     def evaluated(source: str) -> Any:
         return environment.compile(source).evaluate({"authorizer": value}).value
@@ -182,11 +185,14 @@ def test_authorizer() -> None:
     )
 
 
-@needs_shared
 def test_every_function_of_the_release_is_there() -> None:
     """The libraries declare the overloads of the release under their names, from the right version on."""
-    facts = json.loads((SHARED / "facts" / "cel-1.30.json").read_text())["functions"]
-    have = {overload.id: (overload.function, library.since) for library in LIBRARIES for overload in library.overloads}
+    facts = read("cel-1.30.json")["functions"]
+    have = {
+        overload.id: (overload.function, library.since)
+        for library in (*LIBRARIES, SEARCHES[False], FORMATS[False])
+        for overload in library.overloads
+    }
     for fact in facts:
         since = tuple(map(int, fact["since"].split(".")))
         assert have[fact["overload"]] == (fact["fn"], since), fact["overload"]

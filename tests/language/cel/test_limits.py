@@ -7,6 +7,9 @@ import pytest
 from simkit.language.cel.environment import STORED_EXPRESSIONS, BudgetExceeded, CompileError, Environment
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.types import DYN, STRING
+from simkit.schema.behaviour import default_behaviour
+
+BEHAVIOUR = default_behaviour("1.30")
 
 DEEP = "ERROR: <input>:-1:0: expression recursion limit exceeded: 250"
 DIGITS = "9" * 5000
@@ -14,7 +17,7 @@ DIGITS = "9" * 5000
 
 @pytest.fixture(scope="module")
 def environment() -> Environment:
-    return Environment({"s": STRING, "x": DYN}, version=STORED_EXPRESSIONS)
+    return Environment(BEHAVIOUR, {"s": STRING, "x": DYN}, version=STORED_EXPRESSIONS)
 
 
 @pytest.mark.parametrize(

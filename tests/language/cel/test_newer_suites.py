@@ -14,6 +14,9 @@ from simkit.language.cel.environment import (
     EvaluationError,
 )
 from simkit.language.cel.types import INT
+from simkit.schema.behaviour import default_behaviour
+
+BEHAVIOUR = default_behaviour("1.30")
 
 LATER: Final[dict[str, tuple[str, Any]]] = {
     "[1, 2].transformList(i, v, i > 0, i + v)": ("1.32", [3]),
@@ -173,7 +176,7 @@ OTHER_TYPES: Final = {
 
 @pytest.fixture(scope="module")
 def environment() -> Environment:
-    return Environment(version=STORED_EXPRESSIONS, homogeneous=False)
+    return Environment(BEHAVIOUR, version=STORED_EXPRESSIONS, homogeneous=False)
 
 
 @pytest.mark.parametrize("budget", [None, 10**6])
@@ -195,7 +198,7 @@ def test_failures(environment: Environment, source: str) -> None:
 def test_later_features_are_refused(source: str) -> None:
     """No expression of a later library compiles, so that nothing passes here which the release would refuse."""
     with pytest.raises(CompileError):
-        Environment(version=OWN_EXPRESSIONS, homogeneous=False).compile(source)
+        Environment(BEHAVIOUR, version=OWN_EXPRESSIONS, homogeneous=False).compile(source)
 
 
 @pytest.mark.parametrize("source", ABSENT)
@@ -211,8 +214,8 @@ def test_stored_expressions_of_later_releases(source: str, since: str, wanted: A
     """Expressions stored by a newer server evaluate, from the release on that introduced them."""
     major, _, minor = since.partition(".")
     with pytest.raises(CompileError):
-        Environment(version=f"{major}.{int(minor) - 1}", homogeneous=False).compile(source)
-    program = Environment(version=since, homogeneous=False).compile(source)
+        Environment(BEHAVIOUR, version=f"{major}.{int(minor) - 1}", homogeneous=False).compile(source)
+    program = Environment(BEHAVIOUR, version=since, homogeneous=False).compile(source)
     found = program.evaluate({}, budget=budget)
     assert (type(found.value), found.value) == (type(wanted), wanted)
     assert found.cost <= program.estimate()[1]
@@ -246,7 +249,9 @@ def test_types(environment: Environment, source: str, wanted: str) -> None:
 )
 def test_variables_of_macros_hide_others(source: str, bindings: dict[str, int], check: bool) -> None:
     """A name means the innermost variable that begins it; a dot in front asks for the outermost."""
-    environment = Environment(dict.fromkeys(bindings, INT), version=STORED_EXPRESSIONS, container="com.example")
+    environment = Environment(
+        BEHAVIOUR, dict.fromkeys(bindings, INT), version=STORED_EXPRESSIONS, container="com.example"
+    )
     assert environment.compile(source, check=check).evaluate(bindings).value is True
 
 

@@ -13,7 +13,10 @@ from simkit.language.cel.decl_types import DeclType, escaped
 from simkit.language.cel.environment import CALL_LIMIT, BudgetExceeded, CompileError, Environment, EvaluationError
 from simkit.language.cel.types import BOOL, STRING, Type, optional_of
 from simkit.language.cel.values import NONE
+from simkit.schema.behaviour import default_behaviour
 from tests.shared import SHARED, needs_shared
+
+BEHAVIOUR = default_behaviour("1.30")
 
 CASES = SHARED / "conformance" / "cases" / "cel"
 _COMPILE = re.compile(
@@ -62,7 +65,7 @@ def _nodes(schema: Mapping[str, Any], path: str = "spec.validation.openAPIV3Sche
 def _environment(node: Mapping[str, Any], rule: Mapping[str, Any], declared: Callable[..., DeclType]) -> Environment:
     found = declared(node)
     old: DeclType | Type = optional_of(found.type) if rule.get("optionalOldSelf") else found
-    return Environment({"self": found, "oldSelf": old})
+    return Environment(BEHAVIOUR, {"self": found, "oldSelf": old})
 
 
 def _compile_text(environment: Environment, source: str, field: str) -> str | None:
@@ -209,6 +212,7 @@ def _defaulted(schema: Mapping[str, Any], value: Any) -> Any:
     return found
 
 
+@pytest.mark.slow
 @needs_shared
 def test_run_time_limits(declared: Callable[..., DeclType]) -> None:
     """Costs of single rules and of whole objects stay under the limits where the server let them pass."""

@@ -31,7 +31,12 @@ from simkit.language.cel.types import (
     optional_of,
 )
 from simkit.language.cel.values import BOOL_KEYS, CelType, UInt, kind_of, parsed_duration, parsed_timestamp
+from simkit.schema.behaviour import default_behaviour
 from tests.shared import SHARED
+
+pytestmark = pytest.mark.slow
+
+BEHAVIOUR = default_behaviour("1.30")
 
 SUITES = SHARED / "datasets" / "public"
 """Holds one file ``cel-spec-<edition>.json`` for each edition of the suite."""
@@ -199,7 +204,7 @@ def test_suite(
     """Each case of the suite gives the value and the type, or fails where an error is wanted, counted or not."""
     variables = {**dict.fromkeys(bindings, DYN), **types}
     environment = Environment(
-        variables, version=STORED_EXPRESSIONS, container=case.get("container", ""), homogeneous=False
+        BEHAVIOUR, variables, version=STORED_EXPRESSIONS, container=case.get("container", ""), homogeneous=False
     )
     try:
         program = environment.compile(case["expr"], check=not case.get("disable_check"))

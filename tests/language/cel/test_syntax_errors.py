@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from simkit.language.cel.environment import OWN_EXPRESSIONS, CompileError, Environment
-from simkit.meta.behaviour import serving
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.schema.behaviour import default_behaviour
+
+BEHAVIOUR = default_behaviour("1.30")
 
 _PLAIN = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER"
 _OPERAND = f"{{'[', '{{', '(', '.', '-', '!', {_PLAIN}}}"
@@ -111,9 +113,9 @@ REFUSED: list[tuple[str, list[tuple[int, str]]]] = [
 """Sources that parse, with what is wrong with their parts."""
 
 
-def _told(source: str) -> list[tuple[int, str]]:
+def _told(source: str, behaviour: ServedBehaviour = BEHAVIOUR) -> list[tuple[int, str]]:
     with pytest.raises(CompileError) as failure:
-        Environment(version=OWN_EXPRESSIONS, homogeneous=False).compile(source)
+        Environment(behaviour, version=OWN_EXPRESSIONS, homogeneous=False).compile(source)
     return sorted((issue.position + 1, issue.text) for issue in failure.value.issues)
 
 
@@ -134,7 +136,7 @@ def test_parts_that_are_refused(source: str, wanted: list[tuple[int, str]]) -> N
 )
 def test_commas_may_end_lists_and_maps(source: str, value: object) -> None:
     """The last element of a list or map may be followed by a comma."""
-    assert Environment(homogeneous=False).compile(source).evaluate({}).value == value
+    assert Environment(BEHAVIOUR, homogeneous=False).compile(source).evaluate({}).value == value
 
 
 def test_the_parser_gives_up_after_thirty_errors() -> None:
@@ -154,16 +156,14 @@ def test_texts_that_look_like_expressions(source: str) -> None:
 def test_a_name_is_missing_behind_an_optional_field(source: str, token: str) -> None:
     """The token in its place is told, and once more without a syntax error where names may stand in quotes."""
     wanted = f"Syntax error: mismatched input '{token}' expecting {{IDENTIFIER, ESC_IDENTIFIER}}"
-    with serving(default_behaviour("1.36")):
-        assert _told(source) == [(4, wanted), (4, "unsupported ident kind")]
+    assert _told(source, default_behaviour("1.36")) == [(4, wanted), (4, "unsupported ident kind")]
 
 
 def test_a_dot_too_many_behind_an_optional_field() -> None:
     """The name behind it is read all the same."""
-    with serving(default_behaviour("1.36")):
-        assert [text for _, text in _told("a.?.b")] == [
-            "Syntax error: extraneous input '.' expecting {IDENTIFIER, ESC_IDENTIFIER}"
-        ]
+    assert [text for _, text in _told("a.?.b", default_behaviour("1.36"))] == [
+        "Syntax error: extraneous input '.' expecting {IDENTIFIER, ESC_IDENTIFIER}"
+    ]
 
 
 @pytest.mark.parametrize(("source", "place"), [("!", "<EOF>"), ("1 + !", "<EOF>"), ("!)", ")"), ("[!]", "]")])

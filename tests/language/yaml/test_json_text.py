@@ -13,6 +13,8 @@ from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode_body
 from simkit.language.yaml.json_text import read_json
 
+pytestmark = pytest.mark.slow
+
 _TEXT = st.one_of(
     st.text(max_size=8),
     st.sampled_from(["y", "<<", "null", "1:30", "", "~", "a: b", "- x", "#", "%", "1e3", "\n", "a\tb", '"', "\\"]),

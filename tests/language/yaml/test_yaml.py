@@ -13,6 +13,8 @@ from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode, decode_body, decode_body_apart
 from simkit.language.yaml.encode import encode
 
+pytestmark = pytest.mark.slow
+
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
     [
         "y",

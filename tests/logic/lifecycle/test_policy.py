@@ -218,6 +218,7 @@ def test_gates_that_went_too_early_are_found() -> None:
         "feature gate CronJobControllerV2": "1.24 (2022-05-03)",
         "feature gate KubeletPodResourcesGetAllocatable": "1.30 (2024-04-17)",
         "feature gate ProbeTerminationGracePeriod": "1.30 (2024-04-17)",
+        "feature gate PreventStaticPodAPIReferences": "1.38 (about 2026-12-26)",
         "feature gate RetroactiveDefaultStorageClass": "1.30 (2024-04-17)",
     }
     odd = {each.element: each.evidence for each in found if "default" in each.evidence}

@@ -97,7 +97,7 @@ def test_texts_keep_what_is_not_concerned() -> None:
     found = rewrite(text, "1.22")
     assert found.text == text.replace("networking.k8s.io/v1beta1", "networking.k8s.io/v1").replace(
         "    backend:\n        serviceName: 'web'   # the service\n        servicePort: 80\n",
-        "    defaultBackend:\n        service:\n            name: web\n            port:\n                number: 80\n",
+        "    # the service\n    defaultBackend:\n        service:\n            name: web\n            port:\n                number: 80\n",
     )
 
 

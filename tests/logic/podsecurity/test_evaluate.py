@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
-from simkit.logic.podsecurity.evaluate import BASELINE, RESTRICTED, checks_of, template_of, violations
+from simkit.logic.podsecurity import evaluate
+from simkit.logic.podsecurity.evaluate import BASELINE, RESTRICTED, checks_of, template_of
 from simkit.logic.podsecurity.policy import LevelVersion
 from simkit.logic.podsecurity.violation import forbidden_detail, forbidden_reason
 from simkit.meta.names import GroupResource
+from simkit.schema.behaviour import default_behaviour
 
+BEHAVIOUR = default_behaviour("1.30")
+violations = partial(evaluate.violations, behaviour=BEHAVIOUR)
 BASE, STRICT = LevelVersion("baseline"), LevelVersion("restricted")
 
 
@@ -160,7 +165,7 @@ def test_apparmor_annotations_are_told_with_their_values() -> None:
 
 def test_every_check_has_a_first_version() -> None:
     """Versions beyond the newest mean the newest."""
-    assert checks_of(LevelVersion("restricted", 99)) == checks_of(STRICT)
+    assert checks_of(LevelVersion("restricted", 99), BEHAVIOUR) == checks_of(STRICT, BEHAVIOUR)
     assert all(min(versions) >= 0 for table in (BASELINE, RESTRICTED) for versions in table.values())
 
 

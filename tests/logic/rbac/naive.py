@@ -9,7 +9,7 @@ from typing import Any
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from simkit.meta.attributes import Attributes
 from simkit.meta.objects import Object, name_of, namespace_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.seams.snapshot import Snapshot
 
 
 def reasons(snapshot: Snapshot, ask: Attributes) -> tuple[list[str], list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object
 from tests.logic.rbac import naive
 from tests.logic.rbac.worlds import World, binding, role, rule
+
+pytestmark = pytest.mark.slow
 
 NAMESPACES = ("x", "y")
 IDENTITIES = (

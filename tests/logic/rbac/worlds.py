@@ -13,6 +13,8 @@ from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE
 from simkit.meta.identity import AUTHENTICATED, Identity, service_account_groups, split_service_account
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.schema.behaviour import default_behaviour
+from simkit.seams.authorization import stated
 from tests.conformance.recordings import fresh_cluster
 from tests.shared import SHARED
 
@@ -29,6 +31,8 @@ class World:
     """A snapshot of RBAC objects alone; everything else in the list is left out."""
 
     release = "1.30"
+    authorization = stated(["RBAC"])
+    behaviour = default_behaviour(release)
 
     def __init__(self, objects: Iterable[Object]) -> None:
         self._objects: dict[GroupResource, dict[tuple[str, str], Object]] = {one: {} for one in RESOURCES.values()}

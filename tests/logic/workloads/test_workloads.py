@@ -15,6 +15,8 @@ from simkit.logic.workloads.pods import available_from, integer_or_percent, remo
 from simkit.logic.workloads.schedule import Firing
 from simkit.logic.workloads.status_conditions import find, with_condition
 
+pytestmark = pytest.mark.slow
+
 
 @settings(max_examples=100)
 @given(st.sets(st.integers(0, 200)))

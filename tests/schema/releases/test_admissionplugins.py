@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from simkit.cluster.cluster import Cluster
@@ -12,7 +10,7 @@ from simkit.meta.errors import SimkitError, StatusError
 from simkit.schema.admissionplugins import on_by_default, plugins_of
 from simkit.schema.feature_gates import parse_feature_gates
 from simkit.schema.releases import RELEASES
-from tests.shared import SHARED, needs_shared
+from tools.facts import read
 
 ON_IN_1_20 = [
     "NamespaceLifecycle",
@@ -64,10 +62,9 @@ def test_the_plugins_of_1_20() -> None:
     assert set(plugins_of("1.20")) == {*ON_IN_1_20, *OFF_IN_1_20}
 
 
-@needs_shared
 def test_the_plugins_of_1_30() -> None:
     """As a running server tells them."""
-    facts = json.loads((SHARED / "facts" / "admission-1.30.json").read_text())
+    facts = read("admission-1.30.json")
     assert on("1.30") == facts["defaultEnabled"]
     assert set(plugins_of("1.30")) == {*facts["defaultEnabled"], *facts["defaultOff"]}
 

@@ -10,7 +10,7 @@ import pytest
 from simkit.meta.errors import SimkitError
 from simkit.schema.feature_gates import history_of, is_enabled, known, names, parse_feature_gates
 from simkit.schema.releases import RELEASES, minor_of
-from tests.shared import SHARED, needs_shared
+from tools.facts import read
 
 REGISTRY_1_20 = Path(__file__).resolve().parents[3] / "tools" / "releases" / "gates-1.20.json"
 
@@ -21,10 +21,9 @@ def table(release: str) -> dict[str, list[object]]:
     return {each.name: [each.stage, each.default, each.locked] for each in gates if not each.name.startswith("All")}
 
 
-@needs_shared
 def test_the_gates_of_1_30_are_those_observed() -> None:
     """Every gate of a running server, with its stage, default and lock, and no other."""
-    facts = json.loads((SHARED / "facts" / "flags-1.30.json").read_text())
+    facts = read("flags-1.30.json")
     seen = {**facts["featureGatesShownByHelp"], **facts["featureGatesGAOrDeprecatedNotShown"]}
     wanted = {name: [row["stage"], row["default"], row.get("locked", False)] for name, row in seen.items()}
     assert table("1.30") == {name: row for name, row in wanted.items() if not name.startswith("All")}
@@ -59,6 +58,9 @@ def test_lives_run_forward() -> None:
         ("DynamicResourceAllocation", "1.32", "BETA", False),
         ("DynamicResourceAllocation", "1.34", "GA", True),
         ("UserNamespacesSupport", "1.33", "BETA", True),
+        ("ClusterTrustBundle", "1.37", "GA", True),
+        ("PodCertificateRequest", "1.37", "GA", True),
+        ("DRAWorkloadResourceClaims", "1.37", "BETA", False),
         ("PodSecurity", "1.22", "ALPHA", False),
         ("ServerSideApply", "1.16", "BETA", True),
         ("KMSv1", "1.29", "DEPRECATED", False),
@@ -105,3 +107,10 @@ def test_a_feature_outlives_its_gate() -> None:
     assert is_enabled("SuspendJob", "1.30", parse_feature_gates({}).values)
     assert not is_enabled("MultiCIDRRangeAllocator", "1.30", parse_feature_gates({}).values)
     assert not is_enabled("SidecarContainers", "1.27", parse_feature_gates({}, "1.27").values)
+
+
+@pytest.mark.parametrize("gate", ["PreventStaticPodAPIReferences", "GangScheduling", "WorkloadAwarePreemption"])
+def test_gates_that_went_before_1_37_was_released(gate: str) -> None:
+    """Its first candidate had them; a component does not start with them."""
+    assert gate in known("1.36")
+    assert gate not in known("1.37")

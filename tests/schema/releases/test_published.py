@@ -7,7 +7,6 @@ The tables lie beside this file: what the tools publish of removed versions (kin
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -16,7 +15,7 @@ import pytest
 
 from simkit.schema.lifecycle import Lifecycle, all_lifecycles, lifecycle_of
 from simkit.schema.releases import minor_of
-from tests.shared import SHARED, needs_shared
+from tools.facts import read
 
 TABLES: Final = Path(__file__).with_name("published")
 TOOLS: Final = ("pluto", "kubent", "mapkubeapis")
@@ -138,10 +137,9 @@ def test_versions_that_the_tables_lack() -> None:
 # kubepug has no table of its own: it reads the lifecycle tags of the newest sources
 
 
-@needs_shared
 def test_tags_agree_with_what_packages_show() -> None:
     """But for alphas, which went earlier than announced; of what left the newest sources, tags say nothing any more."""
-    tags = json.loads((SHARED / "facts" / "lifecycle-tags.json").read_text())
+    tags = read("lifecycle-tags.json")
     differ, newest = set(), set()
     for group, version, kind, tag in tags:
         element = f"{group}/{version} {kind}" if group else f"{version} {kind}"

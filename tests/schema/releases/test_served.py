@@ -15,15 +15,14 @@ from simkit.schema.catalogue import Catalogue
 from simkit.schema.release_deltas import table_of
 from simkit.schema.releases import BASE, RELEASES, minor_of, release, release_name
 from tests.shared import SHARED, needs_shared
+from tools.facts import read
 
-FACTS: Final = SHARED / "facts" / "served-by-release.json"
 VERDICTS: Final = SHARED / "datasets" / "manifest-verdicts.jsonl"
 
 
-@needs_shared
 def test_every_resource_is_served_by_the_releases_of_the_facts() -> None:
     """First and last release, and whether a default server has it."""
-    facts = orjson.loads(FACTS.read_bytes())["resources"]
+    facts = read("served-by-release.json")["resources"]
     ours = {
         f"{span.api_version}/{span.plural}": (span.first, span.last, "" if span.default == "on" else span.default)
         for span in lifecycle.spans()
@@ -35,10 +34,9 @@ def test_every_resource_is_served_by_the_releases_of_the_facts() -> None:
     assert ours == theirs
 
 
-@needs_shared
 def test_dates_are_those_of_the_facts() -> None:
     """Released, end of life and last patch of every release."""
-    for name, row in orjson.loads(FACTS.read_bytes())["releaseDates"].items():
+    for name, row in read("served-by-release.json")["releaseDates"].items():
         found = release(name)
         assert (f"{found.released}", f"{found.end_of_life}", found.last_patch) == (
             row["released"],

@@ -13,9 +13,14 @@ import pytest
 from simkit.cli import main
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.audit.backends import BackendError, BatchingBackend, BlockingBackend, TruncatingWriter
-from simkit.engine.pipeline.audit.event_format import Event, fitted, legacy_line
-from simkit.engine.pipeline.audit.rotating_file import RotatingFile
+from simkit.engine.pipeline.audit.backends import (
+    BackendError,
+    BatchingBackend,
+    BlockingBackend,
+    RotatingFile,
+    TruncatingWriter,
+)
+from simkit.engine.pipeline.audit.events import Event, fitted, legacy_line
 from simkit.engine.pipeline.audit.settings import Batching, LogSettings, Mode, Truncation, WebhookSettings
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity

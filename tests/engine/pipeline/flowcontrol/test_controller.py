@@ -11,7 +11,7 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.flowcontrol.max_in_flight import TooManyRequests
+from simkit.engine.pipeline.flowcontrol.flow_schema import TooManyRequests
 from simkit.engine.pipeline.flowcontrol.priority_level import Flow, Ticket
 from simkit.engine.pipeline.handler_chain import HandledRequest
 from simkit.engine.pipeline.non_resource.exposition import exposed

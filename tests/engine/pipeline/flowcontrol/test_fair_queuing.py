@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simkit.engine.pipeline.flowcontrol.fair_queuing import FairQueues
+from simkit.engine.pipeline.flowcontrol.priority_level import FairQueues
 
 OFFERS = st.lists(st.tuples(st.sampled_from(["ann", "bob", "eve"]), st.integers(1, 5)), max_size=40)
 

@@ -8,7 +8,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.flowcontrol.max_in_flight import MaxInFlight, TooManyRequests
+from simkit.engine.pipeline.flowcontrol.flow_schema import MaxInFlight, TooManyRequests
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.identity import MASTERS, Identity

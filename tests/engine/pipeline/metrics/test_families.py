@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.engine.pipeline.metrics.families import COUNTERS, GAUGES, HISTOGRAMS, UNUSUAL
 from simkit.meta.identity import Identity
@@ -159,6 +159,7 @@ def test_tokens_of_service_accounts() -> None:
     assert value(scraped(cluster), "serviceaccount_valid_tokens_total") == 1
 
 
+@pytest.mark.slow
 def test_events_of_watches_and_objects_of_lists() -> None:
     """Events by resource, or by kind up to 1.33; objects that were read, and those that selectors left."""
     for release, word in (("1.36", {"resource": "configmaps"}), ("1.32", {"kind": "ConfigMap"})):

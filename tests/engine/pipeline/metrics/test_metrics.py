@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.metrics.families import SECONDS, UNUSUAL

@@ -8,7 +8,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.metrics.stability import STABILITY
+from simkit.engine.pipeline.metrics.families import STABILITY
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import simkit
-from simkit.engine.seams import PortHandler
 from simkit.meta.message import DROPPED, Request, Response
+from simkit.seams import PortHandler
 
 PODS = "/api/v1/namespaces/default/pods"
 SERVICES = "/api/v1/namespaces/default/services"

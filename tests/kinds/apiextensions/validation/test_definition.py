@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from simkit.kinds.apiextensions.customresourcedefinition import STRATEGY
+from simkit.meta.behaviour import served
 from simkit.meta.objects import copied
 
 Body = dict[str, Any]
@@ -33,7 +34,7 @@ def _definition(schema: Mapping[str, Any] | None = None, **spec: Any) -> Body:
 
 
 def _errors(body: Body, old: Body | None = None) -> list[str]:
-    return [str(error) for error in STRATEGY.validate(body, old)]
+    return [error.told(served()) for error in STRATEGY.validate(body, old)]
 
 
 def _spec(**fields: Any) -> dict[str, Any]:

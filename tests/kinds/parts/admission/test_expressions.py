@@ -12,10 +12,11 @@ from simkit.kinds.parts.admission.expressions import (
     validate_validation,
     written,
 )
+from simkit.meta.behaviour import served
 
 
 def texts(errors: Any) -> list[str]:
-    return [str(error) for error in errors]
+    return [error.told(served()) for error in errors]
 
 
 @pytest.mark.parametrize(

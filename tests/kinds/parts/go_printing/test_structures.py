@@ -5,6 +5,7 @@ from __future__ import annotations
 from simkit.kinds.parts.go_printing.structures import structure, template_text
 from simkit.meta.behaviour import serving
 from simkit.meta.fielderror import invalid_value, show
+from simkit.meta.wording import told
 from simkit.schema.behaviour import default_behaviour
 
 
@@ -33,10 +34,14 @@ def test_other_structures() -> None:
 
 def test_structures_are_json_since_1_34() -> None:
     """With the names of Go's fields, all of them; types that are the same outside keep their own form."""
-    with serving(default_behaviour("1.34")):
-        error = invalid_value("spec.t", structure("core.Toleration", {"key": "a", "tolerationSeconds": 5}), "no")
-        assert error.body == 'Invalid value: {"Key":"a","Operator":"","Value":"","Effect":"","TolerationSeconds":5}: no'
+    later = default_behaviour("1.34")
+    error = invalid_value("spec.t", structure("core.Toleration", {"key": "a", "tolerationSeconds": 5}), "no")
+    assert error.body(later) == (
+        'Invalid value: {"Key":"a","Operator":"","Value":"","Effect":"","TolerationSeconds":5}: no'
+    )
+    with serving(later):
         owner = structure("v1.OwnerReference", {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"})
-        assert show(owner) == '{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u"}'
-        assert '"Resources":null,"HostnameOverride":null}' in show(template_text({"spec": {}}))
-    assert "HostnameOverride" not in show(template_text({"spec": {}}))
+        template = template_text({"spec": {}})
+    assert told(show(owner), later) == '{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u"}'
+    assert '"Resources":null,"HostnameOverride":null}' in told(show(template), later)
+    assert "HostnameOverride" not in told(show(template_text({"spec": {}})), default_behaviour("1.30"))

@@ -1,0 +1,63 @@
+"""Guesses of people who know kubectl and pandas, and the answers to wrong guesses."""
+
+from __future__ import annotations
+
+import pytest
+
+import simkit
+from simkit import SimkitError, analysis
+from simkit.cli import main
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("auditt --demo", "there is no command 'auditt'; did you mean 'audit'?; see simkit --help"),
+        ("get pods", "there is no command 'get'"),
+        ("escalations --demo --subjects ann", "did you mean --subject?; see simkit escalations --help"),
+        ("who-can get secrets --dmp x", "did you mean --dump?; see simkit who-can --help"),
+        ("removal-report polcy/v1beta1 --demo", "does not serve 'polcy/v1beta1'"),
+        ("plot --demo", "pictures are written by --plot FILE"),
+        ("roles --demo", "in simkit bindings"),
+        ("escalations --demo -n billing", "name the subject (--subject sa:NS/NAME)"),
+        ("who-can read secrets --demo", "reading is get (one object), list (all) and watch"),
+        ("who-can get,list secrets --demo", "several verbs; ask about one at a time"),
+        ("who-can get secrets/db --demo", "give its name apart"),
+    ],
+)
+def test_a_wrong_guess_is_answered_with_the_right_word(
+    command: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, with exit code 2."""
+    assert main(command.split()) == 2
+    shown = capsys.readouterr()
+    assert told in shown.err
+    assert shown.err.count("\n") == 1
+    assert shown.out == ""
+
+
+def test_help_and_version_are_commands_as_in_kubectl(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "audit"]) == 0
+    assert "usage: simkit audit" in capsys.readouterr().out
+    assert main(["version"]) == 0
+    assert capsys.readouterr().out == f"simkit {simkit.__version__}\n"
+
+
+def test_lists_are_narrowed_as_clients_do_it() -> None:
+    """By labels and by fields; what cannot be selected by is refused as the server does it."""
+    cluster = simkit.Cluster(seed=1)
+    for name, team in (("a", "red"), ("b", "blue")):
+        metadata = {"name": name, "labels": {"team": team}}
+        cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    assert [each["metadata"]["name"] for each in cluster.list("configmaps", label_selector="team=red")] == ["a"]
+    assert [each["metadata"]["name"] for each in cluster.list("cm", "default", field_selector="metadata.name=b")] == [
+        "b"
+    ]
+    with pytest.raises(simkit.StatusError, match="is not a known field selector"):
+        cluster.list("configmaps", field_selector="data.x=1")
+
+
+def test_a_cluster_in_place_of_its_snapshot_is_told() -> None:
+    cluster = simkit.Cluster(seed=1)
+    with pytest.raises(SimkitError, match=r"Cluster is no snapshot; pass cluster\.snapshot\(\)"):
+        analysis.who_can(cluster, "get", "pods")  # type: ignore[arg-type]
