@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := $(VENV)/.demo
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
-FILES := simkit tests tools
+FILES := examples simkit tests tools
+PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadfile
 
 # Every test worker and every tool imports the same modules: where the caller asks Python to keep no compiled modules,
 # each process would compile all of them again, which costs more than most tests.
@@ -15,14 +16,19 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tools run in the environment of the checkout, whatever other one the caller is in: IPython would warn of two.
 unexport VIRTUAL_ENV
 
-.PHONY: demo help test check compiled bench fuzz soak serve docs docs-serve format lock changelog setup clean
+.PHONY: demo help test test-slow test-all check compiled bench fuzz soak serve docs docs-serve format lock setup clean
 
 demo: $(DEMO)  ## an audit of the bundled cluster, as a page: build/rbac-audit.html (the default)
 	$(BIN)/simkit audit --demo --show critical --html build/rbac-audit.html
 
-test: $(READY)  ## all checks and tests
+test: $(READY)  ## all checks, and the tests that are not marked slow
 	$(MAKE) --jobs 2 check compiled
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile
+	$(PYTEST) -m "not slow"
+
+test-slow: $(READY)  ## the slow tests: browsers, notebooks, real clients, attacks
+	$(PYTEST) -m slow
+
+test-all: test test-slow  ## all checks and all tests, as continuous integration runs them
 
 check: $(READY)  ## format, lint, types, import contracts
 	$(BIN)/ruff format --check $(FILES)
@@ -62,31 +68,31 @@ setup: $(READY)  ## the virtual environment for development
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --requirement requirements.lock
+	$(PIP) --require-hashes --requirement requirements.lock
 	$(PIP) --no-deps --editable .
 	@touch $(READY) $(DEMO)
 
 $(DEMO): requirements-demo.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --requirement requirements-demo.lock
+	$(PIP) --require-hashes --requirement requirements-demo.lock
 	$(PIP) --no-deps --editable .
 	@touch $(DEMO)
+
+# The groups of pyproject.toml are written out first, since pip-compile reads extras alone.
+COMPILE := build/lock/bin/pip-compile --quiet --strip-extras --allow-unsafe --generate-hashes --no-emit-index-url \
+	--no-emit-trusted-host --no-emit-find-links --no-header
 
 lock:  ## write the lock files anew from pyproject.toml
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --disable-pip-version-check "pip<26" pip-tools
-	build/lock/bin/pip-compile --quiet --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host \
-		--no-emit-find-links --no-header $(foreach extra,descriptions dev docs etcd fleet live notebook serve testing,--extra $(extra)) \
-		--output-file requirements.lock pyproject.toml
-	build/lock/bin/pip-compile --quiet --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host \
-		--no-emit-find-links --no-header --constraint requirements.lock \
-		--output-file requirements-demo.lock pyproject.toml
-
-changelog: $(READY)  ## put the fragments of docs/changes into CHANGELOG.md
-	$(BIN)/towncrier build --yes --version $$($(BIN)/python -c "import simkit; print(simkit.__version__)")
+	$(PYTHON) -c "import tomllib; groups = tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']; \
+		print(*groups['dev'], *groups['docs'], sep='\n')" > build/lock/groups.in
+	$(COMPILE) $(foreach extra,descriptions etcd fleet live notebook plots serve testing,--extra $(extra)) \
+		--output-file requirements.lock pyproject.toml build/lock/groups.in
+	$(COMPILE) --constraint requirements.lock --output-file requirements-demo.lock pyproject.toml
 
 help:  ## this list
-	@awk -F':.*  ## ' '/^[a-z]+:.*  ## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*  ## ' '/^[a-z-]+:.*  ## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 clean:  ## remove what builds and tools leave
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
