@@ -117,6 +117,7 @@ class ReconcilingController:
             _LOG.exception("%s: its objects cannot be found", self.name)
             self.queue.add_rate_limited(_EVERYTHING)
             return set()
+        self.queue.add(found)
         self.queue.forget(_EVERYTHING)
         return found
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from simkit.meta.clock import Clock
 from simkit.meta.foreign import passes
 from simkit.meta.histogram import Histogram
+from simkit.meta.interrupts import interruption_point
 
 _FIRST_RETRY: Final = 0.5
 """Half of the seconds before the first retry."""
@@ -73,6 +74,10 @@ class WorkQueue(Generic[K]):
         now = self._clock.now()
         return {key for key, when in self._times.items() if when <= now}
 
+    def add(self, keys: Iterable[K]) -> None:
+        """Enqueue keys for now. They stay until they are processed, so that an interrupt loses none of them."""
+        self._times |= dict.fromkeys(keys, 0.0)
+
     def add_at(self, key: K, when: float) -> None:
         """Enqueue a key for a time in seconds since the epoch, in place of an earlier one."""
         self._times[key] = when
@@ -112,7 +117,8 @@ class WorkQueue(Generic[K]):
         """Reconcile keys in order, each once.
 
         An error concerns its key only: it is logged and reported, and the key is enqueued with back-off while the
-        others are reconciled. A RequeueError does the same without a report.
+        others are reconciled. A RequeueError does the same without a report. A key that was not done, since somebody
+        interrupted the work on it or on one before it, is due again at once.
 
         Parameters
         ----------
@@ -121,8 +127,10 @@ class WorkQueue(Generic[K]):
         report
             Called after an error of a key.
         """
-        for key in sorted(keys):
-            self._times.pop(key, None)
+        ordered = sorted(keys)
+        self.add(ordered)
+        for key in ordered:
+            interruption_point()
             self.adds += 1
             self.began = began = perf_counter()
             try:
@@ -141,8 +149,10 @@ class WorkQueue(Generic[K]):
                 if report is not None:
                     report(key, error)
             else:
-                self._failures.pop(key, None)
-                if again is not None:
+                if again is None:
+                    self.forget(key)
+                else:
+                    self._failures.pop(key, None)
                     self._times[key] = again
             finally:
                 self.began = None

@@ -25,6 +25,7 @@ from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple
 
+from simkit.meta.interrupts import interruptible
 from simkit.meta.quantity import QuantityError, parse
 
 MOST_SHOWN: Final = 80
@@ -77,12 +78,13 @@ def shown(value: object) -> str:
 
 @contextmanager
 def running(what: str) -> Iterator[None]:
-    """Note that a function is at work in this thread, so that one which does not come back is named."""
+    """Note that a function is at work in this thread, so that one which does not come back is named and interrupted."""
     thread = threading.get_ident()
     outer = _RUNNING.get(thread)
     _RUNNING[thread] = Running(what, time.monotonic())
     try:
-        yield
+        with interruptible():
+            yield
     finally:
         if outer is None:
             _RUNNING.pop(thread, None)
@@ -156,7 +158,8 @@ def call_within(
 
     threading.Thread(target=work, name="simkit-function", daemon=True).start()
     try:
-        given, error = answers.get(timeout=seconds)
+        with interruptible():
+            given, error = answers.get(timeout=seconds)
     except Empty:
         raise TimeoutError(f"{what} gave no answer within {seconds:g}s") from None
     if error is not None:

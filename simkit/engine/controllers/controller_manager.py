@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Final
@@ -25,6 +26,7 @@ from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.foreign import described, passes, running_in
 from simkit.meta.identity import AUTHENTICATED, Identity, service_account
+from simkit.meta.interrupts import interruption_point, interrupts_held
 from simkit.meta.message import Request, Response
 from simkit.meta.names import Revision
 from simkit.meta.turns import TURNS
@@ -110,12 +112,14 @@ class ControllerManager:
         self._origin = origin
         self._heirs = WeakSet[ControllerManager]()
         """The controllers of forks that have not been created yet."""
+        self._owed: deque[tuple[str, Sequence[Change] | None]] = deque()
+        """The rest of a round: controllers that have not looked at their changes, or were interrupted meanwhile."""
         if origin is None:
             self._seen, self._first = store.revision if rested else Revision(0), not rested
             self._create(())
             return
         with origin._running:
-            self._seen, self._first = origin._seen, origin._first
+            self._seen, self._first, self._owed = origin._seen, origin._first, origin._owed.copy()
             self._retries.copy_from(origin._retries)
             origin._heirs.add(self)
 
@@ -186,7 +190,9 @@ class ControllerManager:
         """Run controllers until nothing is left to do; gives back how many rounds it took.
 
         An error that concerns one object is logged and told as an Event. Raises the first error of a controller that
-        failed as a whole, after the others have come to rest, and SimkitError when they do not come to rest.
+        failed as a whole, after the others have come to rest, and SimkitError when they do not come to rest. An
+        interrupt of the keyboard takes effect between two objects, and the next call goes on there; a second one, or
+        one while a function of a test runs, takes effect at once.
         """
         with self._running:
             self._hand_over()
@@ -198,7 +204,7 @@ class ControllerManager:
     def run_due(self) -> int:
         """The same as ``settle``, but who waits before the next try goes on waiting."""
         failures: list[BaseException] = []
-        with self._running:
+        with self._running, interrupts_held:
             for round_ in range(_ROUNDS):
                 if not self._round(failures, counted=round_ > 0):  # what the first sees is the work of others
                     if failures:
@@ -211,25 +217,37 @@ class ControllerManager:
     def _round(self, failures: list[BaseException], *, counted: bool = False) -> bool:
         """True if anybody had something to do; who fails is tried again with back-off."""
         self._hand_over()
-        through = self._store.revision
-        changes = self._changes()
-        self._count(changes, through, counted=counted)
-        concerned = self._concerned(changes)
-        self._seen, self._first = through, False
-        for controller, own in concerned:
-            try:
-                controller.sync(self._clients[controller.name], self._snapshot(), own)
-            except BaseException as error:
-                if passes(error):
-                    raise
-                _LOG.exception("%s", controller.name)
-                failures.append(error)
-                self._failed[controller.name] = described(error)
-                self._retries.add_rate_limited(controller.name)
-            else:
-                self._failed.pop(controller.name, None)
+        if not self._owed:
+            through = self._store.revision
+            changes = self._changes()
+            self._count(changes, through, counted=counted)
+            self._owed.extend(self._concerned(changes))
+            self._seen, self._first = through, False
+        busy = bool(self._owed)
+        controllers = {controller.name: controller for controller in self._controllers}
+        while self._owed:
+            interruption_point()
+            name, own = self._owed[0]
+            if name in controllers:
+                self._sync(controllers[name], own, failures)
+            self._owed.popleft()
+        return busy
+
+    def _sync(self, controller: Controller, own: Sequence[Change] | None, failures: list[BaseException]) -> None:
+        try:
+            controller.sync(self._clients[controller.name], self._snapshot(), own)
+        except BaseException as error:
+            if passes(error):
+                self._retries.add_at(controller.name, 0.0)
+                raise
+            _LOG.exception("%s", controller.name)
+            failures.append(error)
+            self._failed[controller.name] = described(error)
+            self._retries.add_rate_limited(controller.name)
+        else:
+            self._failed.pop(controller.name, None)
+            if own is None:
                 self._retries.forget(controller.name)
-        return bool(concerned)
 
     def _changes(self) -> list[Change] | None:
         """The changes since the last round; None if they are not known."""
@@ -251,20 +269,20 @@ class ControllerManager:
                 f"the controllers wrote {_MOST_WRITES:,} times and are not at rest; settle again to go on"
             )
 
-    def _concerned(self, changes: Sequence[Change] | None) -> list[tuple[Controller, Sequence[Change] | None]]:
+    def _concerned(self, changes: Sequence[Change] | None) -> list[tuple[str, Sequence[Change] | None]]:
         if changes is None:
-            return [(controller, None) for controller in self._controllers]
+            return [(controller.name, None) for controller in self._controllers]
         now, due = self._clock.now(), self._retries.due()
-        found: list[tuple[Controller, Sequence[Change] | None]] = []
+        found: list[tuple[str, Sequence[Change] | None]] = []
         for controller in self._controllers:
             if controller.name in self._retries:
                 if controller.name in due:
-                    found.append((controller, None))
+                    found.append((controller.name, None))
                 continue
             own = list(filter(controller.concerns, changes))
             when = controller.next_time
             if own or (when is not None and when <= now):
-                found.append((controller, own))
+                found.append((controller.name, own))
         return found
 
     def start(self) -> None:

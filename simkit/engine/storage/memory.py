@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final, Protocol
 
 import orjson
@@ -15,6 +16,7 @@ from simkit.engine.storage.state import State
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
 from simkit.meta.go_json import ROOM_OF_STORED, nested
+from simkit.meta.interrupts import interrupts_held
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
 from simkit.meta.unreadable import Unreadable, UnreadableObject
@@ -134,8 +136,7 @@ class MemoryStore:
 
     def discard(self, key: Key) -> bool:
         """Remove an object that cannot be read; nobody hears of it, since nobody has known it."""
-        with self._lock:
-            state = self._writable()
+        with self._writing() as state:
             if key not in self._unreadable:
                 return False
             revision = Revision(state.revision + 1)
@@ -177,8 +178,7 @@ class MemoryStore:
         return state
 
     def put(self, key: Key, value: Object, *, expect: Revision | None) -> Entry:
-        with self._lock:
-            state = self._writable()
+        with self._writing() as state:
             if self._unreadable:
                 self._check_readable(key)
             old = state.get(key)
@@ -190,8 +190,7 @@ class MemoryStore:
         return new
 
     def delete(self, key: Key, *, expect: Revision | None) -> Change:
-        with self._lock:
-            state = self._writable()
+        with self._writing() as state:
             old = state.get(key)
             if old is None or expect not in (None, old.revision):
                 raise Stale(key, old)
@@ -202,10 +201,13 @@ class MemoryStore:
             self._commit(state, state.replaced(revision, key, old, None), change)
         return change
 
-    def _writable(self) -> State:
-        if self._announcing:
-            raise SimkitError("a listener of the store tried to write; do it after the write that it was told of")
-        return self._state
+    @contextmanager
+    def _writing(self) -> Iterator[State]:
+        """The state that a write begins with. Nothing interrupts the write until all listeners have heard of it."""
+        with interrupts_held, self._lock:
+            if self._announcing:
+                raise SimkitError("a listener of the store tried to write; do it after the write that it was told of")
+            yield self._state
 
     def _commit(self, before: State, after: State, change: Change) -> None:
         """Make a state the current one. The log comes first: readers of the state must find its change there."""
@@ -221,8 +223,8 @@ class MemoryStore:
 
         Each must be later than all before it, or of the same revision. Listeners hear of all of them at once.
         """
-        with self._lock:
-            state, now = self._writable(), self._clock.now()
+        with self._writing() as state:
+            now = self._clock.now()
             for change in changes:
                 new = None if change.type == "DELETED" else change.entry
                 after = state.replaced(change.revision, change.entry.key, change.previous, new)
@@ -234,8 +236,7 @@ class MemoryStore:
 
     def restart(self, state: State) -> None:
         """Begin anew with a state that came about elsewhere. Nothing is known of its past; listeners are not told."""
-        with self._lock:
-            self._writable()
+        with self._writing():
             self._log, self._state = RevisionLog(state), state
 
     def _tell(self, changes: Sequence[Change]) -> None:
@@ -251,8 +252,7 @@ class MemoryStore:
 
     def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
         given = [(key, value, _revision_of(value)) for key, value in objects]
-        with self._lock:
-            state = self._writable()
+        with self._writing() as state:
             for resource in {key.resource for key, _, _ in given}:
                 if state.count(resource):
                     raise SimkitError(f"the store holds {resource} already; only an empty store can be seeded")
@@ -282,10 +282,10 @@ class MemoryStore:
 
     def compact(self, *, through: Revision) -> None:
         """Compact the states before a revision; listeners get an empty batch, so that they can compact too."""
-        with self._lock:
-            if through > self._state.revision:
-                raise Future(through, self._state.revision)
-            self._log.compact(through, self._state)
+        with self._writing() as state:
+            if through > state.revision:
+                raise Future(through, state.revision)
+            self._log.compact(through, state)
             self._tell(())
 
     def close(self) -> None:

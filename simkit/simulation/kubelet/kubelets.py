@@ -102,7 +102,7 @@ class Kubelets:
         behaviours.on_fault = self._tell_fault
         self._due = DueTimes()
         self._failed = WorkQueue[Key]("simulated-kubelets", clock)
-        """Pods that could not be looked at, with the times of the next tries."""
+        """Pods that are looked at now, and those that could not be, with the times of the next tries."""
         self._heartbeats = Heartbeats(clock, perform)
         self._network_condition = version >= (1, 29)
         self._resizes = Resizes()
@@ -238,6 +238,7 @@ class Kubelets:
         keys += self._resizes.waiting_on(nodes_of(changes or ()), lister)
         keys += [*self._due.overdue(now), *(self._urgent.pop() for _ in range(len(self._urgent)))]
         keys += sorted(self._failed.due())
+        self._failed.add(keys)
         self._resizes.begin()
         for key in dict.fromkeys(keys):
             self._due.drop(key)

@@ -345,9 +345,9 @@ class Process:
             self.ended = (self._now, problem.code)
             return
         except BaseException as error:
+            self._fail(described(error))  # an interrupt ends the program, too: its generator cannot go on
             if passes(error):
                 raise
-            self._fail(described(error))
             return
         self._answer = None
         try:

@@ -238,10 +238,10 @@ class Heartbeats:
         period = self.period(len(nodes))
         if now < self._renewed + period:
             return
-        self._renewed = now
         for node in list(nodes.values()):
             if node.alive:
                 self._beats.process((node.name,), partial(self._heartbeat, lister, node, now, period))
+        self._renewed = now
 
     def _heartbeat(self, lister: Lister, node: SimulatedNode, now: float, period: float, _: str) -> None:
         client = NodeClient(self._perform, node)
