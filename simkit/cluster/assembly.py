@@ -9,6 +9,7 @@ from simkit.cluster.control_plane import ControlPlane
 from simkit.cluster.options import Options
 from simkit.cluster.stores import new_store
 from simkit.engine.pipeline.request_scope import RequestScope
+from simkit.engine.storage.memory import FIRST
 from simkit.kinds.conversions import convert, versions
 from simkit.meta.behaviour import serving
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
@@ -18,14 +19,20 @@ from simkit.snapshot.dump import Dump
 
 
 def fresh(options: Options) -> ControlPlane:
-    """A new server with its default objects, and its controllers settled."""
-    made = ControlPlane(options, new_store(options))
+    """A new server with its default objects, and its controllers settled.
+
+    Watches begin with the server at the earliest, or where the history of a store begins that was there before.
+    """
+    store = new_store(options)
+    is_new = store.revision == FIRST
+    made = ControlPlane(options, store)
     made.engine.started = False
     bootstrap.fill(made.engine, made.snapshot)
     made.engine.started = True
     if not made.store.leaves_process:  # in one that is shared, the elected controllers do it
         made.runner.settle()
-    made.engine.watch_cache.begin(made.store.revision)
+    if is_new:
+        made.engine.watch_cache.begin(made.store.revision)
     return made
 
 

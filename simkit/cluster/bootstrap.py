@@ -29,6 +29,7 @@ from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.meta.unreadable import UnreadableObject
 from simkit.schema import group_priorities
 from simkit.schema.catalogue import Resource
 from simkit.seams.snapshot import Snapshot
@@ -53,16 +54,19 @@ _NAMESPACES: Final = (SYSTEM_NAMESPACE, PUBLIC_NAMESPACE, NODE_LEASE_NAMESPACE, 
 
 
 def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
-    """Create the default objects that are missing, through the handler chain. Safe to repeat."""
+    """Create the default objects that are missing, through the handler chain. Safe to repeat.
+
+    An object that is stored but cannot be read is left as it is.
+    """
     for name in _NAMESPACES:
-        _send(engine, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        provide(engine, name)
     for name, (value, description) in _PRIORITIES.items():
         priority = {"metadata": {"name": name}, "value": value, "description": description}
-        _send(engine, "POST", f"/apis/{api_group('scheduling')}/v1/priorityclasses", priority)
+        _create(engine, f"/apis/{api_group('scheduling')}/v1/priorityclasses", priority)
     for version in sorted({each.group_version for each in engine.catalogue.resources()}):
         if version.group != REGISTRATION_GROUP:
             registration = registered(version, group_priorities.priority(version, engine.catalogue.release), "onstart")
-            _send(engine, "POST", f"/apis/{REGISTRATION_GROUP}/v1/apiservices", registration)
+            _create(engine, f"/apis/{REGISTRATION_GROUP}/v1/apiservices", registration)
     _fill_first(engine)
     for key in list(outdated_bindings(snapshot())):
         resource = engine.catalogue.lookup(str(key.resource))
@@ -75,7 +79,7 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
 def _fill_first(engine: Engine) -> None:
     """Create missing objects of flow control, the server's service, and its other own objects."""
     for obj in first_objects(engine):
-        if engine.store.get(Key(_resource(engine, obj).storage, namespace_of(obj), name_of(obj))) is None:
+        if not _is_there(engine, Key(_resource(engine, obj).storage, namespace_of(obj), name_of(obj))):
             _write(engine, obj, exists=False)
             if obj["kind"] == "ServiceCIDR":
                 _make_ready(engine, obj)
@@ -106,16 +110,32 @@ def publish(engine: Engine) -> None:
     if not found:
         return
     path = f"/api/v1/namespaces/{SYSTEM_NAMESPACE}/configmaps/{AUTHENTICATION}"
-    present = engine.store.get(Key(GroupResource("", "configmaps"), SYSTEM_NAMESPACE, AUTHENTICATION))
-    if present is None:
+    key = Key(GroupResource("", "configmaps"), SYSTEM_NAMESPACE, AUTHENTICATION)
+    if not _is_there(engine, key):
         _send(engine, "POST", path.rpartition("/")[0], {"metadata": {"name": AUTHENTICATION}, "data": dict(found)})
-    else:
+    elif key not in {each.key for each in engine.store.unreadable(key.resource)}:
         _send(engine, "PATCH", path, {"data": dict(found)}, media="application/merge-patch+json")
 
 
 def provide(engine: Engine, namespace: str) -> None:
     """Create a namespace, unless it exists by now."""
-    _send(engine, "POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    _create(engine, "/api/v1/namespaces", {"metadata": {"name": namespace}})
+
+
+def _create(engine: Engine, path: str, obj: Object) -> None:
+    """Create an object of the whole cluster, unless it is there."""
+    version, _, resource = path.rpartition("/")
+    group = version.split("/")[2] if version.startswith("/apis/") else ""
+    if not _is_there(engine, Key(GroupResource(group, resource), "", name_of(obj))):
+        _send(engine, "POST", path, obj)
+
+
+def _is_there(engine: Engine, key: Key) -> bool:
+    """True if an object is stored, also one that cannot be read, of which the log has told."""
+    try:
+        return engine.store.get(key) is not None
+    except UnreadableObject:
+        return True
 
 
 def _resource(engine: Engine, obj: Object) -> Resource:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from simkit.meta.clock import Clock, SystemClock
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
+from simkit.meta.objects import Object
 
 if TYPE_CHECKING:
     from simkit.cluster.options import Options
@@ -60,7 +61,17 @@ def _memory(options: Options, clock: Clock, place: str) -> Store:
 def _sqlite(options: Options, clock: Clock, place: str) -> Store:
     from simkit.engine.storage.sqlite import open_store
 
-    return open_store(place, clock)
+    return open_store(place, clock, check=lambda obj: _wrong_type(obj, options.release))
+
+
+def _wrong_type(obj: Object, release: str) -> str:
+    """The first field of a stored object that has a wrong type, with which it would stop whoever reads it."""
+    from simkit.snapshot.field_types import first_mismatch
+
+    if not isinstance(obj.get("apiVersion"), str) or not isinstance(obj.get("kind"), str):
+        return "it has no kind"
+    found = first_mismatch(obj, release)
+    return "" if found is None else str(found)
 
 
 def _etcd(options: Options, clock: Clock, place: str) -> Store:

@@ -21,9 +21,10 @@ import orjson
 
 from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore, stamped
 from simkit.engine.storage.revision_log import RevisionLog
+from simkit.engine.storage.sqlite_file import SqliteFile
 from simkit.engine.storage.state import State, Table
 from simkit.meta.clock import Clock
-from simkit.meta.errors import SimkitError, unexplained
+from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 from simkit.meta.python_gc import collection_paused
@@ -34,6 +35,14 @@ from simkit.seams import Change, Entry
 
 Decode = Callable[[Key, bytes, Revision], Object]
 """Makes the object of stored bytes, given its key and revision. Raises where the bytes are none."""
+
+
+Check = Callable[[Object], str]
+"""The reason why a stored object cannot be one of its kind; empty where it can."""
+
+
+def _believed(obj: Object) -> str:
+    return ""
 
 
 class LazyEntry(Entry):
@@ -104,66 +113,57 @@ def _decoded(key: Key, raw: bytes, revision: Revision) -> Object:
 class _Journal:
     """Writes changes to the file, all of a batch or none, and deletes those that are too old for watches."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, clock: Clock) -> None:
-        self._connection, self._path, self._clock = connection, path, clock
-        weakref.finalize(self, connection.close)
+    def __init__(self, file: SqliteFile, clock: Clock) -> None:
+        self._file, self._clock = file, clock
+        weakref.finalize(self, file.close)
         self._since_sweep = 0
 
     def __call__(self, changes: Sequence[Change]) -> None:
-        try:
-            with self._connection:
-                self._connection.execute("BEGIN")
-                for change in changes:
-                    self._write(change)
-                if changes:
-                    highest = max(change.revision for change in changes)
-                    self._connection.execute(_REVISION, (highest,))
-                    self._remember(changes, highest)
-        except sqlite3.Error as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
-                raise unexplained(f"the disk of {self._path.name} is full; nothing was changed") from error
-            raise SimkitError(f"cannot write to {self._path}: {error}; nothing was changed") from error
+        with self._file.transaction() as connection:
+            for change in changes:
+                _write(connection, change)
+            if changes:
+                highest = max(change.revision for change in changes)
+                connection.execute(_REVISION, (highest,))
+                self._remember(connection, changes, highest)
 
     def discard(self, key: Key, revision: Revision) -> None:
         """Remove a row. What came before it cannot be watched any more: no change tells of it."""
-        try:
-            with self._connection:
-                self._connection.execute("BEGIN")
-                self._connection.execute(_DELETE, _place(key))
-                self._connection.execute(_REVISION, (revision,))
-                self._connection.execute(_FORGET_ALL)
-        except sqlite3.Error as error:
-            raise SimkitError(f"cannot write to {self._path}: {error}; nothing was changed") from error
+        with self._file.transaction() as connection:
+            connection.execute(_DELETE, _place(key))
+            connection.execute(_REVISION, (revision,))
+            connection.execute(_FORGET_ALL)
 
     def close(self) -> None:
-        self._connection.close()
+        self._file.close()
 
-    def _write(self, change: Change) -> None:
-        place = _place(change.entry.key)
-        if change.type == "DELETED":
-            self._connection.execute(_DELETE, place)
-        else:
-            self._connection.execute(_PUT, (*place, change.revision, orjson.dumps(change.entry.object)))
-
-    def _remember(self, changes: Sequence[Change], highest: Revision) -> None:
+    def _remember(self, connection: sqlite3.Connection, changes: Sequence[Change], highest: Revision) -> None:
         if len(changes) > 1:  # objects that were seeded have no history: their revisions come from elsewhere
-            self._connection.execute(_FORGET_ALL)
+            connection.execute(_FORGET_ALL)
             return
         now, (change,) = self._clock.now(), changes
         before = (change.previous.revision, orjson.dumps(change.previous.object)) if change.previous else (None, None)
         place, held = _place(change.entry.key), orjson.dumps(change.entry.object)
-        self._connection.execute(_CHANGE, (highest, now, change.type, *place, held, *before))
+        connection.execute(_CHANGE, (highest, now, change.type, *place, held, *before))
         self._since_sweep += 1
         if self._since_sweep >= _SWEEP:
             self._since_sweep = 0
-            self._connection.execute(_FORGET, (now - HISTORY_SECONDS, highest - KEPT))
+            connection.execute(_FORGET, (now - HISTORY_SECONDS, highest - KEPT))
+
+
+def _write(connection: sqlite3.Connection, change: Change) -> None:
+    place = _place(change.entry.key)
+    if change.type == "DELETED":
+        connection.execute(_DELETE, place)
+    else:
+        connection.execute(_PUT, (*place, change.revision, orjson.dumps(change.entry.object)))
 
 
 def _place(key: Key) -> tuple[str, str, str, str]:
     return key.resource.group, key.resource.resource, key.namespace, key.name
 
 
-def open_store(path: str | Path, clock: Clock, *, durable: bool = False) -> MemoryStore:
+def open_store(path: str | Path, clock: Clock, *, durable: bool = False, check: Check = _believed) -> MemoryStore:
     """The store in a file, which is created if it does not exist.
 
     Parameters
@@ -175,6 +175,8 @@ def open_store(path: str | Path, clock: Clock, *, durable: bool = False) -> Memo
     durable
         Whether a write waits until the disk has it. Without it what was acknowledged survives the death of the
         process, but perhaps not of the machine.
+    check
+        Asked of each stored object.
 
     Raises
     ------
@@ -186,20 +188,16 @@ def open_store(path: str | Path, clock: Clock, *, durable: bool = False) -> Memo
     Opening reads every row once: about 0.6 s for 100,000 objects of 1 KB. Of the history at most ``KEPT`` changes are
     there again; a watch from before them is told that its revision is too old.
     """
-    file = Path(path)
-    _make_private(file)
-    connection = sqlite3.connect(file, timeout=1.0, isolation_level=None, check_same_thread=False)
+    place = Path(path)
+    _make_private(place)
     try:
-        _prepare(connection, file, durable)
+        file = SqliteFile(place, lambda connection: _prepare(connection, place, durable))
         with collection_paused():
-            state, unreadable = _read(connection)
-            log = _read_log(connection, state, clock.now() - HISTORY_SECONDS)
-    except (sqlite3.Error, SimkitError) as error:
-        connection.close()
-        if isinstance(error, SimkitError):
-            raise
-        raise SimkitError(f"cannot open {file} as a store: {error}; is another server using it?") from error
-    return MemoryStore(clock, state=state, log=log, journal=_Journal(connection, file, clock), unreadable=unreadable)
+            state, unreadable = file.read(lambda connection: _read(connection, check))
+            log = file.read(lambda connection: _read_log(connection, state, clock.now() - HISTORY_SECONDS))
+    except sqlite3.Error as error:
+        raise SimkitError(f"cannot open {place} as a store: {error}; is another server using it?") from error
+    return MemoryStore(clock, state=state, log=log, journal=_Journal(file, clock), unreadable=unreadable)
 
 
 def _make_private(file: Path) -> None:
@@ -221,7 +219,7 @@ def _prepare(connection: sqlite3.Connection, file: Path, durable: bool) -> None:
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def _read(connection: sqlite3.Connection) -> tuple[State, dict[Key, Unreadable]]:
+def _read(connection: sqlite3.Connection, check: Check) -> tuple[State, dict[Key, Unreadable]]:
     """The state of the file without what cannot be read, and why that cannot."""
     tables: dict[GroupResource, Table[Entry]] = {}
     unreadable: dict[Key, Unreadable] = {}
@@ -229,8 +227,8 @@ def _read(connection: sqlite3.Connection) -> tuple[State, dict[Key, Unreadable]]
         shared = GroupResource(group, resource)
         rows: list[tuple[str, Entry]] = []
         for namespace, name, revision, raw in connection.execute(_OBJECTS, (group, resource)):
-            key, why = Key(shared, namespace, name), _error(raw)
-            if why:
+            key = Key(shared, namespace, name)
+            if why := _error(raw, key, check):
                 unreadable[key] = Unreadable(key, path_of(key), Revision(revision), why)
                 _LOG.error("%s cannot be read, and is left out: %s", key, why)
             else:
@@ -241,15 +239,18 @@ def _read(connection: sqlite3.Connection) -> tuple[State, dict[Key, Unreadable]]
     return State(Revision(row[0]) if row else FIRST, tables), unreadable
 
 
-def _error(raw: object) -> str:
-    """The reason why a row holds no object; empty where it holds one."""
+def _error(raw: object, key: Key, check: Check = _believed) -> str:
+    """The reason why a row does not hold the object of its key; empty where it does."""
     if not isinstance(raw, bytes):
         return "it is no bytes"
     try:
         held = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         return str(error)
-    return "" if isinstance(held, dict) and isinstance(held.get("metadata"), dict) else "it is no object with metadata"
+    meta = held.get("metadata") if isinstance(held, dict) else None
+    if not isinstance(meta, dict):
+        return "it is no object with metadata"
+    return check(held) if meta.get("name") == key.name else "it is an object of another name"
 
 
 def _read_log(connection: sqlite3.Connection, state: State, cutoff: float) -> RevisionLog:
@@ -258,9 +259,9 @@ def _read_log(connection: sqlite3.Connection, state: State, cutoff: float) -> Re
     times: list[float] = []
     for row in connection.execute(_LAST, (cutoff, KEPT)):
         revision, moment, kind, group, resource, namespace, name, held, previous_revision, previous = row
-        if revision != state.revision - len(changes) or _error(held) or (previous is not None and _error(previous)):
-            break
         key = Key(GroupResource(group, resource), namespace, name)
+        if revision != state.revision - len(changes) or _error(held, key) or (previous and _error(previous, key)):
+            break
         before = LazyEntry(key, Revision(previous_revision), previous, _decoded) if previous is not None else None
         changes.append(Change(kind, LazyEntry(key, Revision(revision), held, _decoded), before))
         times.append(moment)

@@ -5,7 +5,7 @@ plugin/pkg/auth/authorizer/rbac/bootstrappolicy and k8s.io/component-helpers/aut
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from simkit.logic.rbac.binding import RESOURCES_OF_KINDS
@@ -16,6 +16,7 @@ from simkit.meta import datasets
 from simkit.meta.domain import RBAC_GROUP, label
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, name_of, namespace_of, with_metadata
+from simkit.meta.unreadable import UnreadableObject
 from simkit.schema.releases import BASE
 from simkit.seams.snapshot import Snapshot
 
@@ -41,8 +42,7 @@ def reconcile(snapshot: Snapshot, gates: Mapping[str, bool] | None = None) -> It
     Permissions, subjects, labels and annotations that are missing come back; what was added stays. A binding in
     ``outdated_bindings`` has to be deleted first: here it is one to create.
     """
-    for wanted in default_objects(snapshot.release, gates):
-        existing = _existing(snapshot, wanted)
+    for wanted, existing in _with_existing(snapshot, default_objects(snapshot.release, gates)):
         if existing is None:
             yield wanted, False
         elif annotations_of(existing).get(AUTOUPDATE) == "false":
@@ -57,16 +57,21 @@ def reconcile(snapshot: Snapshot, gates: Mapping[str, bool] | None = None) -> It
 
 def outdated_bindings(snapshot: Snapshot) -> Iterator[Key]:
     """Default bindings with a wrong role reference. They cannot be updated, only recreated."""
-    for wanted in default_objects(snapshot.release):
-        existing = _existing(snapshot, wanted)
+    for wanted, existing in _with_existing(snapshot, default_objects(snapshot.release)):
         if existing is None or annotations_of(existing).get(AUTOUPDATE) == "false":
             continue
         if _is_outdated(existing, wanted):
             yield Key(RESOURCES_OF_KINDS[wanted["kind"]], namespace_of(wanted), name_of(wanted))
 
 
-def _existing(snapshot: Snapshot, wanted: Object) -> Object | None:
-    return snapshot.get(RESOURCES_OF_KINDS[wanted["kind"]], name_of(wanted), namespace_of(wanted))
+def _with_existing(snapshot: Snapshot, default: Iterable[Object]) -> Iterator[tuple[Object, Object | None]]:
+    """Default objects, each with the stored one. Where that cannot be read, it is left as it is."""
+    for wanted in default:
+        try:
+            existing = snapshot.get(RESOURCES_OF_KINDS[wanted["kind"]], name_of(wanted), namespace_of(wanted))
+        except UnreadableObject:
+            continue
+        yield wanted, existing
 
 
 def _is_outdated(existing: Object, wanted: Object) -> bool:

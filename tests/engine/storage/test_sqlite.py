@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+import simkit
+from simkit.cluster.options import Options
 from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore
 from simkit.engine.storage.sqlite import open_store
-from simkit.meta.clock import SimulatedClock
+from simkit.meta.clock import SimulatedClock, SystemClock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import Revision
 from simkit.seams import ABSENT, Change, Compacted, Store
@@ -189,3 +192,123 @@ def test_a_row_that_cannot_be_read(tmp_path: Path, broken: object, caplog: pytes
     store.put(key("d"), value("d"), expect=ABSENT)
     assert store.get(key("nobody")) is None
     store.close()
+
+
+FORKING = """
+import os, sys
+from tests.engine.storage.test_sqlite import forked
+forked(sys.argv[1], sys.argv[2])
+"""
+
+
+def forked(path: str, child_does: str) -> None:
+    """Write, fork, have the child end in some way, and write on until killed; each name is told once it is stored."""
+    store = open_store(path, SystemClock())
+    for number in range(20):
+        store.put(key(f"c{number}"), value(f"c{number}"), expect=ABSENT)
+        print(f"c{number}", flush=True)
+    child = os.fork()
+    if not child:
+        with contextlib.suppress(StatusError):
+            if child_does == "write":
+                store.put(key("child"), value("child"), expect=ABSENT)
+                print("child", flush=True)
+        if child_does == "close":
+            store.close()
+        sys.exit(0)
+    os.waitpid(child, 0)
+    for number in range(20, 60):
+        store.put(key(f"c{number}"), value(f"c{number}"), expect=ABSENT)
+        print(f"c{number}", flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("child_does", ["end", "close", "write"])
+def test_a_child_takes_nothing_from_its_parent(tmp_path: Path, child_does: str) -> None:
+    """Whatever a forked process does, the writes of the one that opened the file are there, and those of no other."""
+    command = [sys.executable, "-c", FORKING, str(tmp_path / "a.db"), child_does]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    store = open_store(tmp_path / "a.db", SimulatedClock())
+    assert ended.stdout.split() == [f"c{number}" for number in range(60)]
+    assert store.count(MAPS) == 60
+    store.close()
+
+
+def _moved(file: Path) -> None:
+    file.rename(file.with_suffix(".old"))
+
+
+def _replaced(file: Path) -> None:
+    other = file.with_suffix(".new")
+    other.write_bytes(file.read_bytes())
+    other.replace(file)
+
+
+TAKEN_AWAY: dict[str, Callable[[Path], object]] = {
+    "file removed": lambda file: file.unlink(),
+    "file moved": _moved,
+    "file replaced": _replaced,
+    "file emptied": lambda file: os.truncate(file, 0),
+    "write-ahead file removed": lambda file: Path(f"{file}-wal").unlink(),
+    "write-ahead file emptied": lambda file: os.truncate(f"{file}-wal", 0),
+    "folder removed": lambda file: shutil.rmtree(file.parent),
+}
+
+
+@pytest.mark.parametrize("accident", TAKEN_AWAY)
+def test_a_file_that_was_taken_away_takes_no_writes(tmp_path: Path, accident: str) -> None:
+    """What nobody will find again is refused, and is not seen."""
+    file = tmp_path / "store" / "a.db"
+    file.parent.mkdir()
+    store = open_store(file, SimulatedClock())
+    store.put(key("a"), value("a"), expect=ABSENT)
+    TAKEN_AWAY[accident](file)
+    for _ in range(2):
+        with pytest.raises(StatusError, match="nothing was changed"):
+            store.put(key("b"), value("b"), expect=ABSENT)
+    assert store.get(key("a")) is not None
+    assert store.get(key("b")) is None
+    store.close()
+
+
+ROWS = "SELECT name, object FROM objects WHERE resource = ? ORDER BY namespace, name"
+STORED = ("clusterroles", "clusterrolebindings", "roles", "namespaces", "flowschemas", "services", "apiservices")
+SPOILT = {
+    "cut": "substr(object, 1, 20)",
+    "of wrong types": "CAST(json_set(CAST(object AS TEXT), '$.rules', 3, '$.spec', 'x', '$.roleRef', 7) AS BLOB)",
+    "of another name": "CAST(json_set(CAST(object AS TEXT), '$.metadata.name', 'other') AS BLOB)",
+}
+
+
+@pytest.mark.parametrize("resource", STORED)
+@pytest.mark.parametrize("spoilt", SPOILT)
+def test_a_server_starts_on_rows_that_cannot_be_read(tmp_path: Path, resource: str, spoilt: str) -> None:
+    """Each is told and left as it is, so that nothing is lost that somebody could repair; the others are served."""
+    options = Options(storage=f"sqlite:{tmp_path / 'a.db'}")
+    simkit.Cluster(options=options).close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as file, file:
+        file.execute(f"UPDATE objects SET object = {SPOILT[spoilt]} WHERE resource = ?", (resource,))
+        before = file.execute(ROWS, (resource,)).fetchall()
+    again = simkit.Cluster(options=options)
+    again.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}})
+    store = again._control_plane.store
+    unreadable = [each.key.name for kind in store.resources() for each in store.unreadable(kind)]  # type: ignore[attr-defined]
+    assert sorted(unreadable) == sorted(name for name, _ in before)
+    again.close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as file:
+        assert file.execute(ROWS, (resource,)).fetchall() == before
+
+
+def test_a_watch_goes_on_after_a_restart(tmp_path: Path) -> None:
+    """A client that has seen a revision before the restart gets what came since, and what a new server wrote."""
+    options = Options(storage=f"sqlite:{tmp_path / 'a.db'}")
+    cluster = simkit.Cluster(options=options)
+    first = cluster._control_plane.store.revision
+    cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
+    cluster.close()
+    again = simkit.Cluster(options=options)
+    again.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}})
+    seen = [change.entry.key.name for change in again.engine.watch_cache.watch(MAPS, after=first).poll()]
+    assert [name for name in seen if name in ("a", "b")] == ["a", "b"]
+    again.close()
