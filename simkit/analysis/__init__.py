@@ -74,6 +74,7 @@ from simkit.analysis.operations.nodes import drain_nodes, lose_nodes
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.operations.workloads import put_under_load, roll_out
 from simkit.analysis.plan import Plan, PlanStep, PlanVerified, plan
+from simkit.analysis.prove import ProofAnswer, always, never, no_new_access
 from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
 from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
@@ -110,6 +111,7 @@ __all__ = [
     "PolicyEffect",
     "PolicyProof",
     "Proof",
+    "ProofAnswer",
     "Proofs",
     "Proposal",
     "ReadableFrame",
@@ -122,6 +124,7 @@ __all__ = [
     "Usage",
     "access_graph",
     "access_matrix",
+    "always",
     "apply",
     "audit",
     "audit_events",
@@ -154,7 +157,9 @@ __all__ = [
     "merge_members",
     "migrate",
     "minimal_rules",
+    "never",
     "next_steps",
+    "no_new_access",
     "outsiders",
     "parse_goal",
     "parse_subject",

@@ -77,6 +77,7 @@ COMMANDS: Final = (
     Command("rehearse", "rehearse a drain, the loss of a zone, a rollout or a load", PROVE),
     Command("removal-report", "list what uses API versions that a release removes", PROVE),
     Command("crd-diff", "check whether a change of a custom resource definition is compatible", PROVE),
+    Command("prove", "prove claims about all requests, or show a counterexample", PROVE),
     Command("check", "check access against a file of expectations", PROVE),
     Command("policy", "check API versions against the deprecation policy of Kubernetes", PROVE),
     Command("what-if", "show what a change of access grants, removes and breaks", CHANGE),

@@ -9,7 +9,7 @@ from simkit.cli import reports
 from simkit.cli.output import VALUES, add_output, write_report, write_rows
 from simkit.cli.reports import Case, Fault
 from simkit.cli.severities import LEVELS
-from simkit.cli.source import add_source, read
+from simkit.cli.source import add_source, cluster_of, opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,9 +28,11 @@ A file of expectations:
   - name: the deployer can deploy
     can: {subject: "sa:ci/deployer", verb: patch, resource: deployments, namespace: apps}
   - name: nobody outside platform reads secrets of payments
-    nobody: {verb: [get, list], resource: secrets, namespace: payments, allowed: "group:platform"}
+    never: {verb: [get, list], resource: secrets, namespace: payments, except: "group:platform"}
   - name: nobody outside platform becomes cluster-admin in three steps
-    unreachable: {goal: cluster-admin, max_hops: 3, allowed: ["group:platform", "sa:kube-system/*"]}
+    never: {goal: cluster-admin, within_hops: 3, except: ["group:platform", "sa:kube-system/*"]}
+  - name: somebody can delete nodes
+    always: {verb: delete, resource: nodes, by: "group:platform"}
 
 Exit code: 0 when every expectation is met, 1 when one is not, 2 for wrong use or unreadable input.
 """
@@ -61,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
     suite = read_suite(args.suite)
     if args.severity is not None:
         suite = suite.at_least(args.severity)
-    outcomes = check(read(args), suite)
+    dump = opened(args)
+    outcomes = check(dump.snapshot(), suite, sandbox=cluster_of(dump))
     if args.output in reports.FORMS:
         write_report(args.output, cases(outcomes, args.suite), name="check")
     else:

@@ -16,7 +16,7 @@ class AnalysisMethods(AnalysedCluster):
     can = Question("access.can")
     permissions = Question("access.permissions")
     compare = Question("access.compare", snapshot="after", by_name=("before",))
-    check = Question("access.expectations")
+    check = Question("access.expectations", cluster="sandbox")
     access_matrix = Question("access.matrix")
     resource_matrix = Question("access.matrix")
     subject_matrix = Question("access.matrix")
@@ -33,6 +33,10 @@ class AnalysisMethods(AnalysedCluster):
     causes = Question("causes.group")
     exposure = Question("findings.exposure")
     reach = Question("findings.exposure")
+
+    never = Question("prove.invariants", cluster="sandbox")
+    always = Question("prove.invariants", cluster="sandbox")
+    no_new_access = Question("prove.new_access", snapshot="", cluster="after", by_name=("before",))
 
     escalations = Question("escalation.find.queries", cluster="sandbox")
     next_steps = Question("escalation.find.queries", cluster="sandbox")

@@ -26,6 +26,7 @@ from simkit.analysis.least_privilege.usage import Usage
 from simkit.analysis.membership.pairs import MembershipTable
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.plan.result import Plan
+from simkit.analysis.prove.answer import ProofAnswer
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.upgrade.requests import Metrics
 from simkit.analysis.upgrade.upgrade_report import UpgradeReport
@@ -171,6 +172,18 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
     ) -> Causes: ...
     def exposure(self, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame: ...
     def reach(self, *, include_defaults: bool = False, members: Members | None = None) -> pd.DataFrame: ...
+    def never(
+        self,
+        goal: Goal | str,
+        *,
+        except_: Iterable[str] | str = (),
+        within_hops: int = 0,
+        members: Members | None = None,
+    ) -> ProofAnswer: ...
+    def always(self, goal: Goal | str, *, by: Iterable[str] | str = ()) -> ProofAnswer: ...
+    def no_new_access(
+        self, *, before: Snapshot | Sandbox, within_hops: int = 0, members: Members | None = None
+    ) -> ProofAnswer: ...
     def escalations(
         self,
         subject: Subject | str | Iterable[Subject | str] | None = None,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from simkit.analysis.audit_log.events import AuditLog
     from simkit.analysis.escalation.find.goal import Goal
+    from simkit.analysis.prove.answer import ProofAnswer
     from simkit.analysis.rbac.subject import Members
     from simkit.cluster.cluster import Cluster
     from simkit.logic.rbac.binding import Subject
@@ -69,6 +70,26 @@ class TrialMethods(AnalysisMethods):
         """
         self.settle()
         return super().refused_requests(audit_log, before=before or self.before)
+
+    def no_new_access(
+        self, *, before: Snapshot | Sandbox | None = None, within_hops: int = 0, members: Members | None = None
+    ) -> ProofAnswer:
+        """The proof that the change allows nothing new, or the new requests, after the controllers have settled.
+
+        Parameters
+        ----------
+        before
+            What to compare with; None: the cluster that the trial came from.
+        within_hops, members
+            As of ``Cluster.no_new_access``.
+
+        Returns
+        -------
+        ProofAnswer
+            As of ``Cluster.no_new_access``.
+        """
+        self.settle()
+        return super().no_new_access(before=before or self.before, within_hops=within_hops, members=members)
 
     def compare_paths(
         self,

@@ -36,7 +36,8 @@ class ExpectationItem(pytest.Item):
     def runtest(self) -> None:
         """Run the expectation; fail with the subjects that differ from it."""
         suite = Suite(expectations=(self.expectation,))
-        (outcome,) = check(loaded_cluster(self.config).snapshot(), suite)
+        cluster = loaded_cluster(self.config)
+        (outcome,) = check(cluster.snapshot(), suite, sandbox=cluster)
         if not outcome.passed:
             pytest.fail("\n".join(outcome.failures), pytrace=False)
 

@@ -28,7 +28,7 @@ expectations:
   cannot: {subject: ann, verb: [get, list], resource: secrets, namespace: pay}
 - name: nobody outside platform reads secrets
   severity: critical
-  nobody: {verb: get, resource: secrets, namespace: pay, allowed: "group:oidc:*"}
+  never: {verb: get, resource: secrets, namespace: pay, except: "group:oidc:*"}
 """
 
 
@@ -50,7 +50,7 @@ def test_each_expectation_has_an_outcome(files: tuple[str, str]) -> None:
     met, also, broken = check(snapshot(), read_suite(files[0]))
     assert met.passed
     assert also.passed
-    assert "user:mallory can get: RoleBinding" in broken.failures[0]
+    assert "user:mallory can get secrets in pay: RoleBinding" in broken.failures[0]
     assert "leak" in broken.failures[0]
 
 
@@ -67,7 +67,7 @@ def test_access_that_is_missing_is_told_with_its_reason() -> None:
         ("expectations: []", "expectations"),
         ("expectations: [{name: x}]", "exactly one"),
         ("expectations: [{name: x, can: {subject: a, verb: get, resorce: pods}}]", "resorce"),
-        ("expectations: [{name: x, nobody: {verb: get, except: []}}]", "nobody.except: .*the fields are .*, allowed"),
+        ("expectations: [{name: x, never: {verb: get, allowed: []}}]", "never.allowed: .*the fields are .*, except"),
         ("[", "not YAML"),
     ],
 )

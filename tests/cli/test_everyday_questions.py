@@ -160,7 +160,7 @@ def test_a_picture_of_the_access(dump: str, tmp_path: Path, capsys: pytest.Captu
 def test_expectations_in_a_pipeline(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Task 10: expectations and dump are the two words; JUnit counts what is broken; ``--severity`` leaves some out."""
     suite = tmp_path / "expectations.yaml"
-    suite.write_text("expectations: [{name: none, severity: low, nobody: {verb: get, resource: secrets}}]")
+    suite.write_text("expectations: [{name: none, severity: low, never: {verb: get, resource: secrets}}]")
     code, out, _ = asked(f"check {suite} {dump} -o junit", capsys)
     assert (code, ElementTree.fromstring(out).attrib["failures"]) == (1, "1")
     assert asked(f"check {suite} {dump} --severity HIGH", capsys)[0] == 0

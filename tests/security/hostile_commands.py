@@ -69,6 +69,8 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
         for which in ("all", "prove")
     },
     "crd-diff": ("crd-diff", "OLD", "NEW", "--dump", HOSTILE),
+    "prove": ("prove", "no-new-access", "SMALL", HOSTILE, *_ALL),
+    "prove, never": ("prove", "never", "get", "secrets", "--dump", HOSTILE, *_ALL),
     "check": ("check", "SUITE", "--dump", HOSTILE, *_ALL),
     "policy check": ("policy", "check", "HISTORY"),
     "what-if": ("what-if", "delete", "clusterrolebinding", SUBJECTS[0][5:], "--dump", HOSTILE, *_ALL),

@@ -13,7 +13,7 @@ pytest_plugins = ["pytester"]
 SUITE = """\
 expectations:
 - {name: ann reads pods, can: {subject: "user:ann", verb: get, resource: pods, namespace: dev}}
-- {name: nobody reads secrets, nobody: {verb: get, resource: secrets, namespace: dev}}
+- {name: nobody reads secrets, never: {verb: get, resource: secrets, namespace: dev}}
 """
 TEST = """\
 def test_a_change(cluster):
@@ -52,7 +52,9 @@ def test_expectations_are_tests(project: pytest.Pytester, option: str) -> None:
         (project.path / "dump.json").write_bytes(orjson.dumps(items))
     done = project.runpytest("-p", "simkit.testing.plugin", option, "dump.json")
     done.assert_outcomes(passed=3, failed=1)
-    done.stdout.fnmatch_lines(["*expectation: nobody reads secrets*", "user:eve can get: RoleBinding s grants Role s"])
+    done.stdout.fnmatch_lines(
+        ["*expectation: nobody reads secrets*", "user:eve can get secrets in dev: RoleBinding dev/s grants Role dev/s*"]
+    )
 
 
 def test_no_expectations_are_collected_without_a_cluster(project: pytest.Pytester) -> None:

@@ -1,10 +1,9 @@
-"""Expectations about access, read from a file and checked: who must have a permission, and who must not."""
+"""Expectations about access, read from a file and checked: who must have a permission, and who must never."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Final, overload
 
@@ -12,18 +11,18 @@ from pandas import DataFrame
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from simkit.analysis.access.can import can
-from simkit.analysis.access.who_can import who_can
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.rbac.index import MASTERS_GROUP
-from simkit.analysis.rbac.subject import text_of
+from simkit.analysis.prove.answer import ProofAnswer
+from simkit.analysis.prove.invariants import always_permitted, never_holds
+from simkit.analysis.prove.permission import AskedPermission, claim_of, permission_named
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, html_lines
 from simkit.analysis.result import Result
 from simkit.language.yaml.small_files import value_of_file
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
-from simkit.seams.snapshot import Snapshot
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 OneOrMore = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -36,7 +35,7 @@ class _Model(BaseModel):
     def _one_or_many(cls, value: object) -> object:
         """A list in place of a single word."""
         if isinstance(value, dict):
-            lists = ("verb", "subject", "allowed")
+            lists = ("verb", "subject", "except", "by")
             return {key: [item] if key in lists and isinstance(item, str) else item for key, item in value.items()}
         return value
 
@@ -64,35 +63,51 @@ class SubjectAccess(Access):
     """Groups of the subjects besides those that the server implies."""
 
 
-class ExclusiveAccess(Access):
-    """Access that nobody has but the allowed, which may hold ``*``: ``group:oidc:platform``, ``sa:payments/*``."""
+class Never(_Model):
+    """A permission that nobody has, or a goal that nobody reaches, but the excepted.
 
-    allowed: tuple[str, ...] = ()
+    Exceptions may hold ``*``: ``group:oidc:platform``, ``sa:payments/*``. Goals are named as in
+    ``simkit.analysis.escalation``.
+    """
+
+    verb: tuple[str, ...] = ()
+    resource: str = ""
+    name: str = ""
+    namespace: str | None = None
+    url: str = ""
+    goal: str = ""
+    within_hops: int = Field(0, ge=0)
+    """The greatest number of escalation steps that count."""
+    excepted: tuple[str, ...] = Field((), alias="except")
+
+    @model_validator(mode="after")
+    def _permission_or_goal(self) -> Never:
+        permission = self.verb or self.resource or self.name or self.url or self.namespace is not None
+        if bool(permission) == bool(self.goal) or (permission and not self.verb):
+            raise ValueError("give either verb and resource (or url), or goal")
+        return self
 
 
-class UnreachableGoal(_Model):
-    """A goal that nobody but the allowed reaches by escalation, named as in ``simkit.analysis.escalation``."""
+class Always(Access):
+    """Access that one of some subjects has, or anybody where none is given."""
 
-    goal: str
-    max_hops: int | None = None
-    """The greatest number of hops; longer paths do not count."""
-    allowed: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
 
 
 class Expectation(_Model):
-    """One expectation: exactly one of ``can``, ``cannot``, ``nobody`` and ``unreachable``."""
+    """One expectation: exactly one of ``can``, ``cannot``, ``never`` and ``always``."""
 
     name: str
     can: SubjectAccess | None = None
     cannot: SubjectAccess | None = None
-    nobody: ExclusiveAccess | None = None
-    unreachable: UnreachableGoal | None = None
+    never: Never | None = None
+    always: Always | None = None
     severity: Severity = Severity.HIGH
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Expectation:
-        if sum(each is not None for each in (self.can, self.cannot, self.nobody, self.unreachable)) != 1:
-            raise ValueError("give exactly one of can, cannot, nobody and unreachable")
+        if sum(each is not None for each in (self.can, self.cannot, self.never, self.always)) != 1:
+            raise ValueError("give exactly one of can, cannot, never and always")
         return self
 
 
@@ -115,8 +130,8 @@ class Suite(_Model):
 _MODELS: Final[Mapping[str, type[BaseModel]]] = {
     "can": SubjectAccess,
     "cannot": SubjectAccess,
-    "nobody": ExclusiveAccess,
-    "unreachable": UnreachableGoal,
+    "never": Never,
+    "always": Always,
 }
 
 
@@ -201,9 +216,9 @@ def read_suite(path: str | Path) -> Suite:
         - name: the deployer can deploy
           can: {subject: "sa:ci/deployer", verb: patch, resource: deployments, namespace: apps}
         - name: nobody outside platform reads secrets of payments
-          nobody: {verb: [get, list, watch], resource: secrets, namespace: payments, allowed: "group:oidc:platform"}
+          never: {verb: [get, list, watch], resource: secrets, namespace: payments, except: "group:oidc:platform"}
         - name: nobody outside platform gets to cluster-admin in three steps
-          unreachable: {goal: cluster-admin, max_hops: 3, allowed: ["group:oidc:platform", "sa:kube-system/*"]}
+          never: {goal: cluster-admin, within_hops: 3, except: ["group:oidc:platform", "sa:kube-system/*"]}
     """
     file = Path(path)
     value = value_of_file(file)
@@ -222,22 +237,25 @@ def _told(kind: str, place: Sequence[str | int], message: str) -> str:
     if kind != "extra_forbidden":
         return message
     model = _MODELS.get(str(place[-2]), Expectation) if len(place) > 1 else Suite
-    return f"unknown field; the fields are {', '.join(model.model_fields)}"
+    fields = (field.alias or name for name, field in model.model_fields.items())
+    return f"unknown field; the fields are {', '.join(fields)}"
 
 
 @about_access()
-def check(snapshot: Snapshot, suite: Suite | str | Path) -> Outcomes:
+def check(snapshot: Snapshot, suite: Suite | str | Path, *, sandbox: Sandbox | None = None) -> Outcomes:
     """The outcome of every expectation, in order. Raises IncompleteSnapshot where roles or bindings are missing.
 
     Parameters
     ----------
     suite
         What ``read_suite`` reads, or the path of such a file.
+    sandbox
+        The cluster on forks of which counterexamples to ``never`` and ``always`` are executed.
 
     Returns
     -------
     Outcomes
-        One outcome per expectation, in order; ``.passed`` tells whether all are met.
+        One outcome per expectation, in order; ``.passed`` tells whether all are met. What was not decided is not met.
 
     Raises
     ------
@@ -251,31 +269,44 @@ def check(snapshot: Snapshot, suite: Suite | str | Path) -> Outcomes:
     >>> import simkit
     >>> cluster = simkit.Cluster(seed=1)
     >>> from simkit.analysis import Suite
-    >>> nobody = {"verb": ["get"], "resource": "secrets", "allowed": ["sa:kube-system/*", "user:system:*"]}
-    >>> cluster.check(Suite(expectations=[{"name": "secrets are kept", "nobody": nobody}])).passed
+    >>> never = {"verb": ["get"], "resource": "secrets", "except": ["sa:kube-system/*", "user:system:*"]}
+    >>> cluster.check(Suite(expectations=[{"name": "secrets are kept", "never": never}])).passed
     True
     """
     known = suite if isinstance(suite, Suite) else read_suite(suite)
-    return Outcomes(Outcome(each, tuple(_failures(snapshot, each))) for each in known.expectations)
+    return Outcomes(Outcome(each, tuple(_failures(snapshot, each, sandbox))) for each in known.expectations)
 
 
-def _failures(snapshot: Snapshot, expectation: Expectation) -> Iterator[str]:
+def _failures(snapshot: Snapshot, expectation: Expectation, sandbox: Sandbox | None) -> Iterator[str]:
     if expectation.can is not None:
         yield from _asked(snapshot, expectation.can, wanted=True)
     elif expectation.cannot is not None:
         yield from _asked(snapshot, expectation.cannot, wanted=False)
-    elif expectation.nobody is not None:
-        yield from _others(snapshot, expectation.nobody)
-    elif expectation.unreachable is not None:
-        yield from _reaching(snapshot, expectation.unreachable)
+    elif expectation.never is not None:
+        for answer in _never(snapshot, expectation.never, sandbox):
+            yield from _refuted(answer)
+    elif expectation.always is not None:
+        for permission in _permissions(snapshot, expectation.always):
+            yield from _refuted(always_permitted(snapshot, permission, by=expectation.always.by, sandbox=sandbox))
 
 
-def _reaching(snapshot: Snapshot, wanted: UnreachableGoal) -> Iterator[str]:
-    from simkit.analysis.escalation.find.queries import outsiders  # the larger part of this floor, rarely asked for
+def _never(snapshot: Snapshot, wanted: Never, sandbox: Sandbox | None) -> Iterator[ProofAnswer]:
+    hops = wanted.within_hops
+    for claim in [claim_of(snapshot, wanted.goal)] if wanted.goal else _permissions(snapshot, wanted):
+        yield never_holds(snapshot, claim, except_=wanted.excepted, within_hops=hops, sandbox=sandbox)
 
-    for path in outsiders(snapshot, wanted.goal, allowed=wanted.allowed, max_hops=wanted.max_hops):
-        if path.start.subject != MASTERS_GROUP:
-            yield f"{path.subject} reaches {path.goal}: {path.words} ({counted(path.hops, 'hop')})"
+
+def _permissions(snapshot: Snapshot, wanted: Never | Always) -> Iterator[AskedPermission]:
+    for verb in wanted.verb:
+        yield permission_named(
+            snapshot, verb, wanted.resource, name=wanted.name, namespace=wanted.namespace, url=wanted.url
+        )
+
+
+def _refuted(answer: ProofAnswer) -> Iterator[str]:
+    """The counterexamples to a claim; the reason where it was not decided."""
+    if not answer.passed:
+        yield from (str(each) for each in answer.counterexamples) if answer.counterexamples else [answer.why]
 
 
 def _asked(snapshot: Snapshot, access: SubjectAccess, *, wanted: bool) -> Iterator[str]:
@@ -295,19 +326,3 @@ def _asked(snapshot: Snapshot, access: SubjectAccess, *, wanted: bool) -> Iterat
                 word = "can" if answer else "cannot"
                 reason = answer.reason or next(answer.explanation())
                 yield f"{subject} {word} {verb} {access.url or access.resource}: {reason}"
-
-
-def _others(snapshot: Snapshot, access: ExclusiveAccess) -> Iterator[str]:
-    seen: set[tuple[str, str]] = set()
-    for verb in access.verb:
-        rows = who_can(
-            snapshot, verb, access.resource, name=access.name or None, namespace=access.namespace, url=access.url
-        )
-        for row in rows.to_dict("records"):
-            who = row["subject"]
-            if who == text_of(MASTERS_GROUP) or (who, verb) in seen:
-                continue
-            if not any(fnmatchcase(who, pattern) for pattern in access.allowed):
-                seen.add((who, verb))
-                granted = f"{row['binding_kind']} {row['binding']} grants {row['role_kind']} {row['role']}"
-                yield f"{who} can {verb}: {granted}"

@@ -314,12 +314,13 @@ def test_answers_are_readable() -> None:
 def test_expectations_about_escalation() -> None:
     """In a file beside the others: nobody but the exceptions gets to a goal within some hops."""
     snapshot = world(EVERYTHING, ADMIN, *scene(TOKENS, place="ops"))
-    wanted = {"goal": "cluster-admin", "max_hops": 3, "allowed": ["sa:ops/*"]}
-    suite = Suite.model_validate({"expectations": [{"name": "closed", "unreachable": wanted}]})
+    wanted = {"goal": "cluster-admin", "within_hops": 3, "except": ["sa:ops/*"]}
+    suite = Suite.model_validate({"expectations": [{"name": "closed", "never": wanted}]})
     [outcome] = check(snapshot, suite)
-    assert outcome.failures == (f"{ATTACKER} reaches cluster-admin: {primitive_words(('C5', 'A1'))} (1 hop)",)
-    wanted["allowed"] = ["sa:ops/*", ATTACKER]
-    [outcome] = check(snapshot, Suite.model_validate({"expectations": [{"name": "open", "unreachable": wanted}]}))
+    reached = f"{ATTACKER} reaches cluster-admin: {primitive_words(('C5', 'A1'))} (1 hop)"
+    assert outcome.failures[0].startswith(reached)
+    wanted["except"] = ["sa:ops/*", ATTACKER]
+    [outcome] = check(snapshot, Suite.model_validate({"expectations": [{"name": "open", "never": wanted}]}))
     assert outcome.passed
 
 

@@ -1,0 +1,126 @@
+"""``simkit prove``: claims about all requests, each proven, refuted with an executed counterexample, or undecided."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.cli import limits, reports
+from simkit.cli.flag_types import number
+from simkit.cli.output import VALUES, add_output, write_report, write_rows, write_text, write_value
+from simkit.cli.reports import Case, Fault
+from simkit.cli.source import add_members, add_source, cluster_of, dump_of, opened, read_members
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from simkit.analysis.prove import ProofAnswer
+
+EXAMPLES = """\
+examples:
+  simkit prove no-new-access before.yaml after.yaml
+  simkit prove no-new-access main/ branch/ --manifests -o sarif > access.sarif
+  simkit prove never get secrets in payments cluster.yaml --except group:platform --except 'sa:kube-system/*'
+  simkit prove never cluster-admin cluster.yaml --except group:platform --within-hops 3
+  simkit prove always get pods in shop cluster.yaml --by group:on-call
+
+The answers hold for all requests: of users that nobody has named yet, in any combination of groups, in namespaces and
+for resources that do not exist yet. PASS: the claim holds. FAIL: a counterexample was executed on a copy of the
+cluster. UNKNOWN: it was not decided, and the answer says why.
+
+Exit code: 0 for PASS, 1 for FAIL and UNKNOWN, 2 for wrong use or unreadable input.
+"""
+_WHAT: Final = {
+    "no-new-access": "AFTER allows no request that BEFORE does not allow",
+    "never": "nobody has a permission or reaches a goal",
+    "always": "somebody has a permission",
+}
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "prove",
+        help="prove claims about all requests, or show a counterexample",
+        description="Proves claims about all possible requests, or executes a counterexample on a copy of the cluster.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument(
+        "claim", choices=list(_WHAT), metavar="CLAIM", help="; ".join(f"{name}: {text}" for name, text in _WHAT.items())
+    )
+    told = "BEFORE AFTER, or a permission or goal: get secrets in payments, get /metrics, cluster-admin; then the dump"
+    parser.add_argument("words", nargs="*", metavar="WHAT", help=told)
+    parser.add_argument(
+        "--except",
+        dest="excepted",
+        action="append",
+        default=[],
+        metavar="WHO",
+        help="for never: who may (* matches any text)",
+    )
+    parser.add_argument("--by", action="append", default=[], metavar="WHO", help="for always: one of these subjects")
+    parser.add_argument(
+        "--within-hops", type=number, default=0, metavar="N", help="also follow N escalation steps (default: none)"
+    )
+    add_members(parser)
+    add_source(parser)
+    add_output(parser, faults=True)
+    parser.set_defaults(words_before_path=("words",))
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prove, write, and return the exit code."""
+    answer = _answer(args)
+    limits.limit(answer.caveats)
+    _write(answer, args)
+    return 0 if answer.passed else 1
+
+
+def _answer(args: argparse.Namespace) -> ProofAnswer:
+    _refuse_options(args)
+    dump = opened(args)
+    what, members = " ".join(args.words), read_members(args)
+    if args.claim == "no-new-access":
+        if len(args.words) != 1:
+            raise SimkitError("name two dumps: simkit prove no-new-access BEFORE AFTER")
+        before, after = cluster_of(dump_of(args.words, args)), cluster_of(dump)
+        return after.no_new_access(before=before, within_hops=args.within_hops, members=members)
+    if not what:
+        raise SimkitError(f"name the permission: simkit prove {args.claim} get secrets in payments -f cluster.yaml")
+    cluster = cluster_of(dump)
+    if args.claim == "never":
+        return cluster.never(what, except_=args.excepted, within_hops=args.within_hops, members=members)
+    return cluster.always(what, by=args.by)
+
+
+def _refuse_options(args: argparse.Namespace) -> None:
+    """Raise SimkitError for an option that belongs to another claim."""
+    for option, value, claims in (
+        ("--except", args.excepted, ("never",)),
+        ("--by", args.by, ("always",)),
+        ("--within-hops", args.within_hops, ("no-new-access", "never")),
+    ):
+        if value and args.claim not in claims:
+            raise SimkitError(f"{option} goes with {' and '.join(claims)}, not with {args.claim}")
+
+
+def _write(answer: ProofAnswer, args: argparse.Namespace) -> None:
+    if args.output in reports.FORMS:
+        write_report(args.output, [_case(answer, args)], name="prove")
+    elif args.output in VALUES:
+        write_value({**answer.to_dict()}, args.output)
+    elif args.output in ("table", "markdown"):
+        limits.repeat_if_quiet()
+        write_text(str(answer), args.output)
+    else:
+        rows = answer.to_frame()
+        columns = ("verdict", "claim", *map(str, rows.columns))
+        head = {"verdict": answer.verdict, "claim": answer.claim}
+        write_rows(columns, [{**head, **row} for row in rows.to_dict("records")], args.output, empty=str(answer))
+
+
+def _case(answer: ProofAnswer, args: argparse.Namespace) -> Case:
+    """The claim as a case for build servers; each counterexample is a fault."""
+    told = [str(each) for each in answer.counterexamples] or [answer.why]
+    faults = [] if answer.passed else [Fault(f"{answer.verdict}: {text}", "high", args.dump[-1]) for text in told]
+    return Case(f"prove-{args.claim}", answer.claim, "high", faults)
