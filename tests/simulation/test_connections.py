@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -171,6 +171,21 @@ def test_few_commands_outlive_their_clients() -> None:
     asyncio.run(_clients_leave())
 
 
+def test_a_command_ends_when_it_writes_to_a_client_that_is_gone() -> None:
+    """Its pipe is broken, so that it computes for nobody."""
+    asyncio.run(_a_client_leaves())
+
+
+async def _a_client_leaves() -> None:
+    writes = _Endless([("stdout", b"more")])
+    driver = CommandDriver(CommandSession(writes, True, True, True, False), _Unread(), _loop())
+    driver.leave()
+    while not writes.polls:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)
+    assert writes.polls == 1
+
+
 async def _clients_leave() -> None:
     ran = [_Endless() for _ in range(40)]
     drivers = [CommandDriver(CommandSession(each, True, True, True, False), _Unread(), _loop()) for each in ran]
@@ -192,8 +207,8 @@ class _Endless:
 
     exit_code, failure, runs_by_itself = None, "", False
 
-    def __init__(self) -> None:
-        self.polls, self.no_more_input = 0, False
+    def __init__(self, output: Sequence[tuple[str, bytes]] = ()) -> None:
+        self._output, self.polls, self.no_more_input = output, 0, False
 
     def feed(self, data: bytes) -> None:
         """Read nothing."""
@@ -203,7 +218,7 @@ class _Endless:
 
     def poll(self) -> list[tuple[str, bytes]]:
         self.polls += 1
-        return [("stdout", b"more")]
+        return list(self._output)
 
     def pause(self) -> float:
         return 0.0

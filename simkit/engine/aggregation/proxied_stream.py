@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from simkit.engine.egress.peer import PeerResponse
 
 CHUNK: Final = 64 * 1024
-MOST_WAITING: Final = 64
+MOST_WAITING: Final = 8
 """Chunks that are read ahead of a slow reader; then the backing server has to wait."""
 _A_DAY: Final = 86_400.0
 

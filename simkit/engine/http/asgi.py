@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from typing import Any, Final
@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from simkit.engine.http import message
 from simkit.engine.http.loop_turns import COMPUTING, Refreshing, WorkerThreads, pausing
-from simkit.engine.http.message import audit_id, error_response, parse_headers, parse_query, response_headers
+from simkit.engine.http.message import audit_id, error_response, no_room, parse_headers, parse_query, response_headers
 from simkit.engine.http.request_state import (
     REQUEST_SECONDS,
     ExecutionMode,
@@ -48,6 +48,8 @@ LARGE_HEAD: Final = 4096
 """Bytes of a request line and headers above which they are not taken apart in the loop's thread."""
 PIECE: Final = 256 * 1024
 """Bytes of an answer that are handed on at once: to encrypt all of a long one would take the loop for too long."""
+MOST_UNREAD: Final = 512 * 1024 * 1024
+"""Bytes of long answers that are being sent at once, to all clients together; beyond that, further ones get 429."""
 
 
 class Application:
@@ -86,6 +88,8 @@ class Application:
         self._wakers: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopBroadcaster] = WeakKeyDictionary()
         self._refreshes: WeakKeyDictionary[asyncio.AbstractEventLoop, Refreshing] = WeakKeyDictionary()
         self._deliveries: set[WatchServer] = set()
+        self._unread = 0
+        """Bytes of long answers that are being sent."""
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -199,13 +203,28 @@ class Application:
             return
         if self._compresses(request, response):
             response = message.replace_body(response, await self._compressed(response.body))
+        if len(response.body) > PIECE and self._unread and self._unread + len(response.body) > MOST_UNREAD:
+            response = error_response(no_room())
         headers = response_headers(response, audit_id(request), length=len(response.body))
         await send({"type": "http.response.start", "status": response.status, "headers": headers})
         body = memoryview(b"" if request.method == "HEAD" else response.body)
-        while len(body) > PIECE:  # each waits until the client has read the ones before: others are served meanwhile
-            await send({"type": "http.response.body", "body": body[:PIECE], "more_body": True})
-            body = body[PIECE:]
-        await send({"type": "http.response.body", "body": bytes(body), "more_body": False})
+        with self._held(len(body), cut) if len(body) > PIECE else nullcontext():
+            while len(body) > PIECE:  # each waits until the client has read the ones before: others are served
+                await send({"type": "http.response.body", "body": body[:PIECE], "more_body": True})
+                body = body[PIECE:]
+            await send({"type": "http.response.body", "body": bytes(body), "more_body": False})
+
+    @contextmanager
+    def _held(self, size: int, cut: Cut) -> Iterator[None]:
+        """Count a long answer while it is sent, which may take no longer than a request."""
+        self._unread += size
+        timer = asyncio.get_running_loop().call_later(self._patience, cut) if cut is not None else None
+        try:
+            yield
+        finally:
+            self._unread -= size
+            if timer is not None:
+                timer.cancel()
 
     def is_brief(self, request: Request, response: Response) -> bool:
         """True if an answer can be written at once, as it is."""

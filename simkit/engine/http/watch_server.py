@@ -112,9 +112,9 @@ Send = Callable[[Any], Awaitable[None]]
 Receive = Callable[[], Awaitable[Any]]
 
 BATCH: Final = 512
-"""The most frames taken from a stream at once; they are the shared bytes of the log, not copies."""
+"""The most frames taken from a stream at once."""
 CHUNK: Final = 64 * 1024
-"""The most bytes joined into one chunk; a larger frame is a chunk by itself."""
+"""The most bytes sent at once: small frames are joined, and a larger one is sent in pieces, as the client reads."""
 SHORTEST_WATCH: Final = 1800
 """The least seconds of a watch without a timeout; at most twice as long, so that not all end at once."""
 BOOKMARK_EVERY: Final = 60.0
@@ -146,7 +146,7 @@ class WatchServer:
     ) -> None:
         self._stream, self._waker, self._shortest, self._cut = stream, waker, shortest, cut
         self._run = run
-        self._chunks: Callable[[Sequence[bytes]], Iterator[bytes]] = joined if together else iter
+        self._chunks: Callable[[Sequence[bytes]], Iterator[bytes]] = pieces if together else iter
         self._signal: Signal | None = None
         self._over = False
 
@@ -212,6 +212,15 @@ class WatchServer:
                 return
         # Sending waits until what was sent before has left; an empty message is that wait and nothing else.
         await send({"type": "http.response.body", "body": b"", "more_body": True})
+
+
+def pieces(frames: Sequence[bytes]) -> Iterator[bytes]:
+    """The frames in chunks that are no larger than what is sent at once."""
+    for chunk in joined(frames):
+        if len(chunk) <= CHUNK:
+            yield chunk
+        else:
+            yield from (chunk[start : start + CHUNK] for start in range(0, len(chunk), CHUNK))
 
 
 def joined(frames: Sequence[bytes]) -> Iterator[bytes]:

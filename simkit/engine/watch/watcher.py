@@ -6,7 +6,7 @@ import threading
 import time
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, Self
 
@@ -206,8 +206,10 @@ class Watcher:
         """True if the resource changed after this place; a change of another namespace or name counts too."""
         return self._ring.latest > self.revision and not self.closed
 
-    def poll(self, limit: int | None = None) -> list[Change]:
+    def poll(self, limit: int | None = None, room: int | None = None) -> list[Change]:
         """The next changes, oldest first, at most ``limit``; an empty list when there are none. Never blocks.
+
+        ``room`` are bytes of objects after which no further change is taken.
 
         Raises Compacted when the cursor has been overtaken. Gives nothing after ``close``. Whoever is woken must
         poll until nothing is ``pending``: what a limit left over does not wake again.
@@ -219,8 +221,11 @@ class Watcher:
         # The store's revision is read first: all changes up to it are in the ring by then.
         through = self._source.revision
         found = self._matching(through)
-        if limit is not None and len(found) > limit:
-            found = found[:limit]
+        most = len(found) if limit is None else limit
+        if room is not None:
+            most = min(most, _fitting(found, room))
+        if len(found) > most:
+            found = found[:most]
             through = found[-1].revision if found else self.revision
         self.revision = max(self.revision, through)
         return found
@@ -309,3 +314,12 @@ class Watcher:
     def _leave(self, waker: Notifier) -> None:
         self._wakers.remove(self.resource, waker)
         waker.armed = True  # it may have fired for this cursor alone, and the others must not wait for its poll
+
+
+def _fitting(changes: Sequence[Change], room: int) -> int:
+    """The number of changes whose objects fit into some bytes, with the one that no longer does."""
+    for number, change in enumerate(changes, start=1):
+        room -= change.entry.size or (change.previous.size if change.previous is not None else 0)
+        if room < 0:
+            return number
+    return len(changes)

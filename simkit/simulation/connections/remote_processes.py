@@ -18,7 +18,6 @@ class ExecProcess:
 
     def __init__(self, process: Process, clock: Clock) -> None:
         self._process, self._clock = process, clock
-        self._seen = 0
         self._skipped = 0.0
         self.failure, self.runs_by_itself = "", False
 
@@ -28,8 +27,7 @@ class ExecProcess:
     @property
     def exit_code(self) -> int | None:
         ended = self._process.ended
-        done = self._seen >= self._process.dropped + len(self._process.printed)
-        return ended[1] if ended is not None and done else None
+        return ended[1] if ended is not None and not self._process.printed else None
 
     def feed(self, data: bytes) -> None:
         self._process.feed(data, self._now())
@@ -50,9 +48,7 @@ class ExecProcess:
         if due is not None and due < _FOREVER and isinstance(self._clock, SimulatedClock):
             self._skipped = max(self._skipped, due - self._clock.now())
         self._process.advance(self._now(), within=SLICE)
-        fresh = self._process.printed[max(0, self._seen - self._process.dropped) :]
-        self._seen = self._process.dropped + len(self._process.printed)
-        return [(each.stream, each.data) for each in fresh]
+        return [(each.stream, each.data) for each in self._process.take()]
 
     def pause(self) -> float | None:
         due = self._process.next_time

@@ -31,7 +31,7 @@ _HOLDING: Final = WeakSet["Process"]()
 _COUNTING: Final = threading.Lock()
 _MOST_BESIDE: Final = 256
 """Commands that run on beside one program."""
-_AT_ONCE: Final = 1 << 20
+_AT_ONCE: Final = 1 << 17
 """Bytes of output after which whoever follows a program takes them first."""
 SLICE: Final = 0.01
 """Seconds of real time for which a program runs before its output is taken, and others have their turn."""
@@ -401,6 +401,14 @@ class Process:
             self.dropped += half
             self._kept -= sum(len(each.data) for each in self.printed[:half])
             del self.printed[:half]
+
+    def take(self) -> list[Printed]:
+        """The output since the last call, for the only one who reads it."""
+        with self._lock:
+            taken, self.printed = self.printed, []
+            self.dropped += len(taken)
+            self._kept = 0
+        return taken
 
     def kill(self, now: float, code: int) -> None:
         """End it from outside."""

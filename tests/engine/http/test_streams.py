@@ -8,14 +8,16 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from simkit.engine.http import asgi
 from simkit.engine.http.asgi import Application
 from simkit.engine.http.certificates import CertificateFiles
 from simkit.engine.http.protocol import HTTPConnection
-from simkit.engine.http.server import Server
+from simkit.engine.http.server import Server, ServingOptions
 from simkit.engine.http.watch_server import BATCH, CHUNK, SLICE, LoopBroadcaster, WatchServer, joined
 from tests.engine.http.echo import Client, EchoHandler, eventually, trusting
 
@@ -279,3 +281,24 @@ def test_watches_share_the_turns_of_their_loop(watches: int, frames: int) -> Non
     asyncio.run(deliver())
     assert sum(turns) >= watches * frames * 0.001
     assert max(turns) <= 2 * SLICE
+
+
+def test_long_answers_that_nobody_reads(shelf: EchoHandler, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Together they have a greatest size, beyond which others get 429, and each has the time of a request."""
+    monkeypatch.setattr(asgi, "MOST_UNREAD", 30_000_000)
+    serving = ServingOptions(insecure_port=0, certificate_folder=folder, request_timeout=1)
+    target = "/large?size=20000000"
+    with Server(shelf, serving) as running:
+        clients = [Client(str(running.insecure_url)) for _ in range(2)]
+        assert [opened(client, target).status for client in clients] == [200, 429]
+        assert eventually(lambda: _status(str(running.insecure_url), target) == 200)
+        for client in clients:
+            client.close()
+
+
+def _status(url: str, target: str) -> int:
+    client = Client(url)
+    try:
+        return client.ask("GET", target).status
+    finally:
+        client.close()

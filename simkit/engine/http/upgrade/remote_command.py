@@ -70,7 +70,7 @@ def plain_exit(process: RemoteProcess) -> bytes:
 # The framing is written in the thread of the event loop. The process runs on one of two other threads, a hundredth of a
 # second at a time: what somebody has a container do keeps nobody else waiting.
 
-_FULL: Final = 1 << 20
+_FULL: Final = 1 << 17
 """Bytes that wait for a slow client before the process has to wait too, and those that wait for a busy process."""
 _SLOW: Final = 0.05
 _THREADS: Final = ThreadPoolExecutor(2, thread_name_prefix="simkit-commands")
@@ -188,7 +188,7 @@ class CommandDriver:
             self._go_on(seen)
 
     def _ran_alone(self, seen: _Seen) -> None:
-        if seen.ended or (self._session.process.runs_by_itself and not self._waiting):
+        if seen.ended or seen.output or (self._session.process.runs_by_itself and not self._waiting):
             self.stop()
         else:
             self._go_on(seen)
@@ -213,7 +213,8 @@ class CommandDriver:
     def leave(self) -> None:
         """Let the process read what the client has sent, and run on for a minute: the client is gone.
 
-        As with a container runtime, a command does not end with the connection that has started it.
+        As with a container runtime, a command does not end with the connection that has started it, but when it writes
+        to that: its pipe is broken.
         """
         if self._over or self._left:
             return

@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, islice
 from time import perf_counter
 from typing import Any, Final
@@ -38,6 +38,8 @@ from simkit.meta.objects import Draft, Object, annotations_of, null_creation
 from simkit.schema.decoding import decode
 from simkit.seams import Change, Compacted, Entry
 
+ROOM: Final = 64 * 1024
+"""Bytes of frames that are taken at once for a client, which may not read them."""
 _SLICE: Final = 0.004
 """Seconds after which frames that are ready are handed on, though there may be more."""
 INITIAL_END = f"{META_GROUP.removeprefix('meta.')}/initial-events-end"
@@ -89,7 +91,8 @@ class EventEncoder:
         """The frame of a stored object, made of cached bytes if possible."""
         scope = self._scope
         if self._plain:
-            return b'{"type":"' + kind.encode() + b'","object":' + scope.head + scope.kept_tail(entry) + b"}\n"
+            tail = scope.kept_tail(entry)
+            return (_shared_frame if len(tail) > ROOM else _joined_frame)(kind, scope.head, tail)
         return self.object(kind, scope.from_storage(entry.object))
 
     def object(self, kind: str, obj: Object) -> bytes:
@@ -125,6 +128,14 @@ class EventEncoder:
         columns, self._columns = self._columns, False
         version = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
         return responses.as_table(self._scope, [obj], media_type, version, self._engine.clock.now(), columns=columns)
+
+
+def _joined_frame(kind: str, head: bytes, tail: bytes) -> bytes:
+    return b'{"type":"' + kind.encode() + b'","object":' + head + tail + b"}\n"
+
+
+_shared_frame: Final = lru_cache(maxsize=16)(_joined_frame)
+"""The frames of the last large objects, of which all watches together hold one copy."""
 
 
 def _frame(media_type: MediaTypeOptions, kind: str, obj: Any) -> bytes:
@@ -262,7 +273,7 @@ class WatchStream:
                 self.behind = True
                 return []
             try:
-                changes = self._cursor.poll(limit)
+                changes = self._cursor.poll(limit, ROOM)
             except Compacted as error:
                 return self._overtaken(error)
             if not changes:
@@ -281,11 +292,12 @@ class WatchStream:
         frames: list[bytes] = []
         if self._first is None:
             return frames
-        enough = perf_counter() + _SLICE
+        enough, room = perf_counter() + _SLICE, ROOM
         try:
             for frame in islice(self._first, limit):
                 frames.append(frame)
-                if perf_counter() > enough:
+                room -= len(frame)
+                if room < 0 or perf_counter() > enough:
                     return frames
         except StatusError as error:
             return [*frames, self._broken(error)]
