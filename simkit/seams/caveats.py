@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from simkit.meta.names import GroupResource
+
+_UNCALLED: Final = "not called, so that its answer is assumed: admission webhook "
+
+
+def uncalled_webhook(name: str) -> str:
+    """The warning to a client whose write a webhook was not asked about."""
+    return _UNCALLED + name
+
+
+def assumed_answers(warnings: Iterable[str]) -> str:
+    """Those of the warnings of an answer that tell of webhooks which were not asked."""
+    return "; ".join(warning for warning in warnings if warning.startswith(_UNCALLED))
 
 
 @dataclass(frozen=True, slots=True)

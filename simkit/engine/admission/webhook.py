@@ -25,6 +25,7 @@ from simkit.meta.go_json import go_kind
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Resource
 from simkit.seams import Meter, Operation, Review, Unmetered
+from simkit.seams.caveats import uncalled_webhook
 
 # Metrics of admission webhooks: calls, refusals, failures that were passed over, and match conditions.
 # Upstream: k8s.io/apiserver/pkg/admission/metrics/metrics.go, release 1.36.
@@ -178,7 +179,9 @@ class ValidatingAdmissionWebhook(_Webhooks):
                 if not webhook.ignores:
                     raise internal(str(found))
                 review.annotations.setdefault(f"{_LET_THROUGH[VALIDATING]}/round_0_index_{index}", webhook.name)
-            elif found is not None:
+            elif found is None:
+                review.warnings.append(uncalled_webhook(webhook.name))
+            else:
                 self._tell(webhook, found, review)
 
     def _answers(
@@ -290,6 +293,7 @@ class _Round:
             self._review.annotations.setdefault(f"{_LET_THROUGH[MUTATING]}/{place}", webhook.name)
             return False
         if answer is None:
+            self._review.warnings.append(uncalled_webhook(webhook.name))
             return False
         self._plugin._tell(webhook, answer, self._review)
         made = self._plugin.patched(webhook, answer, self._attributes, matched)

@@ -70,7 +70,7 @@ def test_a_token_is_requested_and_used() -> None:
         ([rule("create", "clusterrolebindings", groups=RBAC), rule("bind", "clusterroles", groups=RBAC)], "", "A4", 0),
         ([rule("update", "clusterrolebindings", groups=RBAC), rule("bind", "clusterroles", groups=RBAC)], "", "A4", 0),
         ([rule("patch,escalate", "clusterroles", groups=RBAC, names="rules")], "", "A5", 0),
-        ([rule("create", "mutatingwebhookconfigurations", groups="admissionregistration.k8s.io")], "", "G1", 1),
+        ([rule("create", "mutatingwebhookconfigurations", groups="admissionregistration.k8s.io")], "", "G1", 2),
         (CERTIFICATES, "", "F1", 1),
     ],
 )

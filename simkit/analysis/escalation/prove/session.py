@@ -14,6 +14,7 @@ from simkit.analysis.rbac.subject import identity_of, parse_subject
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import AUTHENTICATED, Identity, administrator, service_account
 from simkit.meta.message import Request, Response
+from simkit.seams.caveats import assumed_answers
 
 REFUSALS: Final = (401, 403, 404)
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -172,7 +173,8 @@ class Session:
         """Record a request with its answer; of a review also the decision."""
         if allowed is not None:
             message = f"{'allowed' if allowed else 'not allowed'}" + (f": {message}" if message else "")
-        who = actor or self.credential.user
+        who, unasked = actor or self.credential.user, assumed_answers(answer.warnings)
+        assumption = "; ".join(filter(None, (assumption, unasked)))
         self.performed.append(Performed(self.number, self.primitive, who, request, answer.status, message, assumption))
 
     def note(self, actor: str, assumption: str) -> None:
