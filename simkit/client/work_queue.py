@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from time import perf_counter
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from simkit.meta.clock import Clock
 from simkit.meta.foreign import passes
-from simkit.meta.histogram import Histogram
 from simkit.meta.interrupts import interruption_point
 
 _FIRST_RETRY: Final = 0.5
@@ -22,11 +20,6 @@ _LONGEST_RETRY: Final = 60.0
 """Seconds before a retry at most."""
 _MOST_DOUBLINGS: Final = 10
 """The number of failures after which the delay no longer grows."""
-WORK_SECONDS: Final = (
-    *(1e-08, 1e-07, 1e-06, 9.999999999999999e-06, 9.999999999999999e-05),  # Go's own product of tens
-    *(0.001, 0.01, 0.1, 1.0, 10.0),
-)
-"""Upper bounds of the buckets of seconds of work."""
 _LOG: Final = logging.getLogger("simkit.controllers")
 
 
@@ -52,12 +45,6 @@ class WorkQueue(Generic[K]):
 
     def __init__(self, name: str, clock: Clock) -> None:
         self.name, self._clock = name, clock
-        self.adds = self.retries = 0
-        """Keys that were taken for work, and those that came again after a failure."""
-        self.work = Histogram(WORK_SECONDS)
-        """Seconds of the work on a key."""
-        self.began: float | None = None
-        """The start of the present work, on the clock of ``perf_counter``; None: there is none."""
         self._times: dict[K, float] = {}
         self._failures: dict[K, int] = {}
 
@@ -84,7 +71,6 @@ class WorkQueue(Generic[K]):
 
     def add_rate_limited(self, key: K) -> None:
         """Enqueue a key that failed: each failure in a row doubles the delay."""
-        self.retries += 1
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         self._times[key] = self._clock.now() + min(_FIRST_RETRY * 2.0 ** min(failures, _MOST_DOUBLINGS), _LONGEST_RETRY)
 
@@ -131,8 +117,6 @@ class WorkQueue(Generic[K]):
         self.add(ordered)
         for key in ordered:
             interruption_point()
-            self.adds += 1
-            self.began = began = perf_counter()
             try:
                 again = reconcile(key)
             except RequeueError:
@@ -154,6 +138,3 @@ class WorkQueue(Generic[K]):
                 else:
                     self._failures.pop(key, None)
                     self._times[key] = again
-            finally:
-                self.began = None
-                self.work.add(perf_counter() - began)

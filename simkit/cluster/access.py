@@ -156,7 +156,7 @@ class Access:
             unauthorized_ttl=options.authorization_webhook_cache_unauthorized_ttl,
         )
         poster = self._poster(lambda: load_kubeconfig(str(options.authorization_webhook_config_file)), 30.0)
-        return WebhookAuthorizer(poster, settings, self.clock, counters=self.metrics)
+        return WebhookAuthorizer(poster, settings, self.clock)
 
     def _poster(self, endpoint: Callable[[], ClientConfig], timeout: float) -> Poster:
         return _NoAnswer() if self.forked else Caller(endpoint(), timeout)
@@ -182,7 +182,7 @@ class Access:
             poster = self._poster(
                 lambda: load_kubeconfig(named) if named else _from_inside(entry.version), entry.timeout
             )
-            return WebhookAuthorizer(poster, settings, self.clock, conditions=each.conditions, counters=self.metrics)
+            return WebhookAuthorizer(poster, settings, self.clock, conditions=each.conditions)
 
         release, gates = self.options.release, self.options.feature_gates
         with serving(behaviour_of(release, parse_feature_gates(gates, release).values)):

@@ -20,7 +20,6 @@ from simkit.cluster.plugin_settings import read_settings
 from simkit.cluster.plugins import PluginInitializer, plugins
 from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import catalogue_of
-from simkit.cluster.shown_flags import shown_flags
 from simkit.cluster.store_snapshot import StoreSnapshot
 from simkit.engine.admission.chain import Chain
 from simkit.engine.authn.generated_key import GeneratedKey
@@ -34,7 +33,6 @@ from simkit.engine.controllers.certificate_authority import (
 )
 from simkit.engine.controllers.controller_manager import ControllerManager
 from simkit.engine.controllers.lifetimes import EventExpiry
-from simkit.engine.controllers.queue_families import queue_source
 from simkit.engine.controllers.service_addresses import RepairIPAddress
 from simkit.engine.controllers.status_writers import FOLLOWED, FlowSchemaStatusController
 from simkit.engine.pipeline.api_services import APIServices
@@ -139,15 +137,11 @@ def _access(server: ControlPlane, origin: ControlPlane | None = None) -> Access:
 def _allocation(server: ControlPlane) -> ServiceAllocation:
     options = server.options
     ranges = options.service_cluster_ip_range.split(",")
-    return ServiceAllocation(
-        server.store, server.names, server.base.behaviour, ranges, options.service_node_port_range, server.metrics
-    )
+    return ServiceAllocation(server.store, server.names, server.base.behaviour, ranges, options.service_node_port_range)
 
 
 def _engine(server: ControlPlane) -> Engine:
     options, store, clock, authorizer = server.options, server.store, server.clock, server.authorizer
-    server.extensions.egress.meter = server.metrics
-    store.measured_by(server.metrics)
     privileged = server.captured is not None if options.allow_privileged is None else options.allow_privileged
     authenticators, anonymous = options.authenticators, options.anonymous_auth
     known = (authenticators, server.token_key, object_getter(store), clock)
@@ -155,10 +149,10 @@ def _engine(server: ControlPlane) -> Engine:
         EngineConfig(
             store=store,
             catalogue=server.base,
-            authentication=in_process(*known, anonymous=anonymous, meter=server.metrics),
+            authentication=in_process(*known, anonymous=anonymous),
             authorizer=authorizer,
             guard=RBACEscalationGuard(server.roles.index, authorizer),
-            admission=Chain(_plugins(server), server.metrics.histograms),
+            admission=Chain(_plugins(server)),
             clock=clock,
             name_source=server.names,
             allocation=server.allocation,
@@ -169,7 +163,6 @@ def _engine(server: ControlPlane) -> Engine:
             limits=_limits(server),
             audit=audit_of(options, clock, server.metrics, forked=server.forked),
             grace=options.livez_grace_period,
-            flags=partial(shown_flags, options),
             remote=server.extensions.forwarder,
             calls_webhooks=lambda request: server.extensions.calls_webhooks(request, server.reader()),
             conversion=server.extensions.conversions(server.names),
@@ -194,7 +187,6 @@ def _plugins(server: ControlPlane) -> list[Plugin]:
         lambda quota, used: charge_quota(server.engine, quota, used),
         lambda name: bootstrap.provide(server.engine, name),
         server.everything,
-        server.metrics,
         read_settings(settings) if settings is not None else {},
         Path(settings).parent if settings is not None else Path(),
         (options.default_not_ready_toleration_seconds, options.default_unreachable_toleration_seconds),
@@ -294,7 +286,6 @@ def _runner(server: ControlPlane, origin: ControllerManager | None = None) -> Co
         rested=server.rested,
         origin=origin,
     )
-    server.metrics.sources.append(queue_source(made))
     server.engine.own_checks["simkit-controllers"] = made.problem
     return made
 
@@ -382,7 +373,7 @@ PARTS: Final[tuple[Part, ...]] = (
     Part(
         "allocation",
         _allocation,
-        lambda fork, origin: origin.allocation.fork(fork.store, fork.names, fork.base.behaviour, fork.metrics),
+        lambda fork, origin: origin.allocation.fork(fork.store, fork.names, fork.base.behaviour),
     ),
     Part(
         "api_services",

@@ -69,7 +69,7 @@ from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
 from simkit.schema.admissionplugins import on_by_default, plugins_of, span
 from simkit.schema.catalogue import Catalogue
-from simkit.seams import Authorizer, Meter, Plugin, Store, Unmetered
+from simkit.seams import Authorizer, Plugin, Store
 from simkit.seams.parts import PartRegistry
 from simkit.seams.snapshot import Snapshot
 
@@ -94,8 +94,6 @@ class PluginInitializer:
     """The function that creates a namespace."""
     snapshot: Callable[[], Snapshot]
     """The function that returns the objects which are stored now."""
-    meter: Meter = field(default_factory=Unmetered)
-    """Counts what plugins do."""
     settings: Mapping[str, read.Settings] = field(default_factory=dict)
     """The settings of plugins in a file, by name."""
     folder: Path = Path()
@@ -132,9 +130,7 @@ def _resource_quota(initializer: PluginInitializer) -> Plugin:
 
 
 def _mutating_policies(initializer: PluginInitializer) -> Plugin:
-    return MutatingAdmissionPolicy(
-        initializer.reader, initializer.extensions.mutating_policies, initializer.restore, initializer.meter
-    )
+    return MutatingAdmissionPolicy(initializer.reader, initializer.extensions.mutating_policies, initializer.restore)
 
 
 def _mutating_webhooks(initializer: PluginInitializer) -> Plugin:
@@ -145,14 +141,13 @@ def _mutating_webhooks(initializer: PluginInitializer) -> Plugin:
         caller,
         initializer.name_source,
         initializer.restore,
-        initializer.meter,
     )
 
 
 def _validating_webhooks(initializer: PluginInitializer) -> Plugin:
     caller = WebhookClient(initializer.extensions.egress, initializer.reader)
     return ValidatingAdmissionWebhook(
-        initializer.reader, initializer.extensions.webhooks, caller, initializer.name_source, initializer.meter
+        initializer.reader, initializer.extensions.webhooks, caller, initializer.name_source
     )
 
 
@@ -194,7 +189,6 @@ PLUGINS: Final = PartRegistry[Maker](
             initializer.store,
             initializer.behaviour,
             *read.pod_security(initializer.of("PodSecurity")),
-            meter=initializer.meter,
         ),
         "PodSecurityPolicy": lambda initializer: PodSecurityPolicy(initializer.store, initializer.authorizer),
         "PodNodeSelector": _pod_node_selector,
@@ -227,7 +221,7 @@ PLUGINS: Final = PartRegistry[Maker](
         "MutatingAdmissionPolicy": _mutating_policies,
         "MutatingAdmissionWebhook": _mutating_webhooks,
         "ValidatingAdmissionPolicy": lambda initializer: ValidatingAdmissionPolicy(
-            initializer.reader, initializer.extensions.policies, initializer.meter
+            initializer.reader, initializer.extensions.policies
         ),
         "ValidatingAdmissionWebhook": _validating_webhooks,
         "ResourceQuota": _resource_quota,

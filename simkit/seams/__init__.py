@@ -8,7 +8,7 @@ from simkit.meta.attributes import Authorizer, RuleList
 from simkit.seams.access import Authenticator, EscalationGuard, Token, TokenIssuer
 from simkit.seams.admission import Mutator, Operation, Plugin, Review, Validator
 from simkit.seams.connections import PodConnections, PortHandler, RemoteProcess, has_closed
-from simkit.seams.meter import Meter, Unmetered
+from simkit.seams.meter import Meter
 from simkit.seams.parts import AdmissionContext, PartContext
 from simkit.seams.storage import (
     ABSENT,
@@ -60,7 +60,6 @@ __all__ = [
     "Store",
     "Token",
     "TokenIssuer",
-    "Unmetered",
     "Unstorable",
     "Validator",
     "Writer",

@@ -11,7 +11,6 @@ from simkit.meta.frozen_init import quickly_made
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 from simkit.meta.unreadable import Unreadable
-from simkit.seams.meter import Meter
 
 ABSENT: Final = Revision(-1)
 """The value of ``expect`` for a key that must not exist yet."""
@@ -220,10 +219,6 @@ class Store(Reader, Writer, ChangeLog, Protocol):
 
         Raises a 500 StatusError where that cannot be found out.
         """
-        ...
-
-    def measured_by(self, meter: Meter) -> None:
-        """Tell a meter of requests to other processes from now on."""
         ...
 
     def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:

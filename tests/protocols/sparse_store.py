@@ -9,7 +9,7 @@ from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
 from simkit.meta.unreadable import Unreadable
-from simkit.seams import ABSENT, Change, Compacted, Entry, Future, Meter, Stale, Store
+from simkit.seams import ABSENT, Change, Compacted, Entry, Future, Stale, Store
 
 STEP: Final = 3
 """How far apart two revisions are."""
@@ -100,9 +100,6 @@ class SparseStore:
             return self._change(self._inner.delete(key, expect=self._expected(expect)))
         except Stale as stale:
             raise Stale(key, self._entry(stale.current) if stale.current else None) from stale
-
-    def measured_by(self, meter: Meter) -> None:
-        """There are no requests to tell of."""
 
     def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
         if self._inner.revision != self._first:

@@ -22,42 +22,7 @@ from simkit.meta.fielderror import FieldError, aggregate_errors
 from simkit.meta.names import GroupKind, Key
 from simkit.meta.objects import Object, annotations_of, at, controller_of, labels_of, metadata, name_of
 from simkit.meta.podspec import CONTAINER_LISTS
-from simkit.seams import Meter, Operation, Reader, Review, Unmetered
-
-# Metrics of pod security.
-# Upstream: k8s.io/pod-security-admission/metrics/metrics.go, release 1.36.
-
-_RESOURCES: Final = {"pods": "pod", "namespaces": "namespace"}
-
-
-class PodSecurityMeter:
-    """Counts evaluations, exemptions and errors."""
-
-    def __init__(self, meter: Meter, minor: int) -> None:
-        self._meter, self._minor = meter, minor
-
-    def evaluated(self, review: Review, mode: str, policy: LevelVersion, *, allowed: bool) -> None:
-        """Count the evaluation of a pod or a workload."""
-        version = "latest"
-        if policy.minor is not None and policy.level != "privileged":
-            version = f"v1.{policy.minor}" if policy.minor <= self._minor else "future"
-        decision = "allow" if allowed else "deny"
-        labels = (decision, policy.level, version, mode, *_labels(review))
-        self._meter.count("pod_security_evaluations_total", *labels)
-
-    def exempt(self, review: Review) -> None:
-        """Count an exemption."""
-        self._meter.count("pod_security_exemptions_total", *_labels(review))
-
-    def error(self, review: Review, *, fatal: bool) -> None:
-        """Count an error; a fatal one refuses the write."""
-        self._meter.count("pod_security_errors_total", "true" if fatal else "false", *_labels(review))
-
-
-def _labels(review: Review) -> tuple[str, str, str]:
-    resource = _RESOURCES.get(review.resource.resource, "controller")
-    return review.operation.lower(), resource, review.subresource
-
+from simkit.seams import Operation, Reader, Review
 
 _IGNORED: Final = frozenset({"exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"})
 _MOST_PODS: Final = 3000
@@ -87,11 +52,9 @@ class PodSecurity:
         behaviour: ServedBehaviour,
         defaults: Policy | None = None,
         exempt: Exemptions | None = None,
-        meter: Meter | None = None,
     ) -> None:
         self._store, self._defaults, self._exempt = store, defaults or Policy(), exempt or Exemptions()
         self._behaviour = behaviour
-        self._meter = PodSecurityMeter(meter or Unmetered(), behaviour.minor)
 
     def handles(self, operation: Operation) -> bool:
         return operation in WRITES
@@ -107,7 +70,6 @@ class PodSecurity:
             return
         reason = self._exemption(review)
         if reason:
-            self._meter.exempt(review)
             review.annotations[f"{PREFIX}exempt"] = reason
         elif is_pod:
             self._pod(review)
@@ -122,7 +84,6 @@ class PodSecurity:
     def _policy(self, review: Review) -> tuple[Policy, list[FieldError]]:
         found = self._store.get(Key(NAMESPACES, "", review.namespace))
         if found is None:
-            self._meter.error(review, fatal=True)
             raise internal(f'failed to lookup namespace "{review.namespace}"')
         return policy_of(labels_of(found.object), self._defaults)
 
@@ -130,7 +91,6 @@ class PodSecurity:
         policy, errors = self._policy(review)
         if not errors and policy.privileged:
             review.annotations[f"{PREFIX}enforce-policy"] = str(LevelVersion())
-            self._meter.evaluated(review, "enforce", LevelVersion(), allowed=True)
         elif review.operation == "CREATE" or _matters(written(review), review.old or {}):
             self._evaluate(review, policy, errors, written(review), enforce=True)
 
@@ -147,11 +107,9 @@ class PodSecurity:
     ) -> None:
         spec, notes = pod.get("spec") or {}, review.annotations
         if spec.get("runtimeClassName") in self._exempt.runtime_classes:
-            self._meter.exempt(review)
             notes[f"{PREFIX}exempt"] = "runtimeClass"
             return
         if errors:
-            self._meter.error(review, fatal=False)
             notes[f"{PREFIX}error"] = (
                 f"Failed to parse policy: {aggregate_errors(error.told(self._behaviour) for error in errors)}"
             )
@@ -164,9 +122,7 @@ class PodSecurity:
 
         if enforce:
             notes[f"{PREFIX}enforce-policy"] = str(policy.enforce)
-            self._meter.evaluated(review, "enforce", policy.enforce, allowed=not of(policy.enforce))
         if of(policy.audit):
-            self._meter.evaluated(review, "audit", policy.audit, allowed=False)
             text = f'would violate PodSecurity "{policy.audit}": {forbidden_detail(of(policy.audit))}'
             notes[f"{PREFIX}audit-violations"] = text
         if enforce and of(policy.enforce):
@@ -174,7 +130,6 @@ class PodSecurity:
                 review, f'violates PodSecurity "{policy.enforce}": {forbidden_detail(of(policy.enforce))}'
             )
         if of(policy.warn):
-            self._meter.evaluated(review, "warn", policy.warn, allowed=False)
             review.warnings.append(f'would violate PodSecurity "{policy.warn}": {forbidden_detail(of(policy.warn))}')
 
     def _namespace(self, review: Review) -> None:

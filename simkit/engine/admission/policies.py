@@ -15,7 +15,7 @@ from simkit.meta.errors import StatusError, forbidden
 from simkit.meta.names import GroupResource, GroupVersionResource
 from simkit.meta.objects import Object, metadata
 from simkit.schema.catalogue import Resource
-from simkit.seams import ListWatcher, Meter, Operation, Review, Unmetered
+from simkit.seams import ListWatcher, Operation, Review
 from simkit.seams.reinvocation import PluginReinvocation, ReinvocationContext
 
 if TYPE_CHECKING:
@@ -203,7 +203,6 @@ class PolicyIndex(Generic[Compiled]):
 # Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/validating, release 1.30.
 
 _CODES: Final = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
-_VALIDATION_CHECKS: Final = "apiserver_validating_admission_policy_check"
 _UNPROCESSABLE: Final = 422
 
 
@@ -214,8 +213,8 @@ class ValidatingAdmissionPolicy:
     leaves_process: Final = False
     resources = None
 
-    def __init__(self, reader: LiveClusterReader, index: PolicyIndex[Policy], meter: Meter | None = None) -> None:
-        self._reader, self._index, self._meter = reader, index, meter or Unmetered()
+    def __init__(self, reader: LiveClusterReader, index: PolicyIndex[Policy]) -> None:
+        self._reader, self._index = reader, index
 
     def handles(self, operation: Operation) -> bool:
         return True
@@ -235,9 +234,6 @@ class ValidatingAdmissionPolicy:
         review.warnings.extend(outcome.warnings)
         for key, value in outcome.annotations.items():
             review.annotations.setdefault(key, value)
-        for *labels, seconds in outcome.checks:
-            self._meter.count(f"{_VALIDATION_CHECKS}_total", *labels)
-            self._meter.record(f"{_VALIDATION_CHECKS}_duration_seconds", *labels, value=seconds)
         if outcome.denials:
             raise policy_denial(attributes, outcome.denials[0])
 
@@ -254,7 +250,6 @@ def policy_denial(attributes: AdmissionAttributes, denial: Denial) -> StatusErro
 # MutatingAdmissionPolicy changes objects by CEL expressions.
 # Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/mutating, release 1.36.
 
-_MUTATION_CHECKS: Final = "apiserver_mutating_admission_policy_check"
 _FORBIDDEN: Final = 403
 
 
@@ -273,10 +268,8 @@ class MutatingAdmissionPolicy:
         reader: LiveClusterReader,
         index: PolicyIndex[MutatingPolicy],
         restore: Callable[[Mapping[str, Any], Resource], Object],
-        meter: Meter | None = None,
     ) -> None:
         self._reader, self._index, self._restore = reader, index, restore
-        self._meter: Meter = meter or Unmetered()
 
     def handles(self, operation: Operation) -> bool:
         return operation != "DELETE"
@@ -296,9 +289,6 @@ class MutatingAdmissionPolicy:
         context = review.reinvocation
         known = context.begin(self.name, review.object)
         found = mutate(attributes, policies, self._reader, self._restore, _Rounds(context, known))
-        for *labels, seconds in found.checks:
-            self._meter.count(f"{_MUTATION_CHECKS}_total", *labels)
-            self._meter.record(f"{_MUTATION_CHECKS}_duration_seconds", *labels, value=seconds)
         if found.errors:
             raise policy_refusal(attributes, found.errors)
         if found.written:  # even a mutation that changes nothing has those asked again that want it, as upstream

@@ -1,4 +1,4 @@
-"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook, with their metrics."""
+"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from time import perf_counter
 from typing import Any, Final
 
 import orjson
@@ -20,72 +19,12 @@ from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.meta.clock import NameSource
 from simkit.meta.deadline import Deadline, check_deadline, current_deadline, within
 from simkit.meta.domain import api_group
-from simkit.meta.errors import StatusError, forbidden, internal
+from simkit.meta.errors import forbidden, internal
 from simkit.meta.go_json import go_kind
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Resource
-from simkit.seams import Meter, Operation, Review, Unmetered
+from simkit.seams import Operation, Review
 from simkit.seams.caveats import uncalled_webhook
-
-# Metrics of admission webhooks: calls, refusals, failures that were passed over, and match conditions.
-# Upstream: k8s.io/apiserver/pkg/admission/metrics/metrics.go, release 1.36.
-
-_FAMILY: Final = "apiserver_admission_webhook"
-_CONDITIONS: Final = "apiserver_admission_match_condition"
-_SUCCESS: Final = 200
-_HIGHEST: Final = 600
-"""Codes above are told as this one."""
-
-
-class WebhookMeter:
-    """Counts the calls of the webhooks of one plugin.
-
-    Parameters
-    ----------
-    step
-        The word for the plugin in metrics: admit or validating.
-    """
-
-    def __init__(self, meter: Meter, step: str) -> None:
-        self._meter, self._step = meter, step
-
-    def call(self, webhook: WebhookAccessor, operation: str, ask: Callable[[], Answer | None]) -> Answer | None:
-        """The answer of a webhook, counted with its seconds; None if it is not called. Raises what ``ask`` raises."""
-        began = perf_counter()
-        try:
-            answer = ask()
-        except CallFailed as error:
-            if webhook.ignores:
-                self._meter.count(f"{_FAMILY}_fail_open_count", webhook.name, self._step)
-            self._tell(webhook, operation, began, error.code, "" if webhook.ignores else "calling_webhook_error")
-            raise
-        except StatusError:
-            self._tell(webhook, operation, began, 0, "apiserver_internal_error")
-            raise
-        if answer is None:
-            return None
-        code = _SUCCESS if answer.allowed else rejection(webhook.name, answer.status).code
-        self._tell(webhook, operation, began, code, "" if answer.allowed else "no_error")
-        return answer
-
-    def _tell(self, webhook: WebhookAccessor, operation: str, began: float, code: int, refused: str) -> None:
-        meter, labels, shown = self._meter, (webhook.name, self._step, operation), str(min(code, _HIGHEST))
-        rejected = "true" if refused else "false"
-        if refused:
-            meter.count(f"{_FAMILY}_rejection_count", *labels, refused, shown)
-        meter.count(f"{_FAMILY}_request_total", *labels, shown, rejected)
-        meter.record(f"{_FAMILY}_admission_duration_seconds", *labels, rejected, value=perf_counter() - began)
-
-    def conditions(self, webhook: WebhookAccessor, operation: str, seconds: float, errors: int, holds: bool) -> None:
-        """Count an evaluation of match conditions."""
-        labels = (webhook.name, "webhook")
-        self._meter.record(f"{_CONDITIONS}_evaluation_seconds", *labels, self._step, operation, value=seconds)
-        for _ in range(errors):
-            self._meter.count(f"{_CONDITIONS}_evaluation_errors_total", *labels, self._step, operation)
-        if not holds and (webhook.ignores or not errors):
-            step = self._step if self._step == "admit" else "validate"
-            self._meter.count(f"{_CONDITIONS}_exclusions_total", *labels, step, operation)
-
 
 # MutatingAdmissionWebhook and ValidatingAdmissionWebhook.
 # Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook, release 1.30.
@@ -106,8 +45,6 @@ class _Webhooks:
     """The common part of both plugins: the webhooks for a write, and the call of one."""
 
     resources = None
-    step: str
-    """The word for the plugin in metrics."""
 
     def __init__(
         self,
@@ -115,10 +52,8 @@ class _Webhooks:
         index: WebhookIndex,
         caller: WebhookClient,
         name_source: NameSource,
-        meter: Meter | None = None,
     ) -> None:
         self._reader, self._index, self._caller, self._name_source = reader, index, caller, name_source
-        self._meter = WebhookMeter(meter or Unmetered(), self.step)
 
     def handles(self, operation: Operation) -> bool:
         return True
@@ -132,18 +67,14 @@ class _Webhooks:
         from simkit.logic.policy.matchconditions import MatchConditionsFailed
 
         try:
-            observe = partial(self._meter.conditions, webhook, attributes.operation)
-            return webhook.match(attributes, self._reader, observe)
+            return webhook.match(attributes, self._reader)
         except MatchConditionsFailed as error:
             raise forbidden(attributes.resource.group_resource, attributes.name, str(error)) from None
 
     def _ask(
         self, webhook: WebhookAccessor, attributes: AdmissionAttributes, matched: Resource, *, mutating: bool
     ) -> Answer | None:
-        def ask() -> Answer | None:
-            return self._caller.ask(webhook, attributes, matched, self._name_source.uid(), mutating=mutating)
-
-        return self._meter.call(webhook, attributes.operation, ask)
+        return self._caller.ask(webhook, attributes, matched, self._name_source.uid(), mutating=mutating)
 
     def _tell(self, webhook: WebhookAccessor, answer: Answer, review: Review) -> None:
         """Pass on the warnings and audit annotations of a webhook. Raises its refusal."""
@@ -158,7 +89,6 @@ class ValidatingAdmissionWebhook(_Webhooks):
     """Calls all matching webhooks at the same time; the first refusal in their order counts."""
 
     name = "ValidatingAdmissionWebhook"
-    step = "validating"
     leaves_process: Final = False
 
     def validate(self, review: Review) -> None:
@@ -213,7 +143,6 @@ class MutatingAdmissionWebhook(_Webhooks):
     """
 
     name = "MutatingAdmissionWebhook"
-    step = "admit"
     leaves_process: Final = False
 
     def __init__(
@@ -223,9 +152,8 @@ class MutatingAdmissionWebhook(_Webhooks):
         caller: WebhookClient,
         name_source: NameSource,
         restore: Restore,
-        meter: Meter | None = None,
     ) -> None:
-        super().__init__(reader, index, caller, name_source, meter)
+        super().__init__(reader, index, caller, name_source)
         self._restore = restore
 
     def mutate(self, review: Review) -> Object:

@@ -22,7 +22,6 @@ from simkit.schema.catalogue import Catalogue, Resource
 from simkit.seams import ListWatcher
 
 if TYPE_CHECKING:
-    from simkit.logic.policy.matchconditions import Observe
     from simkit.logic.policy.variables import Expression
 
 MUTATING: Final = GroupResource(ADMISSION_GROUP, "mutatingwebhookconfigurations")
@@ -101,9 +100,7 @@ class WebhookAccessor:
         """True if any write of this kind could match, whatever its object."""
         return bool(self._rules) and self._constraints.may_match(reader, operation, resource, subresource)
 
-    def match(
-        self, attributes: AdmissionAttributes, reader: ClusterReader, observe: Observe | None = None
-    ) -> Resource | None:
+    def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> Resource | None:
         """The resource under which the webhook matches a write; None if it does not.
 
         Raises the 404 StatusError of a missing namespace, ConditionsFailed for conditions that cannot be evaluated.
@@ -116,7 +113,7 @@ class WebhookAccessor:
         from simkit.logic.policy.matchconditions import conditions_hold
 
         bindings = _bindings(attributes, matched, reader)
-        holds = conditions_hold(self._conditions, bindings, fails=not self.ignores, observe=observe)
+        holds = conditions_hold(self._conditions, bindings, fails=not self.ignores)
         return matched if holds else None
 
 

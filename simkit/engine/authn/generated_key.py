@@ -12,7 +12,7 @@ from simkit.engine.authn.token_sources import ObjectGetter
 from simkit.meta.clock import Clock
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
-from simkit.seams import Meter, Token
+from simkit.seams import Token
 
 if TYPE_CHECKING:
     from simkit.engine.authn.jws import VerificationKey
@@ -74,9 +74,7 @@ class GeneratedKeyTokens:
         clock: Clock,
         *,
         audiences: Sequence[str],
-        meter: Meter | None = None,
     ) -> None:
-        self._meter = meter
         self._key, self._lookup, self._clock, self._audiences = key, lookup, clock, tuple(audiences)
         self._tokens: ServiceAccountTokens | None = None
 
@@ -89,7 +87,6 @@ class GeneratedKeyTokens:
                 self._clock,
                 issuers=issuers,
                 audiences=audiences,
-                meter=self._meter,
             )
         return self._tokens
 

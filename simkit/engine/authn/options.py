@@ -106,12 +106,12 @@ def build(
     accounts = None
     if keys:
         readable = lookup if settings.service_account_lookup else None
-        accounts = ServiceAccountTokens(keys, readable, clock, issuers=issuers, audiences=audiences, meter=counters)
+        accounts = ServiceAccountTokens(keys, readable, clock, issuers=issuers, audiences=audiences)
     tokens: list[Authenticator] = [read_tokens(settings.token_auth_file)] if settings.token_auth_file else []
     if settings.enable_bootstrap_token_auth:
         tokens.append(BootstrapTokens(lookup, clock))
     tokens += _from_outside(settings, clock, issuers, audiences, counters)
-    members = [*_by_certificate(settings, clock, counters), *([accounts] if accounts else []), *tokens]
+    members = [*_by_certificate(settings, clock), *([accounts] if accounts else []), *tokens]
     return Authentication(
         Union(members, anonymous=settings.anonymous_auth),
         TokenReviewer(tokens, accounts, audiences),
@@ -159,14 +159,13 @@ def in_process(
     clock: Clock,
     *,
     anonymous: bool = True,
-    meter: Meter | None = None,
 ) -> Authentication:
     """The authentication of a server in process: given authenticators, and tokens of a generated key.
 
     Nothing is made at the start: the key waits for the first token that is asked for.
     """
     audiences = (key.issuer,)
-    accounts = GeneratedKeyTokens(key, lookup, clock, audiences=audiences, meter=meter)
+    accounts = GeneratedKeyTokens(key, lookup, clock, audiences=audiences)
     return Authentication(
         Union([*authenticators, accounts], anonymous=anonymous),
         TokenReviewer(authenticators, accounts, audiences),
@@ -204,7 +203,7 @@ def _from_outside(
     return found
 
 
-def _by_certificate(settings: AuthenticationOptions, clock: Clock, meter: Meter | None) -> list[Authenticator]:
+def _by_certificate(settings: AuthenticationOptions, clock: Clock) -> list[Authenticator]:
     found: list[Authenticator] = []
     clients = _authorities(settings.client_authorities_file, settings.client_authorities, clock)
     proxies = _authorities(settings.proxy_authorities_file, settings.proxy_authorities, clock)
@@ -221,7 +220,7 @@ def _by_certificate(settings: AuthenticationOptions, clock: Clock, meter: Meter 
             )
         )
     if clients:
-        found.append(ClientCertificates(clients, clock, meter))
+        found.append(ClientCertificates(clients, clock))
     return found
 
 

@@ -22,7 +22,7 @@ from simkit.meta.identity import Identity, service_account_groups, service_accou
 from simkit.meta.message import Credentials
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, metadata, name_of, namespace_of
-from simkit.seams import Meter, Token
+from simkit.seams import Token
 
 if TYPE_CHECKING:
     from simkit.engine.authn.jws import Signer, VerificationKey
@@ -113,13 +113,6 @@ class Subject(NamedTuple):
     uid: str
     bound: tuple[BoundObject, ...] = ()
     legacy_secret: str = ""
-
-
-def warn_after(claims: Mapping[str, Any]) -> float:
-    """The time after which a token should have been replaced, in seconds since 1970; 0 if it has none."""
-    private = claims.get(_PRIVATE)
-    term = private.get("warnafter") if isinstance(private, Mapping) else None
-    return float(term) if isinstance(term, int | float) else 0.0
 
 
 def subject_of(claims: Mapping[str, Any]) -> Subject | None:
@@ -220,9 +213,7 @@ class ServiceAccountTokens:
         *,
         issuers: Sequence[str] = (DEFAULT_ISSUER,),
         audiences: Sequence[str] = (),
-        meter: Meter | None = None,
     ) -> None:
-        self._meter = meter
         self._keys, self._lookup, self._clock = keys, lookup, clock
         self._issuers = frozenset((*issuers, LEGACY_ISSUER))
         self.audiences = tuple(audiences or issuers)
@@ -254,17 +245,7 @@ class ServiceAccountTokens:
             self._check_times(claims)
         if self._lookup is not None:
             self._check_objects(self._lookup, subject, token)
-        if self._meter is not None:
-            self._count(self._meter, subject, claims)
         return TokenResponse(identity_of(subject, claims), meant)
-
-    def _count(self, meter: Meter, subject: Subject, claims: Mapping[str, Any]) -> None:
-        """Count an accepted token: one of a secret, or one with a term after which it should not be used any more."""
-        if subject.legacy_secret:
-            meter.count("serviceaccount_legacy_tokens_total")
-        elif term := warn_after(claims):
-            stale = self._clock.now() > term
-            meter.count(f"serviceaccount_{'stale' if stale else 'valid'}_tokens_total")
 
     def _signed_claims(self, token: str) -> Mapping[str, Any] | None:
         """The claims of a token with a valid signature; None for another issuer's token."""

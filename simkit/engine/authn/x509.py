@@ -20,7 +20,6 @@ from simkit.meta.domain import label
 from simkit.meta.errors import SimkitError, unauthorized
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
-from simkit.seams import Meter
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 _REMEMBERED: Final = 1024
 _UID: Final = "1.3.6.1.4.1.57683.2"
 """The attribute of a subject that holds a uid."""
-_EXPIRY: Final = "apiserver_client_certificate_expiration_seconds"
 _NO_UID: Final = "\0"
 _IDENTIFIER: Final = label("credential-id", "authentication")
 
@@ -158,30 +156,20 @@ class ClientCertificates:
         Those that vouch for users.
     clock
         On which certificates begin and end.
-    meter
-        Records how long they are valid.
     """
 
     leaves_process: Final = False
 
-    def __init__(self, authorities: Authorities, clock: Clock, meter: Meter | None = None) -> None:
-        self._verifier, self._clock, self._meter = verifier_of(authorities, clock), clock, meter
+    def __init__(self, authorities: Authorities, clock: Clock) -> None:
+        self._verifier = verifier_of(authorities, clock)
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
         """The subject as an identity; None without a certificate or without a common name. Raises 401."""
-        found = self._verified(credentials.certificates) if credentials.certificates else None
+        found = self._verifier.verify(credentials.certificates) if credentials.certificates else None
         if found is None:
             return None
         told = found.extra if applies("certificates-have-identifiers") else {}
         return Identity(found.user, found.groups, _own_uid(found.uid), told)
-
-    def _verified(self, chain: tuple[bytes, ...]) -> Identity | None:
-        found = self._verifier.verify(chain)
-        if self._meter is not None:
-            from simkit.engine.authn.x509_chain import end_of
-
-            self._meter.record(_EXPIRY, value=end_of(chain[0]) - self._clock.now())
-        return found
 
 
 def _own_uid(uid: str) -> str:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Final
 
 from cryptography import x509
@@ -48,12 +47,6 @@ class Untrusted(Exception):
 
 class TooManyChecks(Untrusted):
     """A chain with too many possible paths."""
-
-
-@lru_cache(maxsize=256)
-def end_of(certificate: bytes) -> float:
-    """The time at which a certificate that was verified ends, in seconds since 1970."""
-    return x509.load_der_x509_certificate(certificate).not_valid_after_utc.timestamp()
 
 
 def load_authorities(pem: bytes) -> list[x509.Certificate]:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import orjson
@@ -32,7 +31,7 @@ from simkit.meta.identity import Identity
 from simkit.meta.objects import null_creation
 from simkit.meta.selector_requirements import selectors_to_review
 from simkit.meta.user_info import user_fields
-from simkit.seams import Meter, RuleList
+from simkit.seams import RuleList
 
 if TYPE_CHECKING:
     from simkit.language.cel.environment import Environment, Program
@@ -152,7 +151,6 @@ def compiled(expressions: Sequence[str], path: str) -> tuple[MatchConditions | N
 
 _LOG: Final = logging.getLogger("simkit.authz")
 _KIND: Final = "SubjectAccessReview"
-_DURATION: Final = "apiserver_authorization_webhook_duration_seconds"
 REMEMBERED: Final = 8192
 """The number of cached answers."""
 _LONGEST_KEPT: Final = 10_000
@@ -209,11 +207,10 @@ class WebhookAuthorizer:
         clock: Clock,
         *,
         conditions: Conditions | None = None,
-        counters: Meter | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._poster, self.settings, self._sleep = poster, settings, sleep
-        self._conditions, self._counters = conditions, counters
+        self._conditions = conditions
         self._answers = RememberedAnswers[Mapping[str, Any]](clock, REMEMBERED)
 
     def authorize(self, ask: Attributes) -> Decision:
@@ -221,17 +218,12 @@ class WebhookAuthorizer:
         spec = spec_of(ask)
         try:
             if self._conditions is not None and not self._conditions.hold(spec):
-                self._count("apiserver_authorization_match_condition_exclusions_total", "Webhook", self.settings.name)
                 return Decision(NO_OPINION)
             status = self._status(spec, ask)
         except ConditionsError as error:
-            self._count(
-                "apiserver_authorization_match_condition_evaluation_errors_total", "Webhook", self.settings.name
-            )
             return self._failed(str(error))
         except CallFailed as error:
             _LOG.warning("the authorization webhook %s failed: %s", self.settings.name, error)
-            self._count_call(_failure(error))
             return self._failed(str(error))
         return _decision(status)
 
@@ -245,7 +237,6 @@ class WebhookAuthorizer:
         if known is not None:
             return known[0]
         status = self._asked(spec)
-        self._count_call("success")
         if _size(ask) < _LONGEST_KEPT:
             ttl = self.settings.authorized_ttl if status.get("allowed") else self.settings.unauthorized_ttl
             size = len(question) + len(status.get("reason", ""))
@@ -254,38 +245,13 @@ class WebhookAuthorizer:
 
     def _asked(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         body = orjson.dumps(review_of(spec, self.settings.version))
-        began = perf_counter()
-        try:
-            answer = with_exponential_backoff(self._poster, body, backoff=self.settings.backoff, sleep=self._sleep)
-        except CallFailed as error:
-            self._time_call(_failure(error), began)
-            raise
-        self._time_call("success", began)
+        answer = with_exponential_backoff(self._poster, body, backoff=self.settings.backoff, sleep=self._sleep)
         status = review_status(answer, _KIND)
         return status_fields(status, _KIND, allowed=bool, denied=bool, reason=str)
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
         """No rules: a service cannot list them."""
         return RuleList(incomplete=True, error="webhook authorizer does not support user rule resolution")
-
-    def _count(self, family: str, *labels: str) -> None:
-        if self._counters is not None:
-            self._counters.count(family, *labels)
-
-    def _time_call(self, result: str, began: float) -> None:
-        if self._counters is not None:
-            seconds = perf_counter() - began
-            self._counters.record(_DURATION, self.settings.name, result, value=seconds)
-
-    def _count_call(self, result: str) -> None:
-        self._count("apiserver_authorization_webhook_evaluations_total", self.settings.name, result)
-        if result != "success" and self.settings.failure_policy == "NoOpinion":
-            self._count("apiserver_authorization_webhook_evaluations_fail_open_total", self.settings.name, result)
-
-
-def _failure(error: CallFailed) -> str:
-    """The result of a call without an answer."""
-    return "timeout" if "deadline" in str(error) else "error"
 
 
 def spec_of(ask: Attributes) -> dict[str, Any]:

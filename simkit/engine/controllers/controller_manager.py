@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import Final
 from weakref import WeakSet
 
 from simkit.client.controller import Controller, Perform
@@ -145,11 +145,6 @@ class ControllerManager:
                 controller.resume_from(others[controller.name])
         self._clients = {each.name: _Account(self._perform, each.account) for each in made}
         self._made = made
-
-    def queues(self) -> list[WorkQueue[Any]]:
-        """The work queues of the controllers that have one, as far as these are made."""
-        found = (getattr(each, "queue", None) for each in self._made)
-        return [each for each in found if isinstance(each, WorkQueue)]
 
     def look_at_everything(self, *, only: Collection[str]) -> None:
         """Have some controllers look at everything when they run next; those of a loaded store never did."""

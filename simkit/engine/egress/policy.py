@@ -16,7 +16,6 @@ import orjson
 
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
-from simkit.seams import Meter, Unmetered
 
 # Address and credentials of a called server, apart from the client, which loads the HTTP library
 
@@ -252,8 +251,6 @@ class EgressPolicy:
     ----------
     uncalled
         Calls that were not made, oldest first; at most ten thousand are kept.
-    meter
-        Counts calls of webhooks.
     """
 
     def __init__(
@@ -269,7 +266,6 @@ class EgressPolicy:
         self.functions: dict[str, WebhookFunction] = dict(functions or {})
         self.conversions: dict[str, ConversionFunction] = dict(conversions or {})
         self.uncalled: list[SkippedCall] = []
-        self.meter: Meter = Unmetered()
 
     def __repr__(self) -> str:
         return f"<EgressPolicy, {'open' if self.allowed else 'closed'}, {len(self.uncalled)} calls not made>"

@@ -7,7 +7,6 @@ import binascii
 import json
 import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from time import perf_counter
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -30,7 +29,6 @@ _HEADERS: Final = {
     "Content-Type": "application/json",
     "User-Agent": "kube-apiserver-admission",
 }
-_CLIENT: Final = "rest_client"
 _SAID: Final = {
     400: "the server rejected our request for an unknown reason",
     401: "the server has asked for the client to provide credentials",
@@ -100,17 +98,10 @@ def post(egress: EgressPolicy, client: Mapping[str, Any], body: bytes, seconds: 
         raise Unreachable(f'Post "{url}": {error}') from None
     headers = {**_HEADERS, "Host": parts.netloc, "Content-Length": str(len(body))}
     target = f"{parts.path or '/'}?{parts.query}"
-    began, host, meter = perf_counter(), parts.netloc, egress.meter
-    meter.record(f"{_CLIENT}_request_size_bytes", "POST", host, value=len(body))
     try:
         status, content, media = fetch(peer, "POST", target, headers, body, timeout=float(seconds))
     except Unreachable as error:
-        meter.count(f"{_CLIENT}_requests_total", "<error>", "POST", host)
         raise Unreachable(f'Post "{url}": {error}') from None
-    finally:
-        meter.record(f"{_CLIENT}_request_duration_seconds", "POST", host, value=perf_counter() - began)
-    meter.count(f"{_CLIENT}_requests_total", str(status), "POST", host)
-    meter.record(f"{_CLIENT}_response_size_bytes", "POST", host, value=len(content))
     if not 200 <= status < 300:
         raise Unreachable(_refused(status, content, media), status)
     return content

@@ -56,8 +56,6 @@ class EngineConfig:
     grace: float = 0.0
     """Seconds for which livez ignores the post-start checks."""
     paths: Sequence[str] = ()
-    flags: Callable[[], Mapping[str, str]] = dict
-    """Makes the settings of the server as ``/flagz`` tells them."""
     limits: ConcurrencyLimiter = field(default_factory=MaxInFlight)
     metrics: Metrics = field(default_factory=Metrics)
     audit: Auditor | None = None
@@ -115,7 +113,7 @@ class Engine:
         self.own_checks: dict[str, Callable[[], str]] = {}
         """Checks of readyz besides those of kube-apiserver: each gives what is wrong, or nothing."""
         self.verbosity = 0
-        """The log level, as klog has it; ``/debug/flags/v`` changes it."""
+        """The log level, as klog has it."""
         self.since = parts.clock.now()
         """The start of the server, in seconds since 1970."""
         self.client_hook: ClientHook | None = None

@@ -24,7 +24,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.filters.impersonation import impersonate
 from simkit.engine.pipeline.flowcontrol.flow_schema import TooManyRequests
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
-from simkit.engine.pipeline.metrics.counters import Route, counted_name, route
+from simkit.engine.pipeline.metrics.counters import Route, route
 from simkit.engine.pipeline.non_resource import paths
 from simkit.engine.pipeline.non_resource.exposition import COMPONENT
 from simkit.engine.pipeline.representation import responses
@@ -33,7 +33,7 @@ from simkit.engine.pipeline.request_context import LOGGED_FROM, RequestContext, 
 from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
 from simkit.meta import go_json
-from simkit.meta.attributes import ALLOW, Decision, Verdict
+from simkit.meta.attributes import ALLOW, Decision
 from simkit.meta.behaviour import begin_serving, end_serving
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, no_path, too_large, unauthorized
@@ -50,12 +50,6 @@ _PANIC: Final = b"This request caused apiserver to panic. Look in the logs for d
 _TEXT: Final = "text/plain; charset=utf-8"
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _LONG_BODY: Final = 64 * 1024
-_REFUSED: Final = ("authentication_attempts", ("failure",))
-_RECOGNIZED: Final = ("authentication_attempts", ("success",))
-_ALLOWED: Final = ("authorization_attempts_total", ("allowed",))
-_IDENTIFYING: Final = "authentication_duration_seconds"
-_DECIDING: Final = "authorization_duration_seconds"
-_RESULTS: Final = {ALLOW: "allowed", Verdict.DENY: "denied", Verdict.NO_OPINION: "no-opinion"}
 Filter = Callable[[Engine, RequestContext], Response | None]
 
 
@@ -77,21 +71,16 @@ def authenticate(engine: Engine, context: RequestContext) -> None:
 
 
 def _identified(engine: Engine, context: RequestContext) -> Identity:
-    began = perf_counter()
     try:
         identity = engine.authenticator.authenticate(credentials_of(context.request))
         if identity is None:
             raise unauthorized()
     except StatusError:
-        context.counted.append(_REFUSED)
-        engine.metrics.record(_IDENTIFYING, "failure", value=perf_counter() - began)
         if engine.audit is not None:
             engine.audit.refuse(context)
         raise
-    engine.metrics.record(_IDENTIFYING, "success", value=perf_counter() - began)
     if has_extra_space(context.request.headers):
         context.warnings.append(SPACED)
-    context.counted += (_RECOGNIZED, ("authenticated_user_requests", (counted_name(identity.user),)))
     return identity
 
 
@@ -111,19 +100,14 @@ def limit_concurrency(engine: Engine, context: RequestContext) -> None:
 def authorize(engine: Engine, context: RequestContext) -> None:
     """Call the authorizer. Raises 403 unless it allows the request, 500 if it fails."""
     ask = context.info.asks(engine.behaviour, context.actor())
-    began = perf_counter()
     decision = engine.authorizer.authorize(ask)
-    seconds, result = perf_counter() - began, _RESULTS[decision.verdict]
-    engine.metrics.record(_DECIDING, "error" if decision.error and result != "allowed" else result, value=seconds)
     notes = context.annotations
     if decision.verdict is ALLOW:
         allow(context, decision)
         return
     if decision.error:
-        context.counted.append(("authorization_attempts_total", ("error",)))
         notes[REASON] = "internal error"
         raise PlainError(500, f"Internal Server Error: {quoted(sanitized(context.request.uri))}: {decision.error}\n")
-    context.counted.append(("authorization_attempts_total", (result,)))
     notes[DECISION], notes[REASON] = "forbid", decision.reason
     refused = forbid(ask, decision.reason)
     refused.headers = (*refused.headers, NO_SNIFFING)
@@ -132,7 +116,6 @@ def authorize(engine: Engine, context: RequestContext) -> None:
 
 def allow(context: RequestContext, decision: Decision) -> None:
     """Note that the authorizer allows a request."""
-    context.counted.append(_ALLOWED)
     context.annotations[DECISION], context.annotations[REASON] = "allow", decision.reason
     context.reason = decision.reason
 

@@ -19,7 +19,6 @@ from typing import Final
 from simkit.engine.authn.bearer import credentials_of
 from simkit.engine.pipeline.api_services import SERVICES
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.metrics.counters import Counter, Sums
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import MediaTypeOptions
 from simkit.engine.pipeline.request_context import LOGGED_FROM, Flow, RequestContext
@@ -27,6 +26,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.meta.attributes import ALLOW, Attributes
 from simkit.meta.behaviour import begin_serving, end_serving
 from simkit.meta.errors import StatusError
+from simkit.meta.histogram import Histogram
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response, Sender
 from simkit.meta.names import GroupResource, Key
@@ -49,7 +49,7 @@ _PLAIN: Final = MediaTypeOptions()
 class PreparedRead:
     """The meaning of a path for an identity."""
 
-    __slots__ = ("ask", "catalogue", "counted", "encoding", "flow", "head", "headers", "key", "routes", "sums")
+    __slots__ = ("ask", "catalogue", "durations", "encoding", "flow", "head", "headers", "key", "routes")
 
     def __init__(self, engine: Engine, context: RequestContext, scope: RequestScope, key: Key, routes: int) -> None:
         self.key, self.head, self.encoding = key, scope.head, scope.encoding
@@ -57,8 +57,7 @@ class PreparedRead:
         self.ask: Attributes = context.info.asks(engine.behaviour, context.actor())
         self.flow: Flow | None = context.flow
         self.headers = list(context.flow.headers) if context.flow is not None else []
-        self.counted: Sequence[Counter] = tuple(context.counted)
-        self.sums: Sums = engine.metrics.sums_of(context, 200)
+        self.durations: Histogram = engine.metrics.durations(context, 200)
         self.routes = routes
 
 
@@ -118,7 +117,7 @@ class PreparedReads:
             return None
         body = read.head + tail + b"\n"
         engine.settle()
-        engine.metrics.repeat(read.counted, read.sums, len(body), perf_counter() - began)
+        engine.metrics.repeat(read.durations, perf_counter() - began)
         return Response(200, body, headers=read.headers.copy())
 
     def holds(self, request: Request, caller: Caller, catalogue: Catalogue) -> bool:

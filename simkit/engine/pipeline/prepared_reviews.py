@@ -141,7 +141,7 @@ class ReviewForm:
         The names in the answer's spec, each with those inside of it.
     """
 
-    __slots__ = ("_sender", "after", "ask", "before", "catalogue", "counted", "flow", "headers", "order", "sums")
+    __slots__ = ("_sender", "after", "ask", "before", "catalogue", "durations", "flow", "headers", "order")
 
     def __init__(self, engine: Engine, context: RequestContext, before: bytes, after: bytes, spec: Draft) -> None:
         self.catalogue, self.flow = engine.catalogue, context.flow
@@ -150,8 +150,7 @@ class ReviewForm:
         self._sender: Identity | None = actor if context.info.resource.startswith("self") else None
         self.before, self.after = before, after
         self.headers = list(context.flow.headers) if context.flow is not None else []
-        self.counted = tuple(context.counted)
-        self.sums = engine.metrics.sums_of(context, 201)
+        self.durations = engine.metrics.durations(context, 201)
         self.order = tuple((name, tuple(each) if each.__class__ is dict else ()) for name, each in spec.items())
 
     @classmethod
@@ -255,7 +254,7 @@ class PreparedReviews:
             return None
         body = review.answer(engine, timestamp(engine.clock.now()))
         engine.settle()
-        engine.metrics.repeat(form.counted, form.sums, len(body), perf_counter() - began, received=len(request.body))
+        engine.metrics.repeat(form.durations, perf_counter() - began)
         return Response(201, body, headers=form.headers.copy())
 
     def _of_form(self, identity: Identity, key: Body) -> PreparedReview | None:

@@ -91,8 +91,6 @@ class RequestContext:
     """The warning about the deprecated version of the request."""
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
-    counted: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
-    """Counters to be increased at its end, all at once: families and label values."""
     record: AuditRecord | None = None
     """Its audit events; None if nothing is recorded."""
     panicked: bool = False

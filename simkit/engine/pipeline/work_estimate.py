@@ -42,7 +42,7 @@ CONVERTED: Final = 20
 """Objects of a list that are made into something else, such as the rows of a Table."""
 CONVERTED_BYTES: Final = 16 * 1024
 DELETED: Final = 10
-_LONG_PATHS: Final = ("/openapi/", "/metrics", "/debug/", "/.well-known/", "/openid/")
+_LONG_PATHS: Final = ("/openapi/", "/metrics", "/.well-known/", "/openid/")
 _COMPILED: Final = frozenset(
     {
         "customresourcedefinitions",

@@ -10,7 +10,7 @@ Upstream: pkg/registry/core/service/storage/alloc.go, release 1.30.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -43,7 +43,7 @@ from simkit.meta.errors import StatusError, internal, invalid, unexplained
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.names import GroupKind, GroupResource
 from simkit.meta.objects import Draft, Object, at, name_of
-from simkit.seams import Change, Meter, Store, Unmetered
+from simkit.seams import Change, Store
 
 SERVICES: Final = GroupResource("", "services")
 _KIND: Final = GroupKind("", "Service")
@@ -66,8 +66,6 @@ class ServiceAllocation:
         Chooses among what is free.
     ranges
         One range of addresses, or one of each family; the first is the default one.
-    meter
-        Counts what is given out.
     """
 
     def __init__(
@@ -77,10 +75,9 @@ class ServiceAllocation:
         behaviour: ServedBehaviour,
         ranges: Sequence[str] = (DEFAULT_RANGE,),
         ports: tuple[int, int] = DEFAULT_PORTS,
-        meter: Meter | None = None,
     ) -> None:
         self._behaviour = behaviour
-        found, self._meter = ServiceRanges(ranges), meter or Unmetered()
+        found = ServiceRanges(ranges)
         span = BitmapAllocator(ports[0], ports[1], what=f"ports is {ports[0]}-{ports[1]}")
         self._start(store, name_source, found, span)
         if store.number_ranges is not None:
@@ -89,12 +86,10 @@ class ServiceAllocation:
             span.share(store.number_ranges, "servicenodeports", f"{ports[0]}-{ports[1]}")
             store.number_ranges.repair_regularly(self.repair)
 
-    def fork(
-        self, store: Store, name_source: NameSource, behaviour: ServedBehaviour, meter: Meter | None = None
-    ) -> ServiceAllocation:
+    def fork(self, store: Store, name_source: NameSource, behaviour: ServedBehaviour) -> ServiceAllocation:
         """The same over a fork of the store, in constant time."""
         other = ServiceAllocation.__new__(ServiceAllocation)
-        other._behaviour, other._meter = behaviour, meter or Unmetered()
+        other._behaviour = behaviour
         with self._lock:
             other._start(store, name_source, self._ranges.fork(), self._ports.fork())
             other._known = self._known
@@ -116,13 +111,6 @@ class ServiceAllocation:
         """The ranges of the server's flags, the default one first."""
         return self._ranges.texts
 
-    def present(self) -> tuple[Mapping[str, tuple[int, int]], tuple[int, int]]:
-        """The numbers of taken and of free addresses by range, and those of ports."""
-        with self._lock:
-            self._learn()
-            ranges = {pool.text: (pool.taken, pool.left) for pool in self._ranges.all()}
-            return ranges, (self._ports.taken, self._ports.left)
-
     def first_address(self) -> str:
         """The first address of the default range: the server's own."""
         name, pool = next(iter(self._ranges.primary.items()))
@@ -134,7 +122,7 @@ class ServiceAllocation:
 
         Raises the 422 or 500 that kube-apiserver gives for what cannot be given out.
         """
-        reservation, settled = Reservation(dry_run, self._meter), True
+        reservation, settled = Reservation(dry_run), True
         try:
             with self._lock:
                 self._learn()

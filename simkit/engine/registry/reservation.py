@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Final, NamedTuple, Protocol
 
 from simkit.kinds.parts.validation.ip import family, network
@@ -14,7 +12,7 @@ from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, metadata, name_of
-from simkit.seams import Meter, NumberRanges, Unmetered
+from simkit.seams import NumberRanges
 
 # Numbers of a range, allocated one at a time.
 # Upstream: pkg/registry/core/service/allocator/bitmap.go and pkg/registry/core/service/portallocator/allocator.go,
@@ -90,16 +88,6 @@ class BitmapAllocator:
     def share(self, ranges: NumberRanges, name: str, text: str) -> None:
         """Share the range with other servers under a name."""
         self._shared = _SharedRange(ranges, name, text)
-
-    @property
-    def taken(self) -> int:
-        """The count of numbers that are in use or reserved."""
-        return (self.used | self.pending).bit_count()
-
-    @property
-    def left(self) -> int:
-        """The count of numbers that nobody has."""
-        return self._count - self.taken
 
     def holds(self, number: int) -> bool:
         """True if a number is in the range."""
@@ -195,8 +183,6 @@ class BitmapAllocator:
 
 # Reservations of one write of a Service, and the objects that stand for its addresses
 
-_ADDRESSES: Final = "kube_apiserver_clusterip_allocator_allocation"
-_PORTS: Final = "kube_apiserver_nodeport_allocator_allocation"
 _ABOVE_PORTS: Final = 32768
 
 
@@ -226,7 +212,6 @@ class Reservation:
     """The addresses and ports that one write has reserved, as pairs of an allocator and a number."""
 
     dry_run: bool
-    meter: Meter = field(default_factory=Unmetered)
     taken: list[tuple[BitmapAllocator, int]] = field(default_factory=list)
     given: list[Given] = field(default_factory=list)
     recorded: list[str] = field(default_factory=list)
@@ -236,36 +221,18 @@ class Reservation:
 
     def take(self, pool: BitmapAllocator, number: int) -> None:
         """Reserve a number. Raises NotAvailable; a dry run only checks that it is in the range."""
-        with self._counted(pool, "static"):
-            pool.check(number)
-            if not self.dry_run:
-                pool.reserve(number)
-                self.taken.append((pool, number))
+        pool.check(number)
+        if not self.dry_run:
+            pool.reserve(number)
+            self.taken.append((pool, number))
 
     def take_any(self, pool: BitmapAllocator, name_source: NameSource) -> int:
         """Reserve a free number. Raises NotAvailable if there is none; a dry run gives the first of the range."""
         if self.dry_run:
             return pool.first_shown
-        with self._counted(pool, "dynamic"):
-            number = pool.reserve_any(name_source)
+        number = pool.reserve_any(name_source)
         self.taken.append((pool, number))
         return number
-
-    @contextmanager
-    def _counted(self, pool: BitmapAllocator, scope: str) -> Iterator[None]:
-        """A context in which an address or a port is reserved."""
-        began, labels = perf_counter(), (pool.text, scope) if pool.text else (scope,)
-        family = _ADDRESSES if pool.text else _PORTS
-        try:
-            yield
-        except NotAvailable:
-            if not self.dry_run:
-                self.meter.count(f"{family}_errors_total", *labels)
-            raise
-        if not self.dry_run:
-            self.meter.count(f"{family}_total", *labels)
-            if pool.text:
-                self.meter.record(f"{family}_duration_seconds", pool.text, value=perf_counter() - began)
 
     def take_port(self, pool: BitmapAllocator, number: int) -> None:
         """Reserve a port. Raises NotAvailable; a dry run only sees whether somebody has it.

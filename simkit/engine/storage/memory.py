@@ -20,7 +20,7 @@ from simkit.meta.interrupts import interrupts_held
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
 from simkit.meta.unreadable import Unreadable, UnreadableObject
-from simkit.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, Meter, Stale, Unstorable
+from simkit.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, Stale, Unstorable
 
 HISTORY_SECONDS: Final = 300.0
 FIRST: Final = Revision(1)
@@ -246,9 +246,6 @@ class MemoryStore:
                 listener(changes)
         finally:
             self._announcing = False
-
-    def measured_by(self, meter: Meter) -> None:
-        """There are no requests to tell of."""
 
     def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
         given = [(key, value, _revision_of(value)) for key, value in objects]

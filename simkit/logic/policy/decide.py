@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 import orjson
 
@@ -20,7 +20,6 @@ from simkit.meta.domain import api_group
 from simkit.schema.catalogue import Resource
 
 _FAILURE_KEY: Final = f"{api_group('validation.policy.admission')}/validation_failure"
-_OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget"
 _LONGEST_NOTE: Final = 10 * 1024
 
 
@@ -40,29 +39,6 @@ class Denial:
         return f"ValidatingAdmissionPolicy '{self.policy}'{via} denied request: {self.message}"
 
 
-class PolicyCheck(NamedTuple):
-    """One check that did not pass, for the metrics: its error, what followed, and its seconds."""
-
-    policy: str
-    binding: str
-    error: str
-    action: str
-    seconds: float
-
-
-def error_type(message: str) -> str:
-    """The sort of error that metrics tell of a check that did not pass; one that only refuses is an invalid one too.
-
-    Examples
-    --------
-    >>> error_type("compilation error: x"), error_type("too long")
-    ('compile_error', 'invalid_error')
-    """
-    if message.startswith("compilation"):
-        return "compile_error"
-    return "out_of_budget" if message.startswith(_OUT_OF_BUDGET) else "invalid_error"
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The answers of all policies: denials in order (the client gets the first), warnings, audit annotations."""
@@ -70,8 +46,6 @@ class Outcome:
     denials: list[Denial] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
-    checks: list[PolicyCheck] = field(default_factory=list)
-    """The checks that did not pass."""
 
 
 def decide(attributes: AdmissionAttributes, policies: Iterable[BoundPolicy[Policy]], reader: ClusterReader) -> Outcome:
@@ -136,8 +110,6 @@ class _PolicyEvaluation:
         for finding in result.findings:
             if not finding.admits:
                 self._act(binding, finding)
-            elif finding.message:  # an error that is passed over
-                self._note(binding, finding.message, "allow", finding.seconds)
         for note in result.notes:
             if note.kind == "publish":
                 kept = self._notes.setdefault(note.key, [])
@@ -146,16 +118,10 @@ class _PolicyEvaluation:
                     kept.append(text)
             elif note.kind == "error":
                 self._outcome.denials.append(Denial(self._policy.name, binding.name, note.text))
-                self._note(binding, note.text, "deny", note.seconds)
-
-    def _note(self, binding: Binding, message: str, action: str, seconds: float) -> None:
-        check = PolicyCheck(self._policy.name, binding.name, error_type(message), action, seconds)
-        self._outcome.checks.append(check)
 
     def _act(self, binding: Binding, finding: PolicyDecision) -> None:
         policy, outcome = self._policy.name, self._outcome
         for action in binding.actions:
-            self._note(binding, finding.message, action.lower(), finding.seconds)
             if action == "Deny":
                 reason = finding.reason or "Invalid"
                 outcome.denials.append(Denial(policy, binding.name, finding.message, reason))

@@ -5,15 +5,12 @@ k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions/matcher.go, releas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simkit.language.cel.limits import MATCH_BUDGET
 from simkit.logic.policy.variables import BudgetSpent, Expression, evaluate
 from simkit.meta.fielderror import aggregate_errors
-
-Observe = Callable[[float, int, bool], None]
 
 
 class MatchConditionsFailed(Exception):
@@ -32,7 +29,6 @@ def conditions_hold(
     *,
     fails: bool,
     variables: Mapping[str, Expression] | None = None,
-    observe: Observe | None = None,
 ) -> bool:
     """True if all conditions hold.
 
@@ -40,27 +36,20 @@ def conditions_hold(
     ----------
     fails
         Whether a condition that cannot be evaluated is an error; otherwise it does not hold.
-    observe
-        Told of the seconds of the evaluation, the number of conditions that could not be evaluated, and the result.
 
     Raises
     ------
     MatchConditionsFailed
     """
-    began = perf_counter()
     try:
         values, _ = evaluate(conditions, variables or {}, bindings, MATCH_BUDGET)
     except BudgetSpent as error:
-        if observe is not None:
-            observe(perf_counter() - began, 0, False)
         if fails:
             raise MatchConditionsFailed(str(error)) from None
         return False
     known = [value for value in values if value is not None]
     refusing = next((index for index, each in enumerate(known) if not each.error and each.value is False), None)
     failed = [value.error for value in known[:refusing] if value.error]
-    if observe is not None:
-        observe(perf_counter() - began, len(failed), refusing is None and not failed)
     if refusing is not None:
         return False
     errors = aggregate_errors(failed)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
 from simkit.logic.policy.application import MutationFailed
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.logic.policy.binding import Binding, BoundPolicy
-from simkit.logic.policy.decide import error_type
 from simkit.logic.policy.matchconditions import MatchConditionsFailed
 from simkit.logic.policy.mutation import MutatingPolicy
 from simkit.logic.policy.params import Misconfigured, param_resource, params_of
@@ -67,8 +65,6 @@ class Mutated:
     object: Object
     written: bool = False
     errors: list[PolicyError] = field(default_factory=list)
-    checks: list[tuple[str, str, str, float]] = field(default_factory=list)
-    """The mutations that were made or failed: policy, binding, error and seconds."""
 
     def refuse(self, policy: MutatingPolicy, binding: str, message: str, reason: str = "") -> None:
         """Note an error, unless the policy ignores errors."""
@@ -160,14 +156,11 @@ def _invoke(invocation: Invocation, bindings: Mapping[str, Any], objects: _Objec
         obj = objects.of(matched)
         if obj is None:
             continue
-        began, labels = perf_counter(), (policy.name, invocation.binding.name)
         try:
             made = policy.applied(mutation, obj, bindings, objects.schema(matched))
         except MutationFailed as error:
-            found.checks.append((*labels, error_type(str(error)), perf_counter() - began))
             found.refuse(policy, invocation.binding.name, str(error), "Invalid")
             continue
-        found.checks.append((*labels, "no_error", perf_counter() - began))
         objects.put(matched, made)
     return objects.of(matched) != before
 

@@ -35,8 +35,6 @@ class PolicyDecision:
     admits: bool
     message: str = ""
     reason: str = ""
-    seconds: float = 0.0
-    """The seconds of its evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +44,6 @@ class PolicyAuditAnnotation:
     key: str
     kind: Literal["publish", "exclude", "error"]
     text: str = ""
-    seconds: float = 0.0
-    """The seconds of its evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +146,12 @@ class Policy(PolicyDefinition):
 
     def _finding(self, index: int, value: Value, messages: Sequence[Value | None], spent: str) -> PolicyDecision:
         if value.error or spent:
-            return PolicyDecision(index, not self.fails, value.error or spent, seconds=value.seconds)
+            return PolicyDecision(index, not self.fails, value.error or spent)
         if value.value is True:
             return PolicyDecision(index, True)
         row = self.spec["validations"][index]
         message = _message(row, messages[index] if messages else None)
-        return PolicyDecision(index, False, message, row.get("reason") or _INVALID, value.seconds)
+        return PolicyDecision(index, False, message, row.get("reason") or _INVALID)
 
     def _notes(self, bindings: Mapping[str, Any]) -> list[PolicyAuditAnnotation]:
         parts = self._parts
@@ -167,7 +163,7 @@ class Policy(PolicyDefinition):
 
     def _note(self, key: str, value: Value) -> PolicyAuditAnnotation:
         if value.error:
-            return PolicyAuditAnnotation(key, "error" if self.fails else "exclude", value.error, value.seconds)
+            return PolicyAuditAnnotation(key, "error" if self.fails else "exclude", value.error)
         text = value.value.strip() if isinstance(value.value, str) else ""
         return PolicyAuditAnnotation(key, "publish", text) if text else PolicyAuditAnnotation(key, "exclude")
 

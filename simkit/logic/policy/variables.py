@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any, Final
 
 from simkit.kinds.parts.admission.expressions import environment, explained, variable_type
@@ -112,8 +111,6 @@ class Value:
     expression: Expression
     value: Any = None
     error: str = ""
-    seconds: float = 0.0
-    """The seconds of its evaluation."""
 
 
 def evaluate(
@@ -142,16 +139,15 @@ def evaluate(
 def _one(expression: Expression, bindings: Bindings) -> tuple[Value, int]:
     if expression.program is None:
         return Value(expression, error=f"compilation error: {expression.error}"), 0
-    began = perf_counter()
     try:
         found = expression.program.evaluate(bindings, budget=CALL_LIMIT)
     except EvaluationError as error:
-        return _failed(expression, error, began), error.cost
+        return _failed(expression, error), error.cost
     except BudgetExceeded as error:
-        return _failed(expression, error, began), CALL_LIMIT
-    return Value(expression, found.value, seconds=perf_counter() - began), found.cost
+        return _failed(expression, error), CALL_LIMIT
+    return Value(expression, found.value), found.cost
 
 
-def _failed(expression: Expression, error: Exception, began: float) -> Value:
+def _failed(expression: Expression, error: Exception) -> Value:
     text = f"expression '{expression.source}' resulted in error: {error}"
-    return Value(expression, error=text, seconds=perf_counter() - began)
+    return Value(expression, error=text)

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import pytest
 
-from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.storage.etcd import EtcdStore, open_store
 from simkit.engine.storage.etcd.follower import Follower, reader
 from simkit.engine.storage.memory import MemoryStore
@@ -177,21 +176,3 @@ def test_changes_that_etcd_forgot_are_found_by_listing(tmp_path: Path) -> None:
         other.close()
     finally:
         etcd.kill()
-
-
-def test_requests_are_counted_with_their_seconds(etcd: EtcdServer) -> None:
-    """By what they do to which resource; a write that comes too late is one more of them."""
-    store, metrics = opened(etcd, "/metered"), Metrics()
-    store.measured_by(metrics)
-    try:
-        first = store.put(key("a"), value("1"), expect=ABSENT)
-        store.put(key("a"), value("2"), expect=first.revision)
-        with pytest.raises(Stale):
-            store.put(key("a"), value("3"), expect=first.revision)
-        store.delete(key("a"), expect=None)
-    finally:
-        store.close()
-    counted = {labels[0]: count for labels, count in metrics.counts["etcd_requests_total"].items()}
-    assert counted == {"create": 1, "update": 2, "delete": 1}
-    seconds = metrics.histograms.families["etcd_request_duration_seconds"]
-    assert {labels: histogram.count for labels, histogram in seconds.items()} == metrics.counts["etcd_requests_total"]

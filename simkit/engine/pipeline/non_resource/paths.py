@@ -30,17 +30,14 @@ _GATES: Final = {
     "/metrics/slis": "ComponentSLIs",
     documents.DOCUMENT: "ServiceAccountIssuerDiscovery",
     documents.KEYS: "ServiceAccountIssuerDiscovery",
-    pages.STATUS: "ComponentStatusz",
-    pages.FLAGS: "ComponentFlagz",
 }
 """Paths behind a feature gate."""
 _CHECKS: Final = tuple(f"/{endpoint}/" for endpoint in ENDPOINTS)
 _REMEMBERED: Final = 1024
 """The longest Accept header that is parsed for the aggregated form."""
-_PAGES: Final = (pages.STATUS, pages.FLAGS)
-_WITHOUT_SLASH: Final = frozenset({"/", "/index.html", "/openapi/v2", *_PAGES})
+_WITHOUT_SLASH: Final = frozenset({"/", "/index.html", "/openapi/v2"})
 """Paths that are unknown with one slash more; so are those of health checks and of OpenAPI version 3."""
-_ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI, *_PAGES})
+_ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI})
 """Paths that answer all methods alike; so do the single groups."""
 _SERVICES: Final = ("/version", documents.DOCUMENT, documents.KEYS)
 """Paths below which nothing is, which is told as a Status."""
@@ -68,10 +65,6 @@ def answer(engine: Engine, context: RequestContext) -> Response:
         return handler(engine, context)
     if parts[0] in ("api", "apis"):
         return _group(engine, context, parts)
-    if parts[:2] == ["debug", "pprof"]:
-        return pages.profiles(context)
-    if parts[:2] == ["debug", "flags"]:
-        return pages.debug_flags(engine, context)
     if parts[0] == "logs":
         return pages.logs(engine.behaviour, context)
     if any(path.startswith(f"{service}/") and _has(engine, service) for service in _SERVICES):
@@ -89,7 +82,7 @@ def _has(engine: Engine, path: str) -> bool:
 
 def _index(engine: Engine, context: RequestContext) -> Response:
     known = engine.parts.paths or engine.catalogue.paths
-    paths = [path for path in (*known, *_PAGES) if _has(engine, path) and not path.startswith(_CHECKS)]
+    paths = [path for path in known if _has(engine, path) and not path.startswith(_CHECKS)]
     paths += ["/apis/", *documents.paths(engine), *health_paths(engine.catalogue.release, engine.gates)]
     paths = sorted(set(paths))
     return responses.document_response({"paths": paths}, context.output_media_type)
@@ -209,6 +202,4 @@ _FIXED: Final[Mapping[str, Callable[[Engine, RequestContext], Response]]] = {
     _OPENAPI: documents.index,
     documents.DOCUMENT: documents.issuer_document,
     documents.KEYS: documents.keys,
-    pages.STATUS: pages.status,
-    pages.FLAGS: pages.flags,
 }

@@ -25,7 +25,7 @@ from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, ST
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import is_true
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.pipeline.verbs.read import CacheDelegator, Selection, WatchMeter, selection
+from simkit.engine.pipeline.verbs.read import CacheDelegator, Selection, selection
 from simkit.engine.watch.watcher import Watcher, WatchReader
 from simkit.meta import go_json
 from simkit.meta.behaviour import serving
@@ -67,7 +67,6 @@ def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
         engine, scope, namespace or None, chosen, options, requested, context.output_media_type, encoder, user
     )
     way = route(context)
-    stream.metered = WatchMeter(engine.metrics, scope, way.scope)
     engine.metrics.last(way, 1)
     stream.ended = partial(engine.metrics.last, way, -1)
     media = f"{PROTOBUF};stream=watch" if context.output_media_type.media == PROTOBUF else JSON
@@ -175,8 +174,6 @@ class WatchStream:
         self.behind = False
         """True if the last ``poll`` stopped early, with more to read."""
         self.closed = False
-        self.metered: WatchMeter | None = None
-        """Counts what is sent; None: nobody does."""
         self.ended: Callable[[], None] | None = None
         """Called once, when the stream ends."""
         self._first: Iterator[bytes] | None = None
@@ -221,8 +218,6 @@ class WatchStream:
         if self._end is None or revision < self._end:
             return []
         self._end = None
-        if self.metered is not None:
-            self.metered.listed()
         annotations = {INITIAL_END: "true"}
         if self._tells_list:
             try:
@@ -255,8 +250,6 @@ class WatchStream:
         except NoSuchForm:
             self.close()
             return []
-        if frames and self.metered is not None:
-            self.metered.sent(frames)
         return frames
 
     def _frames(self, limit: int) -> list[bytes]:
@@ -345,8 +338,6 @@ class WatchStream:
         except NoSuchForm:
             self.close()
             return []
-        if frames and self.metered is not None:
-            self.metered.sent(frames)
         return frames
 
     def wait(self, timeout: float | None = None) -> bool:

@@ -9,8 +9,6 @@ Upstream: k8s.io/apiserver/pkg/storage/etcd3/store.go, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from time import perf_counter
 from typing import Any, Final
 
 from simkit.engine.storage.etcd.follower import Follower, Written, readable, reader, removed, why_unreadable
@@ -22,7 +20,7 @@ from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 from simkit.meta.unreadable import Unreadable
-from simkit.seams import ABSENT, Change, Entry, Meter, Stale, Unmetered
+from simkit.seams import ABSENT, Change, Entry, Stale
 from simkit.snapshot.etcd import rpc
 from simkit.snapshot.etcd.client import EtcdClient
 from simkit.snapshot.etcd.endpoints import EtcdEndpoints
@@ -59,7 +57,6 @@ class EtcdStore:
         self._client, self._layout, self._values = client, layout, values
         self._seen = MemoryStore(clock, HISTORY_SECONDS)
         self._writing: dict[bytes, Written] = {}
-        self._meter: Meter = Unmetered()
         self._entry = reader(layout, values, self._writing)
         self._follower = Follower(client, self._seen, layout.root, self._entry)
         self._leases, self._compactor = Leases(client, leases), Compactor(client)
@@ -140,8 +137,7 @@ class EtcdStore:
             if existing and wanted == ABSENT:
                 raise Stale(key, old)
             compare = [rpc.unchanged(path, max(wanted, 0))]
-            ask = partial(self._client.transact, compare, [operation], [read], pauses=True)
-            answer = self._timed(key, old, operation, ask)
+            answer = self._client.transact(compare, [operation], [read], pauses=True)
             if answer.succeeded:
                 self._follower.wait_for(answer.header.revision, WAIT_SECONDS, followed=True)
                 return answer, old
@@ -150,22 +146,6 @@ class EtcdStore:
             self._follower.wait_for(seen, WAIT_SECONDS, followed=bool(found))
             if expect is not None:
                 raise Stale(key, self._entry(found[0]) if found else None)
-
-    def _timed(self, key: Key, old: Entry | None, operation: Any, ask: Callable[[], Any]) -> Any:
-        """The answer to a request, counted with its seconds."""
-        word = "delete" if operation.HasField("request_delete_range") else "create" if old is None else "update"
-        labels, meter, began = (word, key.resource.group, key.resource.resource), self._meter, perf_counter()
-        try:
-            return ask()
-        except Exception:
-            meter.count("etcd_request_errors_total", *labels)
-            raise
-        finally:
-            meter.count("etcd_requests_total", *labels)
-            meter.record("etcd_request_duration_seconds", *labels, value=perf_counter() - began)
-
-    def measured_by(self, meter: Meter) -> None:
-        self._meter = meter
 
     def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
         """Put objects into etcd. Their revisions are new ones: etcd alone gives them.

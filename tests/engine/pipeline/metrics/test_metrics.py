@@ -12,7 +12,7 @@ from simkit.cluster.options import Options
 from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.engine.pipeline.metrics.counters import Metrics
-from simkit.engine.pipeline.metrics.families import SECONDS, UNUSUAL
+from simkit.engine.pipeline.metrics.families import SECONDS
 from simkit.engine.pipeline.non_resource.exposition import exposed
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
@@ -33,8 +33,7 @@ def scraped(cluster: Cluster, path: str = "/metrics") -> Samples:
     found: Samples = {}
     for family in text_string_to_metric_families(response.body.decode()):
         for sample in family.samples:
-            plain = sample.name.removesuffix("_total")  # which the parser gives to every counter
-            found.setdefault(plain if plain in UNUSUAL else sample.name, []).append((sample.labels, sample.value))
+            found.setdefault(sample.name, []).append((sample.labels, sample.value))
     return found
 
 
@@ -63,11 +62,10 @@ def test_requests_by_route_and_code(cluster: Cluster) -> None:
     timed = "apiserver_request_duration_seconds"
     assert value(samples, f"{timed}_count", verb="LIST", resource="pods") == 1
     assert value(samples, f"{timed}_bucket", verb="LIST", resource="pods", le="+Inf") == 1
-    assert value(samples, "apiserver_response_sizes_bucket", verb="LIST", resource="pods", le="1000.0") == 1
 
 
 def test_requests_without_a_handler_are_not_counted(cluster: Cluster) -> None:
-    """Refusals by authentication and authorization, and unknown paths, count elsewhere."""
+    """Refusals by authentication and authorization, and unknown paths."""
     cluster.perform(Request.of("GET", "/api/v1/nodes"), identity=ANN)
     serve_request(cluster.engine, Request.of("GET", "/api/v1/nodes", headers={"authorization": "Bearer wrong"}))
     serve_request(cluster.engine, Request.of("GET", "/api/v1/nodes", headers={"authorization": "Bearer t"}))
@@ -75,9 +73,6 @@ def test_requests_without_a_handler_are_not_counted(cluster: Cluster) -> None:
     samples = scraped(cluster)
     assert value(samples, "apiserver_request_total", resource="nodes") == 0
     assert value(samples, "apiserver_request_total", resource="things") == 0
-    assert value(samples, "authentication_attempts", result="failure") == 1
-    assert value(samples, "authentication_attempts", result="success") == 1
-    assert value(samples, "authorization_attempts_total", result="no-opinion") == 2
 
 
 def test_deprecated_versions(cluster: Cluster) -> None:
@@ -158,18 +153,8 @@ def test_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     world.perform(request)
     for seconds in (0.0, SECONDS[0], SECONDS[0] * 1.01, 1e9):
         metrics.observe(seen[0], response, seconds)
-    (sums,) = metrics.requests.values()
-    assert (sums.count, sums.durations[0], sums.durations[1], sums.durations[-1]) == (4, 2, 1, 1)
-
-
-def test_users_are_counted_by_kind() -> None:
-    """Requests of authenticated users are counted; few names are told apart."""
-    known = {name: Identity(name) for name in ("admin", "ann@example.com", "ann")}
-    cluster = Cluster(options=Options(seed=1, authenticators=(StaticTokens(known),)))
-    for name in (*known, "wrong"):
-        serve_request(cluster.engine, Request.of("GET", "/version", headers={"authorization": f"Bearer {name}"}))
-    counted = cluster.engine.metrics.counts["authenticated_user_requests"]
-    assert counted == {("admin",): 1, ("email_id",): 1, ("other",): 1}
+    (durations,) = metrics.requests.values()
+    assert (durations.count, *durations.counts[:2], durations.counts[-1]) == (4, 2, 1, 1)
 
 
 def test_feature_gates_stages_and_objects_by_group() -> None:
@@ -179,19 +164,6 @@ def test_feature_gates_stages_and_objects_by_group() -> None:
     assert 'kubernetes_feature_enabled{name="APIServerTracing",stage=""} 1.0' in page
     assert 'kubernetes_feature_enabled{name="WorkloadWithJob",stage="ALPHA"} 0.0' in page
     assert 'apiserver_resource_objects{group="rbac.authorization.k8s.io",resource="clusterrolebindings"}' in page
-    assert 'aggregator_unavailable_apiservice{name="v1.apps"} 0.0' in page
     older = exposed(Cluster("1.25", seed=1).engine).decode()
     assert "kubernetes_feature_enabled" not in older
     assert "apiserver_resource_objects" not in older
-
-
-def test_the_indicator_of_service_levels_has_no_buckets_below_a_twentieth_of_a_second() -> None:
-    """All requests are counted in it, by the labels of answers."""
-    cluster = Cluster("1.36", seed=1)
-    for _ in range(3):
-        cluster.perform(Request.of("GET", "/api/v1/pods"))
-    lines = [line for line in exposed(cluster.engine).decode().splitlines() if "sli_duration" in line]
-    pods = [line for line in lines if 'resource="pods"' in line]
-    assert 'le="0.05"' in pods[0]
-    assert not any("dry_run" in line or 'le="0.005"' in line for line in lines)
-    assert next(line for line in pods if "_count" in line).endswith(" 3.0")

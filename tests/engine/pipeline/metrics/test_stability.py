@@ -8,7 +8,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.metrics.families import STABILITY
+from simkit.engine.pipeline.metrics.families import FAMILIES
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 
@@ -44,8 +44,8 @@ def test_every_description_begins_with_a_level() -> None:
     assert found["kubernetes_healthcheck"].startswith("[STABLE] ")
     assert found["apiserver_flowcontrol_nominal_limit_seats"].startswith("[BETA] ")
     assert found["apiserver_audit_event_total"].startswith("[ALPHA] ")
-    later = {name for name, row in STABILITY.items() if row.since > "1.30"}
-    assert STABILITY.keys() - later <= found.keys()
+    later = {name for name, row in FAMILIES.items() if row.since > "1.30"}
+    assert FAMILIES.keys() - later <= found.keys()
     assert later <= helps(server("1.36")).keys()
 
 

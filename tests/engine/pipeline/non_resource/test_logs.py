@@ -1,8 +1,6 @@
-"""The folder of logs and the profiles: what is there although there is nothing to show."""
+"""The folder of logs, which is empty, and paths with a slash too many."""
 
 from __future__ import annotations
-
-import logging
 
 import orjson
 import pytest
@@ -22,16 +20,6 @@ def get(cluster: Cluster, path: str) -> Response:
     return cluster.perform(Request.of("GET", path))
 
 
-def test_there_are_no_profiles(cluster: Cluster) -> None:
-    """The index is served; profiles are unknown."""
-    index = get(cluster, "/debug/pprof/")
-    assert (index.status, index.content_type) == (200, "text/html; charset=utf-8")
-    assert get(cluster, "/debug/pprof").status == 302
-    assert get(cluster, "/debug/pprof/symbol").body == b"num_symbols: 1\n"
-    unknown = get(cluster, "/debug/pprof/heap")
-    assert (unknown.status, unknown.body) == (404, b"Unknown profile\n")
-
-
 def test_the_folder_of_logs_is_empty(cluster: Cluster) -> None:
     """It is listed, described by OpenAPI, and holds no file."""
     assert get(cluster, "/logs/").body == b"<pre>\n</pre>\n"
@@ -42,10 +30,9 @@ def test_the_folder_of_logs_is_empty(cluster: Cluster) -> None:
     assert described["/logs/"]["get"]["operationId"] == "logFileListHandler"
 
 
-def test_they_need_rights(cluster: Cluster) -> None:
+def test_it_needs_rights(cluster: Cluster) -> None:
     """As all paths do."""
-    for path in ("/debug/pprof/", "/logs/"):
-        assert cluster.perform(Request.of("GET", path), identity=Identity("nobody")).status == 403
+    assert cluster.perform(Request.of("GET", "/logs/"), identity=Identity("nobody")).status == 403
 
 
 @pytest.mark.parametrize(
@@ -71,22 +58,3 @@ def test_they_need_rights(cluster: Cluster) -> None:
 def test_slashes_and_methods(cluster: Cluster, method: str, path: str, status: int) -> None:
     """Some paths are unknown with a slash at the end, and what does not exist is 404 whatever the method."""
     assert cluster.perform(Request.of(method, path)).status == status
-
-
-def test_the_log_level_is_set_while_the_server_runs(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
-    """A PUT of /debug/flags/v sets it; from 3 on each request is logged."""
-    caplog.set_level(logging.INFO, "simkit.http")
-
-    def put(level: str) -> tuple[int, str]:
-        answer = cluster.perform(Request.of("PUT", "/debug/flags/v", level.encode()))
-        return answer.status, answer.body.decode()
-
-    assert put("2") == (200, "successfully set klog.logging.verbosity to 2\n")
-    assert get(cluster, "/livez").status == 200
-    assert not caplog.records
-    assert put("3")[0] == 200
-    assert get(cluster, "/livez").status == 200
-    assert '"HTTP" verb="GET" URI="/livez"' in caplog.records[-1].message
-    assert put("-1") == (400, 'strconv.ParseUint: parsing "-1": invalid syntax\n')
-    assert put("0")[0] == 200
-    assert (get(cluster, "/debug/flags/v").status, get(cluster, "/debug/flags").status) == (406, 200)
