@@ -199,7 +199,7 @@ def _limits(server: ControlPlane) -> ConcurrencyLimiter:
     options = server.options
     reading, changing = options.max_requests_inflight, options.max_mutating_requests_inflight
     if options.enable_priority_and_fairness and (reading or changing):
-        return FlowControl(server.store, reading + changing, server.clock)
+        return FlowControl(server.store, reading + changing)
     return MaxInFlight(reading, changing)
 
 

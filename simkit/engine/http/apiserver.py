@@ -8,13 +8,11 @@ k8s.io/apiserver/pkg/server/handler.go (``APIServerHandler``), release 1.30.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Final
 
 from simkit.engine.admission.service_account import awaits_account
 from simkit.engine.http.request_state import ExecutionMode
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import HandledRequest
 from simkit.engine.pipeline.prepared_reads import Moment, PreparedReads
 from simkit.engine.pipeline.prepared_reviews import PreparedReviews
@@ -33,40 +31,16 @@ _PODS: Final = re.compile(r"/api/v1/namespaces/([^/]+)/pods")
 _LEAVING: Final = b"The apiserver is shutting down, please try again later.\n"
 
 
-class QueuedRequest:
-    """A request that waits for a seat of priority and fairness."""
-
-    patience: Final = LONGEST_WAIT
-
-    def __init__(self, handled: HandledRequest) -> None:
-        assert handled.context.ticket is not None
-        self._handled, self._ticket = handled, handled.context.ticket
-
-    def on_ready(self, callback: Callable[[], None]) -> None:
-        """Register a callback, called in any thread, for when there is a seat or the wait is given up."""
-        self._ticket.on_settled(callback)
-
-    def give_up(self, *, gone: bool = False) -> None:
-        """End the wait; ``gone`` says that the client has disconnected."""
-        self._ticket.give_up("cancelled" if gone else "time-out")
-
-    def go_on(self) -> Response:
-        """The answer, after the wait."""
-        response = self._handled.serve()
-        assert response is not None
-        return response
-
-
 class AuthorizedRequest:
     """An authorized request whose body is still to come. It holds no seat yet."""
 
     def __init__(self, handled: HandledRequest) -> None:
         self._handled = handled
 
-    def receive(self, body: bytes) -> Response | QueuedRequest:
-        """The answer to the request with its body, or the wait for a seat."""
+    def receive(self, body: bytes) -> Response:
+        """The answer to the request with its body."""
         self._handled.receive_body(body)
-        return self._handled.serve() or QueuedRequest(self._handled)
+        return self._handled.serve()
 
     def fail(self, error: StatusError) -> Response:
         """The answer to a request whose body could not be read."""
@@ -99,8 +73,8 @@ class APIServerHandler:
         """True if requests are being handled."""
         return bool(self._engine.limits.reading or self._engine.limits.mutating)
 
-    def answer(self, request: Request) -> Response | QueuedRequest:
-        """The answer to a request, or the wait for a seat. Authentication is part of it."""
+    def answer(self, request: Request) -> Response:
+        """The answer to a request. Authentication is part of it."""
         if self._refuses(request):
             return _leaving()
         if request.refreshed or request.method != "GET":  # other reads were tried at once
@@ -110,8 +84,6 @@ class APIServerHandler:
         began = self._reads.moment()
         handled = HandledRequest(self._engine, request)
         response = handled.serve()
-        if response is None:
-            return QueuedRequest(handled)
         self._learn(handled, response, began)
         return response
 

@@ -20,7 +20,6 @@ from simkit.engine.http.request_state import (
     ExecutionMode,
     Handler,
     Next,
-    QueuedRequest,
     Refresh,
     RequestState,
     WatchStream,
@@ -34,7 +33,6 @@ from simkit.engine.http.watch_server import (
     Send,
     WatchServer,
     disconnected,
-    resolve,
 )
 from simkit.meta.deadline import Deadline, too_late
 from simkit.meta.errors import StatusError, bad_request
@@ -150,23 +148,21 @@ class Application:
         """The answer to a request whose body was read, once all that it asks for is done."""
         if isinstance(then, Refresh):
             then = then.then() if await self._refreshing().refreshed() else then.otherwise
-        while not isinstance(then, Response):
-            if isinstance(then, Work) and then.execution_mode is ExecutionMode.PAUSING:
-                then = await self._run(state, then)
-                continue
-            gone = asyncio.ensure_future(disconnected(receive))
-            try:
-                if isinstance(then, Work):
-                    gone.add_done_callback(partial(_end, then.deadline))
-                    then = await self._run(state, then)
-                else:
-                    assert then is not None
-                    assert not isinstance(then, Refresh)
-                    await _turn_of(then, gone)
-                    then = state.turn(then)
-            finally:
-                gone.cancel()
+        if isinstance(then, Work):
+            then = await self._watched(state, then, receive)
+        assert isinstance(then, Response)
         return then
+
+    async def _watched(self, state: RequestState, work: Work, receive: Receive) -> Next:
+        """Have a piece of work done, which ends early if the client leaves; one that pauses in the loop goes on."""
+        if work.execution_mode is ExecutionMode.PAUSING:
+            return await self._run(state, work)
+        gone = asyncio.ensure_future(disconnected(receive))
+        gone.add_done_callback(partial(_end, work.deadline))
+        try:
+            return await self._run(state, work)
+        finally:
+            gone.cancel()
 
     async def _run(self, state: RequestState, work: Work) -> Next:
         """Have a piece of work done where it belongs; gives what is next, a refusal where it takes too long."""
@@ -289,23 +285,6 @@ class Application:
     def close(self) -> None:
         """Let go of the worker threads; requests that still run on them are not waited for."""
         self._threads.close()
-
-
-async def _turn_of(queued: QueuedRequest, gone: asyncio.Future[None]) -> None:
-    """Return once a request that waits for room can go on, without a thread; ``gone`` is done when its client left."""
-    loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-
-    def wake() -> None:
-        loop.call_soon_threadsafe(resolve, ready)
-
-    queued.on_ready(wake)
-    timer = loop.call_later(queued.patience, queued.give_up)
-    gone.add_done_callback(lambda done: None if done.cancelled() else queued.give_up(gone=True))
-    try:
-        await ready
-    finally:
-        timer.cancel()
 
 
 def _end(deadline: Deadline, gone: asyncio.Future[None]) -> None:

@@ -7,10 +7,10 @@ k8s.io/apiserver/pkg/server/filters/cors.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.http.request_state import AuthorizedRequest, ExecutionMode, Handler, QueuedRequest
+from simkit.engine.http.request_state import AuthorizedRequest, ExecutionMode, Handler
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.message import Request, Response
 
@@ -53,13 +53,13 @@ class CORSHandler:
     def __init__(self, engine: Handler, allowed: Sequence[re.Pattern[str]]) -> None:
         self._engine, self._allowed = engine, tuple(allowed)
 
-    def answer(self, request: Request) -> Response | QueuedRequest:
+    def answer(self, request: Request) -> Response:
         """The engine's answer, with headers for an allowed origin."""
         headers = self._headers(request.header("origin"))
         if headers and request.method == "OPTIONS":
             return _preflight(headers)
         response = self._engine.answer(request)
-        return _told_later(response, headers) if headers else response
+        return _told(response, headers) if headers else response
 
     def enter(self, request: Request) -> Response | AuthorizedRequest:
         """The engine's refusal or authorized request, whose answers get headers for an allowed origin."""
@@ -99,10 +99,6 @@ def _preflight(headers: list[tuple[str, str]]) -> Response:
     return Response(204, b"", "", headers)
 
 
-def _told_later(response: Response | QueuedRequest, headers: list[tuple[str, str]]) -> Response | QueuedRequest:
-    return _told(response, headers) if isinstance(response, Response) else _Waiting(response, headers)
-
-
 def _told(response: Response, headers: list[tuple[str, str]]) -> Response:
     response.headers = [*response.headers, *headers]
     return response
@@ -114,28 +110,11 @@ class _Entered:
     def __init__(self, entered: AuthorizedRequest, headers: list[tuple[str, str]]) -> None:
         self._entered, self._headers = entered, headers
 
-    def receive(self, body: bytes) -> Response | QueuedRequest:
-        return _told_later(self._entered.receive(body), self._headers)
+    def receive(self, body: bytes) -> Response:
+        return _told(self._entered.receive(body), self._headers)
 
     def fail(self, error: StatusError) -> Response:
         return _told(self._entered.fail(error), self._headers)
 
     def give_up(self, *, gone: bool = False) -> None:
         self._entered.give_up(gone=gone)
-
-
-class _Waiting:
-    """A queued request whose answer gets the headers."""
-
-    def __init__(self, waiting: QueuedRequest, headers: list[tuple[str, str]]) -> None:
-        self._waiting, self._headers = waiting, headers
-        self.patience = waiting.patience
-
-    def on_ready(self, callback: Callable[[], None]) -> None:
-        self._waiting.on_ready(callback)
-
-    def give_up(self, *, gone: bool = False) -> None:
-        self._waiting.give_up(gone=gone)
-
-    def go_on(self) -> Response:
-        return _told(self._waiting.go_on(), self._headers)

@@ -210,8 +210,7 @@ COMPUTING: Final = 2
 """Requests that compute at once. More of them would not be done sooner, and each delays the event loop a little."""
 WAITING_AND_COMPUTING: Final = 8
 WAITING: Final = 704
-"""Requests that wait for something outside: more than there are seats, since seats are given out by priority and
-fairness, and threads to whoever comes first."""
+"""Requests that wait for something outside: more than there are seats, so that priority levels decide who gets one."""
 QUEUED: Final = 128
 """Requests that may wait for a thread on which they can compute; further ones are refused."""
 

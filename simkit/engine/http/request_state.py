@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
-from typing import Final, Protocol, cast
+from typing import Final, Protocol
 
 from simkit.engine.http.message import error_response, no_room
 from simkit.meta.deadline import Deadline, too_late
@@ -98,33 +98,11 @@ class WatchStream(Protocol):
         ...
 
 
-class QueuedRequest(Protocol):
-    """A request that waits for a seat."""
-
-    @property
-    def patience(self) -> float:
-        """Seconds after which the wait should be given up."""
-        ...
-
-    def on_ready(self, callback: Callable[[], None]) -> None:
-        """Register a callback, called in any thread, for when it can go on: there is a seat, or the wait was given
-        up."""
-        ...
-
-    def give_up(self, *, gone: bool = False) -> None:
-        """End the wait; ``gone`` says that the client has disconnected."""
-        ...
-
-    def go_on(self) -> Response:
-        """The answer, once ``on_ready`` has called back."""
-        ...
-
-
 class AuthorizedRequest(Protocol):
     """An authorized request whose body is still to come. One of its methods is called, once."""
 
-    def receive(self, body: bytes) -> Response | QueuedRequest:
-        """The answer to the request with its body, or its wait for a seat."""
+    def receive(self, body: bytes) -> Response:
+        """The answer to the request with its body."""
         ...
 
     def fail(self, error: StatusError) -> Response:
@@ -143,8 +121,8 @@ class Handler(Protocol):
         """The refusal of a request before its body is read, or the authorized request, which takes the body."""
         ...
 
-    def answer(self, request: Request) -> Response | QueuedRequest:
-        """The answer to one request, or its wait for a seat. May be called from several threads."""
+    def answer(self, request: Request) -> Response:
+        """The answer to one request. May be called from several threads."""
         ...
 
     def at_once(self, request: Request) -> Response | None:
@@ -169,7 +147,6 @@ class Handler(Protocol):
 #     begin(request) ── Response: refused            end(request) ── Response: write it
 #          │         ── Work: run it, then done()         │       ── Work: run it, then done() or expired()
 #          │         ── None: read on                     │       ── Refresh: have the store catch up, take its step
-#          │                                              │       ── QueuedRequest: wait for it, then turn()
 #     take(part) ─ ... ─ end(request)                None: never
 # The body of a request that was begun is read after its sender was found to be allowed to make it; a request whose body
 # came together with its head is only ended. Whoever drives a machine asks ``patience`` how long what it does may take.
@@ -196,7 +173,7 @@ READ_ON: Final = 64 * 1024 * 1024
 class Work:
     """A step of the handler that an event loop must not wait for, and until when somebody waits for it."""
 
-    step: Callable[[], Response | QueuedRequest | AuthorizedRequest]
+    step: Callable[[], Response | AuthorizedRequest]
     execution_mode: ExecutionMode
     seconds: float
     deadline: Deadline = field(init=False)
@@ -209,12 +186,12 @@ class Work:
 class Refresh:
     """The answer once the store has caught up with other servers, and what to do where it cannot catch up."""
 
-    then: Callable[[], Response | QueuedRequest | Work]
+    then: Callable[[], Response | Work]
     otherwise: Work
 
 
-Next = Response | QueuedRequest | Work | Refresh | None
-"""The next action of a driver: write, wait, run, have the store refreshed, or read on."""
+Next = Response | Work | Refresh | None
+"""The next action of a driver: write, run, have the store refreshed, or read on."""
 
 
 class RequestState:
@@ -228,13 +205,11 @@ class RequestState:
         Seconds that a request may take.
     """
 
-    __slots__ = ("_authorized", "_entering", "_handler", "_parts", "_patience", "_size", "request")
+    __slots__ = ("_authorized", "_handler", "_parts", "_patience", "_size", "request")
 
     def __init__(self, handler: Handler, patience: float = REQUEST_SECONDS) -> None:
         self._handler, self._patience = handler, patience
         self._authorized: AuthorizedRequest | None = None
-        self._entering = False
-        """True if the present step tells whether the request is authorized."""
         self._parts: list[bytes] = []
         self._size = 0
         self.request: Request | None = None
@@ -247,7 +222,7 @@ class RequestState:
 
     def begin(self, request: Request) -> Next:
         """Find out whether a request may be made whose body is still to come."""
-        self.request, self._entering = request, True
+        self.request = request
         return self._run(partial(self._handler.enter, request), self._handler.execution_mode(request))
 
     def take(self, part: bytes) -> bool:
@@ -280,28 +255,21 @@ class RequestState:
             return Refresh(then, otherwise)
         return Refresh(partial(Work, then, _AFTER_REFRESH[execution_mode], seconds), otherwise)
 
-    def _receive(self, body: bytes) -> Response | QueuedRequest:
+    def _receive(self, body: bytes) -> Response:
         authorized, self._authorized = self._authorized, None
         assert authorized is not None
         return authorized.receive(body)
 
-    def turn(self, queued: QueuedRequest) -> Next:
-        """Go on with a request that has waited for room."""
-        assert self.request is not None
-        return self._run(queued.go_on, self._handler.execution_mode(self.request))
-
-    def _run(
-        self, step: Callable[[], Response | QueuedRequest | AuthorizedRequest], execution_mode: ExecutionMode
-    ) -> Next:
+    def _run(self, step: Callable[[], Response | AuthorizedRequest], execution_mode: ExecutionMode) -> Next:
         if execution_mode in (ExecutionMode.INLINE, ExecutionMode.REFRESHED):
             return self.done(step())
         return Work(step, _AFTER_REFRESH.get(execution_mode, execution_mode), self._seconds())
 
-    def done(self, outcome: Response | QueuedRequest | AuthorizedRequest) -> Next:
+    def done(self, outcome: Response | AuthorizedRequest) -> Next:
         """Take the outcome of a step that was run."""
-        if isinstance(outcome, Response) or not self._entering:
-            return cast(Response | QueuedRequest, outcome)
-        self._authorized, self._entering = cast(AuthorizedRequest, outcome), False
+        if isinstance(outcome, Response):
+            return outcome
+        self._authorized = outcome
         return None
 
     def _seconds(self) -> float:
@@ -334,7 +302,7 @@ class RequestState:
             authorized.give_up(gone=True)
 
 
-def release(outcome: Response | QueuedRequest | AuthorizedRequest) -> None:
+def release(outcome: Response | AuthorizedRequest) -> None:
     """Let go of what came too late for anybody to read it."""
     if not isinstance(outcome, Response):
         outcome.give_up(gone=True)

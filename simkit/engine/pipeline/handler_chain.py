@@ -23,7 +23,6 @@ from simkit.engine.pipeline.dispatch import dispatch
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.filters.impersonation import impersonate
 from simkit.engine.pipeline.flowcontrol.flow_schema import TooManyRequests
-from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.metrics.counters import Route, route
 from simkit.engine.pipeline.non_resource import paths
 from simkit.engine.pipeline.non_resource.exposition import COMPONENT
@@ -85,7 +84,7 @@ def _identified(engine: Engine, context: RequestContext) -> Identity:
 
 
 def limit_concurrency(engine: Engine, context: RequestContext) -> None:
-    """Take seats for the request, or give it a ticket to wait with. Raises TooManyRequests."""
+    """Take a seat for the request. Raises TooManyRequests."""
     try:
         engine.limits.enter(context)
     except TooManyRequests as error:
@@ -154,7 +153,7 @@ request holds seats while its body is on its way."""
 
 
 class HandledRequest:
-    """One request in the handler chain. A request that waits for seats continues from there.
+    """One request in the handler chain.
 
     Parameters
     ----------
@@ -185,7 +184,7 @@ class HandledRequest:
     def serve_headers(self) -> Response | None:
         """The refusal of a request before its body; None if ``receive_body`` may follow. Never raises."""
         self._left = BEFORE_BODY
-        refused = self.serve()
+        refused = self._serve()
         self._left = WITH_BODY
         return refused
 
@@ -200,12 +199,16 @@ class HandledRequest:
             raise error
 
         self._left = (give_up,)
-        response = self.serve()
-        assert response is not None
+        return self.serve()
+
+    def serve(self) -> Response:
+        """The answer. Never raises."""
+        response = self._serve()
+        assert response is not None, "the last filter answers"
         return response
 
-    def serve(self) -> Response | None:
-        """The answer; None if the request waits until its ticket is settled. Never raises."""
+    def _serve(self) -> Response | None:
+        """The answer of the filters that are left; None if there is none yet."""
         token = begin_serving(self._engine.behaviour)
         try:
             return self._served()
@@ -250,43 +253,27 @@ class HandledRequest:
         return Response(500, _PANIC, _TEXT, [NO_SNIFFING])
 
     def _through(self) -> Response | None:
-        engine, context = self._engine, self.context
-        for number, stage in enumerate(self._left):
-            response = stage(engine, context)
+        for stage in self._left:
+            response = stage(self._engine, self.context)
             if response is not None:
                 return response
-            if context.ticket is not None and not context.ticket.outcome:
-                self._left = self._left[number:]
-                return None
         return None
 
 
 def serve_request(engine: Engine, request: Request, identity: Identity | None = None) -> Response:
-    """The answer to a request; this thread waits for seats. Never raises.
+    """The answer to a request. Never raises.
 
     Parameters
     ----------
     identity
         Skips authentication, for callers in the same process.
     """
-    return complete(HandledRequest(engine, request, identity))
+    return HandledRequest(engine, request, identity).serve()
 
 
 def serve_client(engine: Engine, request: Request, identity: Identity | None) -> Response:
     """The same for a client in the same process, whose requests tests may record and disturb. Never raises."""
-    return complete(HandledRequest(engine, request, identity, client=True))
-
-
-def complete(handled: HandledRequest) -> Response:
-    """The answer to a request whose thread waits for seats. Never raises."""
-    response = handled.serve()
-    while response is None:
-        ticket = handled.context.ticket
-        assert ticket is not None
-        ticket.wait(LONGEST_WAIT)
-        ticket.give_up()
-        response = handled.serve()
-    return response
+    return HandledRequest(engine, request, identity, client=True).serve()
 
 
 def refusal(engine: Engine, context: RequestContext, error: StatusError) -> Response:

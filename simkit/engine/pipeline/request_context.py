@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 
 from simkit.engine.pipeline.representation.negotiation import MediaTypeOptions
 from simkit.engine.pipeline.request_info import RequestInfo
@@ -15,9 +14,6 @@ from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 
 # The context of one request while the handler chain serves it, and protocols for the parts that filters attach
-
-TicketOutcome = Literal["", "granted", "queue-full", "concurrency-limit", "time-out", "cancelled"]
-"""The end of a wait for seats; empty while it lasts."""
 
 
 class AuditRecord(Protocol):
@@ -29,32 +25,11 @@ class AuditRecord(Protocol):
 
 
 class Flow(Protocol):
-    """The flow that a request belongs to; ``flowcontrol.priority_level.Flow`` is the implementation."""
+    """The flow that a request belongs to; ``flowcontrol.controller.Flow`` is the implementation."""
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
         """The headers that name the flow schema and the priority level."""
-        ...
-
-
-class Ticket(Protocol):
-    """A request's claim to seats; ``flowcontrol.priority_level.Ticket`` is the implementation."""
-
-    @property
-    def outcome(self) -> TicketOutcome:
-        """The outcome of the wait; empty while the request waits."""
-        ...
-
-    def on_settled(self, callback: Callable[[], None]) -> None:
-        """Call a function, in any thread, once the wait is over; at once if it is."""
-        ...
-
-    def give_up(self, why: TicketOutcome = "time-out") -> None:
-        """End the wait, unless it is over."""
-        ...
-
-    def wait(self, seconds: float) -> None:
-        """Wait in this thread, for some seconds at most."""
         ...
 
 
@@ -85,8 +60,6 @@ class RequestContext:
     """The limit that it counts for: True for mutating requests, False for read-only ones, None if it takes no seat."""
     flow: Flow | None = None
     """The flow of the request, with priority and fairness."""
-    ticket: Ticket | None = None
-    """The claim to its seats, held or awaited."""
     deprecation: str = ""
     """The warning about the deprecated version of the request."""
     warnings: list[str] = field(default_factory=list)

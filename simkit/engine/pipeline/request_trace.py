@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from simkit.engine.admission.chain import Chain, Mutate, Validate
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.handler_chain import HANDLER_CHAIN, Filter, HandledRequest, complete
+from simkit.engine.pipeline.handler_chain import HANDLER_CHAIN, Filter, HandledRequest
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.errors import PlainError, StatusError
@@ -101,7 +101,7 @@ def trace_request(
     handled = HandledRequest(view, request, identity, filters=[_noted(each, trace) for each in HANDLER_CHAIN])
     stop = engine.store.listen(trace.changes.extend)
     try:
-        response = complete(handled)
+        response = handled.serve()
     finally:
         stop()
     return response, handled.context, trace

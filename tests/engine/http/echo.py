@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from simkit.engine.http.message import error_response
-from simkit.engine.http.request_state import ExecutionMode, QueuedRequest
+from simkit.engine.http.request_state import ExecutionMode
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
 
@@ -51,10 +51,10 @@ class FedStream:
 class AuthorizeAll:
     """The entrance of an engine that lets everybody in."""
 
-    answer: Callable[[Request], Response | QueuedRequest]
+    answer: Callable[[Request], Response]
     request: Request
 
-    def receive(self, body: bytes) -> Response | QueuedRequest:
+    def receive(self, body: bytes) -> Response:
         return self.answer(replace(self.request, body=body))
 
     def fail(self, error: StatusError) -> Response:

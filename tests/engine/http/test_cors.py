@@ -5,14 +5,10 @@ from __future__ import annotations
 import pytest
 
 from simkit.cluster.cluster import Cluster
-from simkit.cluster.options import Options
 from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.cors import CORSHandler, compile_origins
 from simkit.engine.http.request_state import ExecutionMode
-from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.errors import SimkitError
-from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 
 ALLOWED = compile_origins([r"^https://.*\.example$", r"//localhost:"])
@@ -44,25 +40,6 @@ def test_other_origins(origin: str) -> None:
     """Other pages learn nothing, and their questions are requests like any other."""
     assert ORIGIN not in dict(asked(origin).headers)
     assert asked(origin, "OPTIONS").status == 403
-
-
-def test_answers_after_a_wait() -> None:
-    """An answer that had to wait for room has the headers too."""
-    cluster = Cluster(options=Options(seed=1, max_requests_inflight=1))
-    request = Request.of("GET", "/version", headers={"origin": "https://a.example"})
-    held = RequestContext(
-        request, parse_request_info("GET", "/version", {}), Identity("ann", ("system:unauthenticated",))
-    )
-    cluster.engine.limits.enter(held)
-    waiting = CORSHandler(APIServerHandler(cluster.engine), ALLOWED).answer(request)
-    assert not isinstance(waiting, Response)
-    ready: list[bool] = []
-    waiting.on_ready(lambda: ready.append(True))
-    cluster.engine.limits.leave(held)
-    assert ready == [True]
-    waiting.give_up()
-    answer = waiting.go_on()
-    assert (answer.status, dict(answer.headers)[ORIGIN]) == (200, "https://a.example")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from simkit.engine.http.request_state import (
     READ_ON,
     AuthorizedRequest,
     ExecutionMode,
-    QueuedRequest,
     RequestState,
     Work,
     release,
@@ -25,29 +24,10 @@ POST = Request.of("POST", "/a")
 
 
 @dataclass
-class Waiting:
-    """A request that waits for room."""
-
-    said: list[str]
-    patience: float = 1.0
-
-    def on_ready(self, callback: Callable[[], None]) -> None:
-        callback()
-
-    def give_up(self, *, gone: bool = False) -> None:
-        self.said.append("gave up")
-
-    def go_on(self) -> Response:
-        self.said.append("went on")
-        return Response(200)
-
-
-@dataclass
 class Scripted:
     """A handler that notes what it is asked, and takes its part as an authorized request too."""
 
     where: ExecutionMode = ExecutionMode.INLINE
-    queues: bool = False
     refuses: bool = False
     said: list[str] = field(default_factory=list)
 
@@ -65,13 +45,13 @@ class Scripted:
         self.said.append("entered")
         return Response(403) if self.refuses else self
 
-    def answer(self, request: Request) -> Response | QueuedRequest:
+    def answer(self, request: Request) -> Response:
         self.said.append(f"answered {len(request.body)}")
-        return Waiting(self.said) if self.queues else Response(200)
+        return Response(200)
 
-    def receive(self, body: bytes) -> Response | QueuedRequest:
+    def receive(self, body: bytes) -> Response:
         self.said.append(f"received {len(body)}")
-        return Waiting(self.said) if self.queues else Response(200)
+        return Response(200)
 
     def fail(self, error: StatusError) -> Response:
         self.said.append(f"failed {error.code}")
@@ -108,10 +88,9 @@ def test_a_body_that_is_still_to_come() -> None:
 @pytest.mark.parametrize(
     "execution_mode", [ExecutionMode.COMPUTING, ExecutionMode.WAITING, ExecutionMode.WAITING_AND_COMPUTING]
 )
-@pytest.mark.parametrize("queues", [False, True])
-def test_work_for_other_threads(execution_mode: ExecutionMode, queues: bool) -> None:
+def test_work_for_other_threads(execution_mode: ExecutionMode) -> None:
     """Each step is handed out as work, whose outcome leads to the next one."""
-    handler = Scripted(execution_mode, queues)
+    handler = Scripted(execution_mode)
     state = RequestState(handler)
     work = state.begin(POST)
     assert isinstance(work, Work)
@@ -120,13 +99,8 @@ def test_work_for_other_threads(execution_mode: ExecutionMode, queues: bool) -> 
     work = state.end(POST)
     assert isinstance(work, Work)
     then = state.done(work.step())
-    if queues:
-        assert isinstance(then, Waiting)
-        work = state.turn(then)
-        assert isinstance(work, Work)
-        then = state.done(work.step())
     assert then == Response(200)
-    assert handler.said == ["entered", "received 0", *(["went on"] if queues else [])]
+    assert handler.said == ["entered", "received 0"]
 
 
 @pytest.mark.parametrize(
@@ -170,11 +144,11 @@ def test_long_bodies_are_not_kept() -> None:
 
 
 def test_answers_that_come_too_late_are_dropped() -> None:
-    """A wait is given up, an answer is dropped."""
-    waiting = Waiting([])
-    release(waiting)
+    """So is an authorization whose body nobody sends any more."""
+    authorized = Scripted()
+    release(authorized)
     release(Response(200))
-    assert waiting.said == ["gave up"]
+    assert authorized.said == ["gone"]
 
 
 def test_work_ends_with_its_deadline() -> None:

@@ -1,1 +1,1 @@
-"""Priority and fairness: the order of requests under load."""
+"""Priority and fairness: who gets an answer under load."""

@@ -1,36 +1,82 @@
-"""Priority and fairness: levels share the seats of the server, and flows those of their level."""
+"""Priority and fairness: priority levels share the seats of the server, and flow schemas say who takes whose.
+
+Upstream: k8s.io/apiserver/pkg/util/flowcontrol, release 1.30, without its queues: a request for which there is no seat
+is refused, as by a level with the limit response ``Reject``.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import Any, Final
 
 from simkit.engine.pipeline import request_context
 from simkit.engine.pipeline.flowcontrol.flow_schema import READING, FlowSchema, InFlight, TooManyRequests
-from simkit.engine.pipeline.flowcontrol.priority_level import Flow, PriorityLevel, Ticket, shares_of
-from simkit.engine.pipeline.request_context import RequestContext, TicketOutcome
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import is_long_running
-from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group
-from simkit.meta.histogram import Histogram
 from simkit.meta.identity import AUTHENTICATED, MASTERS, UNAUTHENTICATED
-from simkit.meta.integers import parse_int
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, name_of
+from simkit.meta.objects import Object, at, metadata, name_of
 from simkit.seams import Change, ListWatcher
 
-T = TypeVar("T")
 FLOW_GROUP: Final = api_group("flowcontrol.apiserver")
 SCHEMAS, LEVELS = (GroupResource(FLOW_GROUP, name) for name in ("flowschemas", "prioritylevelconfigurations"))
-WAITS: Final = (0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0)
-"""Upper bounds of the buckets of seconds in queues."""
-_WIDEST: Final = 10
-_OBJECTS_A_SEAT: Final = 100
-_SHARE_OF_WIDEST: Final = 0.15
+_USUAL_SHARES: Final = 30
 _REMEMBERED: Final = 8192
 _LONGEST_KEY: Final = 1024
 """The limits of cached flows and of their keys, since clients choose the paths."""
+
+
+class PriorityLevel:
+    """One priority level with its current configuration.
+
+    Attributes
+    ----------
+    nominal, floor, ceiling
+        Seats: its own part, what it keeps whatever others need, and what it may have when others need less.
+    executing
+        Seats that are taken: one for each request.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name, self.uid = name, ""
+        self.exempt = False
+        self.nominal = self.floor = self.executing = 0
+        self.ceiling: float = 0
+
+    def configure(self, obj: Object, total: int, shares: int) -> None:
+        """Apply an object's configuration, given the seats and shares of all levels."""
+        self.uid = metadata(obj).get("uid", "")
+        spec = obj.get("spec") or {}
+        self.exempt = spec.get("type") == "Exempt"
+        part = spec.get("exempt" if self.exempt else "limited") or {}
+        self.nominal = ceil(total * shares_of(obj) / shares) if shares else 0
+        self.floor = self.nominal - round(self.nominal * (part.get("lendablePercent") or 0) / 100)
+        limit = part.get("borrowingLimitPercent")
+        self.ceiling = total if limit is None else min(total, self.nominal + round(self.nominal * limit / 100))
+
+
+def shares_of(obj: Object) -> int:
+    """The shares in a level's object."""
+    spec = obj.get("spec") or {}
+    if spec.get("type") == "Exempt":
+        return int(at(spec, "exempt", "nominalConcurrencyShares") or 0)
+    shares = at(spec, "limited", "nominalConcurrencyShares")
+    return _USUAL_SHARES if shares is None else int(shares)
+
+
+class Flow:
+    """The requests of one schema, which take the seats of its level."""
+
+    __slots__ = ("configuration", "headers", "level", "schema")
+
+    def __init__(self, schema: FlowSchema, level: PriorityLevel, configuration: int = 0) -> None:
+        self.schema, self.level, self.configuration = schema, level, configuration
+        self.headers = (
+            ("X-Kubernetes-PF-FlowSchema-UID", schema.uid),
+            ("X-Kubernetes-PF-PriorityLevel-UID", level.uid),
+        )
 
 
 def _for_groups(name: str, level: str, precedence: int, *groups: str) -> Object:
@@ -72,185 +118,73 @@ class FlowControl(InFlight):
         Where they are; what changes there counts from the next request on.
     seats
         How many there are.
-    clock
-        When requests arrive, and get room.
 
     Notes
     -----
-    As long as nobody waits, a request costs a look into a table and a counter. A level may take more than its part
-    while others leave theirs, as far as they lend it and it may borrow: kube-apiserver moves these limits every ten
-    seconds, here they follow at once.
+    A request costs a look into a table and a counter. A level may take more than its part while others leave theirs,
+    as far as they lend it and it may borrow: kube-apiserver moves these limits every ten seconds, here they follow at
+    once.
 
     References
     ----------
     KEP 1040 (priority and fairness), KEP 1040's borrowing between levels.
     """
 
-    def __init__(self, store: ListWatcher, seats: int, clock: Clock) -> None:
+    def __init__(self, store: ListWatcher, seats: int) -> None:
         super().__init__()
-        self._store, self.seats, self._clock = store, seats, clock
+        self._store, self.seats = store, seats
         self._stale = True
         self._configuration = 0
         """The number of configurations so far: flows belong to one of them."""
         self._schemas: Sequence[FlowSchema] = ()
         self.levels: dict[str, PriorityLevel] = {}
         self._flows: dict[tuple[Any, ...], Flow] = {}
-        self._claimed = self._waiting = 0
-        self.dispatched: Counter[tuple[str, str]] = Counter()
-        """Executed requests, by level and schema."""
-        self.rejected: Counter[tuple[str, str, str]] = Counter()
-        """Rejected requests, by level, schema and reason."""
-        self.waits: dict[tuple[str, str, str], Histogram] = {}
-        """Seconds in queues, by level, schema, and whether the request was executed then."""
-        self.widths: Counter[tuple[str, str, int]] = Counter()
-        """Executed requests of more than one seat, by level, schema and seats."""
         store.listen(self._follow, (SCHEMAS, LEVELS))
 
     def _follow(self, changes: Sequence[Change]) -> None:
         self._stale = True
 
     def enter(self, context: RequestContext) -> None:
-        """Take seats for a request, or give it a ticket to wait with. Raises TooManyRequests.
-
-        ``leave`` must follow. Called again when the ticket is settled, it takes the room, or refuses.
-        """
+        """Take a seat for a request; ``leave`` must follow. Raises TooManyRequests."""
         info = context.info
-        if context.ticket is not None:
-            assert isinstance(context.ticket, Ticket)
-            self._settled(context, context.ticket)
-            return
         if is_long_running(info) and info.verb != "watch":
             return
         with self._lock:
             flow = context.flow = self._flow(context)
             if info.verb == "watch":
                 return
-            seats = 1 if info.verb != "list" else self._width(context, flow.level)
-            ticket = Ticket(context, flow, seats, self._clock.now(), self._give_up)
-            outcome = self._asked(ticket)
-            if outcome == "granted":
-                self._started(context, ticket)
-            elif not outcome:
-                context.ticket = ticket
-            else:
-                self.rejected[flow.level.name, flow.schema.name, outcome] += 1
+            if not self._fits(flow.level):
                 raise TooManyRequests
+            flow.level.executing += 1
+            context.request_kind = info.verb not in READING
+            self._running[context.request_kind] += 1
 
     def passes(self, flow: request_context.Flow | None) -> bool:
-        """Count a short request as executed if there is a seat for it now; False if it has to ``enter``."""
+        """True if there is a seat now for a short request, which takes none; False if it has to ``enter``."""
         if not isinstance(flow, Flow):
             return False
         with self._lock:
-            level = flow.level
-            if self._stale or flow.configuration != self._configuration:
-                return False
-            if not level.exempt and (level.waiting or not self._fits(level, 1)):
-                return False
-            self.dispatched[level.name, flow.schema.name] += 1
-            return True
-
-    def _started(self, context: RequestContext, ticket: Ticket) -> None:
-        kind = context.info.verb not in READING
-        self._running[kind] += 1
-        self.dispatched[ticket.flow.level.name, ticket.flow.schema.name] += 1
-        if ticket.seats > 1:
-            self.widths[ticket.flow.level.name, ticket.flow.schema.name, ticket.seats] += 1
-        context.request_kind, context.ticket = kind, ticket
-
-    def _settled(self, context: RequestContext, ticket: Ticket) -> None:
-        if ticket.outcome != "granted":
-            context.ticket = None
-            raise TooManyRequests
-        with self._lock:
-            self._waited(ticket, "true")
-            self._started(context, ticket)
-
-    def _waited(self, ticket: Ticket, executed: str) -> None:
-        labels = (ticket.flow.level.name, ticket.flow.schema.name, executed)
-        seconds = (ticket.started or self._clock.now()) - ticket.arrived
-        self.waits.setdefault(labels, Histogram(WAITS)).add(seconds)
+            return not self._stale and flow.configuration == self._configuration and self._fits(flow.level)
 
     def leave(self, context: RequestContext) -> None:
-        """Release the seats of a request, and wake waiting ones."""
-        ticket = context.ticket
-        if ticket is None or context.request_kind is None:
+        """Release the seat of a request."""
+        if context.request_kind is None:
             return
-        assert isinstance(ticket, Ticket)
+        assert isinstance(context.flow, Flow)
         with self._lock:
             self._running[context.request_kind] -= 1
-            ticket.flow.level.running.discard(ticket)
-            self._take(ticket.flow.level, -ticket.seats)
-            woken = self._next() if self._waiting else ()
-        context.request_kind = context.ticket = None
-        for each in woken:
-            each.tell()
+            context.flow.level.executing -= 1
+        context.request_kind = None
 
-    def look(self, view: Callable[[Mapping[str, PriorityLevel]], T]) -> T:
-        """The result of a function of the levels by name, called under the lock."""
-        with self._lock:
-            if self._stale:
-                self._configure()
-            return view(self.levels)
+    # All of what follows is called with the lock held.
 
-    def _give_up(self, ticket: Ticket, why: TicketOutcome) -> None:
-        with self._lock:
-            if ticket.outcome:
-                return
-            ticket.settle(why)
-            self._waiting -= 1
-            if ticket.flow.level.queues is not None:
-                ticket.flow.level.queues.discard(ticket)
-            self.rejected[ticket.flow.level.name, ticket.flow.schema.name, why] += 1
-            self._waited(ticket, "false")
-        ticket.tell()
-
-    # All of what follows is called with the lock held. Seats:
-
-    def _asked(self, ticket: Ticket) -> TicketOutcome:
-        level = ticket.flow.level
-        if level.exempt or (not level.waiting and self._fits(level, ticket.seats)):
-            self._grant(ticket)
-        elif level.queues is None:
-            ticket.settle("concurrency-limit")
-        elif level.queues.offer(ticket.flow.name, ticket, ticket.seats):
-            self._waiting += 1
-        else:
-            ticket.settle("queue-full")
-        return ticket.outcome
-
-    def _fits(self, level: PriorityLevel, seats: int) -> bool:
-        """True if a level may take more seats: its own, or those that others can do without."""
-        after = level.executing + seats
-        if not level.executing or after <= level.floor:
+    def _fits(self, level: PriorityLevel) -> bool:
+        """True if a level may take one more seat: its own, or one that others can do without."""
+        after = level.executing + 1
+        if level.exempt or after == 1 or after <= level.floor:
             return True
-        if after > level.ceiling:
-            return False
-        return self._claimed - max(level.executing, level.floor) + after <= self.seats
-
-    def _grant(self, ticket: Ticket) -> None:
-        self._take(ticket.flow.level, ticket.seats)
-        ticket.flow.level.running.add(ticket)
-        ticket.started = self._clock.now()
-        ticket.settle("granted")
-
-    def _take(self, level: PriorityLevel, seats: int) -> None:
-        if not level.exempt:
-            self._claimed -= max(level.executing, level.floor)
-            level.executing += seats
-            self._claimed += max(level.executing, level.floor)
-
-    def _next(self) -> Sequence[Ticket]:
-        """The waiting tickets that get seats now."""
-        woken = []
-        for level in self.levels.values():
-            while level.queues and (found := level.queues.first()) and self._fits(level, found[1]):
-                ticket = level.queues.take()
-                self._waiting -= 1
-                self._grant(ticket)
-                woken.append(ticket)
-        return woken
-
-    # Who belongs where:
+        others = (each for each in self.levels.values() if each is not level and not each.exempt)
+        return after <= level.ceiling and after + sum(max(each.executing, each.floor) for each in others) <= self.seats
 
     def _flow(self, context: RequestContext) -> Flow:
         if self._stale:
@@ -261,7 +195,7 @@ class FlowControl(InFlight):
         flow = self._flows.get(key)
         if flow is None:
             schema = next((each for each in self._schemas if each.matches(info, identity)), self._schemas[-1])
-            flow = Flow(schema, self.levels[schema.level], schema.flow_of(info, identity), self._configuration)
+            flow = Flow(schema, self.levels[schema.level], self._configuration)
             if sum(len(part) for part in key if isinstance(part, str)) > _LONGEST_KEY:
                 return flow
             if len(self._flows) >= _REMEMBERED:
@@ -269,35 +203,16 @@ class FlowControl(InFlight):
             self._flows[key] = flow
         return flow
 
-    def _width(self, context: RequestContext, level: PriorityLevel) -> int:
-        """The seats of a list: one per hundred objects, within limits."""
-        info, query = context.info, context.request.query
-        if info.name:
-            return 1
-        objects = self._store.count(GroupResource(info.group, info.resource))
-        limit = parse_int(context.request.option("limit")) or 0
-        if limit > 0 and not ("labelSelector" in query or "fieldSelector" in query):
-            objects = min(objects, limit)
-        widest = max(1, min(_WIDEST, int(level.nominal * _SHARE_OF_WIDEST)))
-        return max(1, min(widest, -(-objects // _OBJECTS_A_SEAT)))
-
     def _configure(self) -> None:
         """Apply the stored configuration."""
         self._stale = False
         self._configuration += 1
-        levels = self._objects(LEVELS)
-        shares = sum(map(shares_of, levels))
-        for level in self.levels.values():
-            level.known = False
-        for obj in levels:
-            self.levels.setdefault(name_of(obj), PriorityLevel(name_of(obj))).configure(obj, self.seats, shares)
-        idle = [each.name for each in self.levels.values() if not (each.known or each.running or each.waiting)]
-        for name in idle:
-            del self.levels[name]
-        self._claimed = sum(max(each.executing, each.floor) for each in self.levels.values())
-        self._waiting = sum(each.waiting for each in self.levels.values())
-        known = {name_of(obj) for obj in levels}
-        schemas = [schema for obj in self._objects(SCHEMAS) if (schema := FlowSchema.of(obj)).level in known]
+        objects = {name_of(obj): obj for obj in self._objects(LEVELS)}
+        shares = sum(map(shares_of, objects.values()))
+        self.levels = {name: self.levels.get(name) or PriorityLevel(name) for name in objects}
+        for name, obj in objects.items():
+            self.levels[name].configure(obj, self.seats, shares)
+        schemas = [schema for obj in self._objects(SCHEMAS) if (schema := FlowSchema.of(obj)).level in self.levels]
         self._schemas = sorted(schemas, key=lambda each: (each.precedence, each.name))
         self._flows.clear()
 

@@ -41,15 +41,15 @@ class ConcurrencyLimiter(Protocol):
         ...
 
     def enter(self, context: RequestContext) -> None:
-        """Take seats, or give the request a ticket to wait with; ``leave`` must follow. Raises TooManyRequests."""
+        """Take a seat; ``leave`` must follow. Raises TooManyRequests."""
         ...
 
     def leave(self, context: RequestContext) -> None:
-        """Release the seats of the request, if it has any."""
+        """Release the seat of the request, if it has one."""
         ...
 
     def passes(self, flow: Flow | None) -> bool:
-        """Count a short request that takes a seat for next to no time; False if it has to ``enter``."""
+        """True if there is room for a request that takes next to no time; False if it has to ``enter``."""
         ...
 
 
@@ -126,7 +126,7 @@ EVERYTHING: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class FlowSchema:
-    """One flow schema: its matching rules and its flow distinguisher.
+    """One flow schema: its matching rules, and the priority level of what they match.
 
     Examples
     --------
@@ -141,7 +141,6 @@ class FlowSchema:
     uid: str
     precedence: int
     level: str
-    distinguisher: str
     rules: Sequence[Mapping[str, Any]]
 
     @classmethod
@@ -153,19 +152,12 @@ class FlowSchema:
             metadata(obj).get("uid", ""),
             spec.get("matchingPrecedence") or _USUAL_PRECEDENCE,
             at(spec, "priorityLevelConfiguration", "name") or "",
-            at(spec, "distinguisherMethod", "type") or "",
             spec.get("rules") or (),
         )
 
     def matches(self, info: RequestInfo, identity: Identity) -> bool:
         """True if a request belongs to it."""
         return any(_asks(rule, info) and _names(rule, identity) for rule in self.rules)
-
-    def flow_of(self, info: RequestInfo, identity: Identity) -> str:
-        """The flow distinguisher of a request: its user, its namespace, or the empty string."""
-        if self.distinguisher == "ByUser":
-            return identity.user
-        return info.namespace if self.distinguisher == "ByNamespace" else ""
 
 
 def _names(rule: Mapping[str, Any], identity: Identity) -> bool:

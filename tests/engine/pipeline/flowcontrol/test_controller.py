@@ -1,8 +1,7 @@
-"""Priority and fairness: who belongs where, who gets room, who waits and who is refused."""
+"""Priority and fairness: who belongs where, who gets a seat and who is refused."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,11 +9,8 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.flowcontrol.controller import FlowControl
+from simkit.engine.pipeline.flowcontrol.controller import Flow, FlowControl
 from simkit.engine.pipeline.flowcontrol.flow_schema import TooManyRequests
-from simkit.engine.pipeline.flowcontrol.priority_level import Flow, Ticket
-from simkit.engine.pipeline.handler_chain import HandledRequest
-from simkit.engine.pipeline.non_resource.exposition import exposed
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.identity import MASTERS, Identity, service_account
@@ -39,6 +35,16 @@ def control(made: Cluster) -> FlowControl:
 def context(identity: Identity, target: str = PODS, method: str = "GET") -> RequestContext:
     request = Request.of(method, target)
     return RequestContext(request, parse_request_info(method, request.path, request.query), identity)
+
+
+def filled(room: FlowControl, identity: Identity) -> int:
+    """The requests of somebody that got a seat, until the first that is refused."""
+    for count in range(room.seats + 1):
+        try:
+            room.enter(context(identity))
+        except TooManyRequests:
+            return count
+    return room.seats + 1
 
 
 def entered(room: FlowControl, each: RequestContext) -> RequestContext:
@@ -89,104 +95,32 @@ def test_headers() -> None:
         assert headers["X-Kubernetes-PF-FlowSchema-UID"] not in ("", shown["global-default"])
 
 
-def test_waiting_and_going_on() -> None:
-    """Without room a request waits, and goes on where it was once there is some."""
-    made = cluster(8)
-    room = control(made)
-    held: list[RequestContext] = []
-    while not held or held[-1].ticket is None or held[-1].ticket.outcome:
-        held.append(entered(room, context(ANN)))
-    handled = HandledRequest(made.engine, Request.of("GET", "/version"), BOB)
-    assert handled.serve() is None
-    assert b'current_inqueue_requests{flow_schema="global-default",priority_level="global-default"} 2.0' in exposed(
-        made.engine
-    )
-    for each in held[:-1]:
-        room.leave(each)
-    response = handled.serve()
-    assert response is not None
-    assert response.status == 200
-    assert room.reading == 0
-
-
-def test_another_thread_makes_room() -> None:
-    """A caller in process waits in its own thread."""
+def test_without_a_seat_a_request_is_refused() -> None:
+    """With 429 in plain text, a second to wait, and the headers of its flow; the next one gets the seat it left."""
     made = cluster(1)
     room = control(made)
     held = entered(room, context(ANN))
-    answers = []
-    thread = threading.Thread(
-        target=lambda: answers.append(made.perform(Request.of("GET", "/version"), identity=BOB).status)
-    )
-    thread.start()
-    while not room.levels["global-default"].waiting:
-        pass
-    assert not answers
-    room.leave(held)
-    thread.join(10)
-    assert answers == [200]
-
-
-def test_the_wait_ends() -> None:
-    """Whoever waited too long is refused with 429 in plain text; the reason is counted."""
-    made = cluster(1)
-    room = control(made)
-    held = entered(room, context(ANN))
-    handled = HandledRequest(made.engine, Request.of("GET", "/version"), BOB)
-    assert handled.serve() is None
-    assert handled.context.ticket is not None
-    handled.context.ticket.give_up()
-    response = handled.serve()
-    assert response is not None
+    response = made.perform(Request.of("GET", "/version"), identity=BOB)
     assert (response.status, response.body) == (429, b"Too many requests, please try again later.\n")
     assert ("Retry-After", "1") in response.headers
     assert "X-Kubernetes-PF-FlowSchema-UID" in dict(response.headers)
-    assert room.rejected == {("global-default", "global-default", "time-out"): 1}
     room.leave(held)
     assert made.perform(Request.of("GET", "/version"), identity=BOB).status == 200
     assert (room.reading, room.levels["global-default"].executing) == (0, 0)
 
 
 def test_exempt_always() -> None:
-    """Administrators never wait, however many requests there are."""
+    """Administrators are never refused, however many requests there are."""
     room = control(cluster(1))
-    for _ in range(5):
-        entered(room, context(ANN))
+    entered(room, context(ANN))
     assert all(entered(room, context(ROOT)).request_kind is False for _ in range(5))
 
 
-def test_refusing_levels() -> None:
-    """The level of those whom no schema is for refuses instead of letting them wait."""
-    room = control(cluster(1))
-    stranger = Identity("stranger")
-    entered(room, context(stranger))
-    with pytest.raises(TooManyRequests):
-        room.enter(context(stranger))
-    assert room.rejected == {("catch-all", "catch-all", "concurrency-limit"): 1}
-
-
-def test_full_queues() -> None:
-    """A flow that fills its queues is refused, others still wait."""
-    made = cluster(1)
-    level = made.get("prioritylevelconfiguration", "global-default")
-    limited = {**level["spec"]["limited"]}
-    limited["limitResponse"] = {"type": "Queue", "queuing": {"queues": 64, "handSize": 1, "queueLengthLimit": 2}}
-    patch = Request.of(
-        "PATCH",
-        f"/apis/{FLOW}/v1/prioritylevelconfigurations/global-default",
-        {"spec": {"limited": limited}},
-        content_type="application/merge-patch+json",
-    )
-    assert made.perform(patch).status == 200
-    room = control(made)
-    waiting = [entered(room, context(ANN)) for _ in range(3)]
-    with pytest.raises(TooManyRequests):
-        room.enter(context(ANN))
-    assert room.rejected == {("global-default", "global-default", "queue-full"): 1}
-    bob = entered(room, context(BOB))
-    room.leave(waiting[0])
-    tickets = [each.ticket for each in (*waiting[1:], bob)]
-    assert sum(ticket is not None and ticket.outcome == "granted" for ticket in tickets) == 1
+def test_one_level_leaves_others_their_seats() -> None:
+    """Whoever fills a level is refused there; the requests of another level are answered."""
+    room = control(cluster(8))
+    assert filled(room, Identity("stranger")) < 8
+    assert entered(room, context(ANN)).request_kind is False
 
 
 def _bare(obj: Mapping[str, Any]) -> dict[str, Any]:
@@ -236,31 +170,10 @@ def test_a_schema_without_its_level() -> None:
     assert flow.schema.name == "global-default"
 
 
-def test_wide_lists() -> None:
-    """A list takes a seat for each hundred objects, within limits; one object takes one."""
-    made = cluster()
-    for number in range(250):
-        name = {"name": f"c{number}", "namespace": "default"}
-        made.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": name})
-    room = control(made)
-
-    def seats(target: str) -> int:
-        ticket = entered(room, context(ANN, target)).ticket
-        assert isinstance(ticket, Ticket)
-        return ticket.seats
-
-    assert seats("/api/v1/configmaps") == 3
-    assert seats("/api/v1/configmaps?limit=50") == 1
-    assert seats("/api/v1/configmaps?limit=50&labelSelector=a") == 3
-    assert seats("/api/v1/namespaces/default/configmaps/c1") == 1
-    assert seats("/api/v1/configmaps?fieldSelector=metadata.name%3Dc1") == 1
-
-
 def test_levels_borrow() -> None:
     """A level takes what others lend and do not need, and no more than leaves them what they keep."""
     room = control(cluster(100))
-    taken = [entered(room, context(ANN)) for _ in range(150)]
-    running = sum(each.request_kind is not None for each in taken)
+    running = filled(room, ANN)
     level = room.levels["global-default"]
     kept = sum(each.floor for each in room.levels.values() if each is not level and not each.exempt)
     assert running == 100 - kept > level.nominal
