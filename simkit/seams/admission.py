@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.frozen_init import quickly_made
@@ -13,6 +13,8 @@ from simkit.meta.objects import Object
 from simkit.seams.reinvocation import ReinvocationContext
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+OPERATIONS: Final[frozenset[Operation]] = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
+"""All operations."""
 
 
 @quickly_made
@@ -73,6 +75,11 @@ class Plugin(Protocol):
         ...
 
     @property
+    def operations(self) -> frozenset[Operation]:
+        """The operations that it wants to see; ``OPERATIONS`` are all."""
+        ...
+
+    @property
     def resources(self) -> frozenset[GroupResource] | None:
         """The resources whose writes it wants to see; None: all."""
         ...
@@ -80,10 +87,6 @@ class Plugin(Protocol):
     @property
     def leaves_process(self) -> bool:
         """True if a call may wait for another process, whatever the request is."""
-        ...
-
-    def handles(self, operation: Operation) -> bool:
-        """True if the plugin wants to see writes of this kind. The answer is always the same."""
         ...
 
 

@@ -49,9 +49,7 @@ class Stamp:
     """Puts a key into each ConfigMap, and fails about one name."""
 
     name, resources, leaves_process = "Stamp", frozenset({MAPS}), False
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "CREATE"
+    operations: frozenset[Operation] = frozenset({"CREATE"})
 
     def mutate(self, review: Review) -> Object:
         if review.name == "broken":

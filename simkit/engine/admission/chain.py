@@ -63,7 +63,7 @@ class Chain:
         return [
             plugin
             for plugin in self.plugins
-            if plugin.handles(operation) and (plugin.resources is None or resource in plugin.resources)
+            if operation in plugin.operations and (plugin.resources is None or resource in plugin.resources)
         ]
 
     def _asked(self, review: Review) -> _Concerned:

@@ -20,7 +20,7 @@ from simkit.meta.fielderror import unsupported
 from simkit.meta.go_json import compact
 from simkit.meta.objects import Object, annotations_of, at, null_creation
 from simkit.meta.podspec import CONTAINER_LISTS, containers_of
-from simkit.seams import Operation, Review
+from simkit.seams import Review
 
 # AlwaysPullImages sets the pull policy of every container to Always.
 # Upstream: plugin/pkg/admission/alwayspullimages, release 1.30.
@@ -31,10 +31,8 @@ class AlwaysPullImages:
 
     name = "AlwaysPullImages"
     leaves_process: Final = False
+    operations = WRITES
     resources = frozenset({PODS})
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def mutate(self, review: Review) -> Object:
         """The pod with the pull policy ``Always`` in every container."""
@@ -98,6 +96,7 @@ class ImagePolicyWebhook:
     """Sends all images of a pod in one ImageReview, and caches the answer."""
 
     name = "ImagePolicyWebhook"
+    operations = WRITES
     resources = frozenset({PODS})
     leaves_process: Final = True
 
@@ -111,9 +110,6 @@ class ImagePolicyWebhook:
     ) -> None:
         self._poster, self._policy, self._sleep = poster, policy, sleep
         self._answers = RememberedAnswers[Mapping[str, Any]](clock, _REMEMBERED)
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def validate(self, review: Review) -> None:
         """Raises 403 if the service refuses an image, or cannot be called and the default is to deny."""

@@ -25,7 +25,7 @@ from simkit.meta.objects import Object, annotations_of, at, metadata, with_metad
 from simkit.meta.podspec import NON_EPHEMERAL
 from simkit.meta.quantity import NANO, Quantity
 from simkit.meta.resource_list import ResourceList, resource_list_of
-from simkit.seams import Operation, Reader, Review
+from simkit.seams import Reader, Review
 
 _NOTE: Final = label("limit-ranger")
 _POD_LEVEL: Final = ("cpu", "memory")
@@ -38,13 +38,11 @@ class LimitRanger:
 
     name = "LimitRanger"
     leaves_process: Final = False
+    operations = WRITES
     resources = frozenset({PODS, CLAIMS})
 
     def __init__(self, store: Reader) -> None:
         self._store = store
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def _ranges(self, review: Review) -> Iterator[Sequence[Object]]:
         """The limits of each range that apply to the write."""

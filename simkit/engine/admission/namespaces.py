@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from simkit.engine.admission.plugin_attributes import (
+    CHANGES,
+    CREATION,
     LOCAL_ACCESS_REVIEWS,
     NAMESPACES,
     Resources,
@@ -16,7 +18,7 @@ from simkit.meta.domain import DEFAULT_NAMESPACE, PUBLIC_NAMESPACE, SYSTEM_NAMES
 from simkit.meta.errors import forbidden, not_found
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
-from simkit.seams import Operation, Reader, Review
+from simkit.seams import Reader, Review
 
 # NamespaceExists and NamespaceAutoProvision treat writes into namespaces that do not exist.
 # Upstream: plugin/pkg/admission/namespace/exists and plugin/pkg/admission/namespace/autoprovision, release 1.30.
@@ -33,13 +35,11 @@ class NamespaceExists:
 
     name = "NamespaceExists"
     leaves_process: Final = False
+    operations = CHANGES
     resources: Resources = None
 
     def __init__(self, store: Reader) -> None:
         self._store = store
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in ("CREATE", "UPDATE", "DELETE")
 
     def validate(self, review: Review) -> None:
         """Raises 404 for a namespace that is missing."""
@@ -52,13 +52,11 @@ class NamespaceAutoProvision:
 
     name = "NamespaceAutoProvision"
     leaves_process: Final = False
+    operations = CREATION
     resources: Resources = None
 
     def __init__(self, store: Reader, provide: Callable[[str], None]) -> None:
         self._store, self._provide = store, provide
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "CREATE"
 
     def mutate(self, review: Review) -> Object:
         """The object unchanged. On a dry run nothing is made, and later plugins refuse."""
@@ -81,13 +79,11 @@ class NamespaceLifecycle:
 
     name = "NamespaceLifecycle"
     leaves_process: Final = False
+    operations = CHANGES
     resources: Resources = None
 
     def __init__(self, store: Reader) -> None:
         self._store = store
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in ("CREATE", "UPDATE", "DELETE")
 
     def mutate(self, review: Review) -> Object:
         """Raises 403 for a namespace that may not be deleted or is terminating, 404 for one that is missing."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.engine.admission.plugin_attributes import (
+    CHANGES,
     CLAIMS,
     NODES,
     PODS,
@@ -25,7 +26,7 @@ from simkit.meta.errors import StatusError, not_found
 from simkit.meta.fielderror import aggregate_errors, quoted
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of
-from simkit.seams import Authorizer, Operation, Reader, Review
+from simkit.seams import Authorizer, Reader, Review
 
 # The audiences that a pod's volumes name: a node may ask for tokens of its pod for no others.
 # Upstream: plugin/pkg/admission/noderestriction/admission.go, release 1.36.
@@ -128,13 +129,11 @@ class NodeRestriction:
 
     name = "NodeRestriction"
     leaves_process: Final = False
+    operations = CHANGES
     resources = frozenset({PODS, NODES, CLAIMS, SERVICE_ACCOUNTS, _LEASES, _CSI_NODES})
 
     def __init__(self, store: Reader, authorizer: Authorizer) -> None:
         self._store, self._authorizer = store, authorizer
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in ("CREATE", "UPDATE", "DELETE")
 
     def mutate(self, review: Review) -> Object:
         """The object unchanged. Raises 403 for a write that the node may not make."""

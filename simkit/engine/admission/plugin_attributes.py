@@ -12,7 +12,7 @@ from simkit.meta.domain import AUTHORIZATION_GROUP, CERTIFICATES_GROUP, api_grou
 from simkit.meta.errors import StatusError, forbidden
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, metadata
-from simkit.seams import Operation, Review
+from simkit.seams import OPERATIONS, Operation, Review
 
 PODS: Final = GroupResource("", "pods")
 NODES: Final = GroupResource("", "nodes")
@@ -34,7 +34,10 @@ TRUST_BUNDLES: Final = GroupResource(CERTIFICATES_GROUP, "clustertrustbundles")
 
 Resources = frozenset[GroupResource] | None
 """The resources that a plugin handles; None: all of them."""
-WRITES: Final[frozenset[Operation]] = frozenset({"CREATE", "UPDATE"})
+CREATION: Final[frozenset[Operation]] = frozenset({"CREATE"})
+UPDATES: Final[frozenset[Operation]] = frozenset({"UPDATE"})
+WRITES: Final[frozenset[Operation]] = CREATION | UPDATES
+CHANGES: Final[frozenset[Operation]] = OPERATIONS - {"CONNECT"}
 
 
 def name_in(review: Review) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from simkit.engine.admission.plugin_attributes import NODES, PODS, admission_forbidden, written
+from simkit.engine.admission.plugin_attributes import CREATION, NODES, PODS, UPDATES, admission_forbidden, written
 from simkit.kinds.parts.pod.qos import pod_requests
 from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import quoted
@@ -13,7 +13,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, metadata, with_metadata
 from simkit.meta.quantity import Quantity, parse
 from simkit.meta.resource_list import add, resource_list_of
-from simkit.seams import Operation, Reader, Review
+from simkit.seams import Reader, Review
 
 # PodResizeValidator refuses resizes of pods for which their node has no room.
 # Upstream: plugin/pkg/admission/podresize, release 1.36.
@@ -27,13 +27,11 @@ class PodResizeValidator:
 
     name = "PodResizeValidator"
     leaves_process: Final = False
+    operations = UPDATES
     resources = frozenset({PODS})
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "UPDATE"
 
     def validate(self, review: Review) -> None:
         """Raises 403 where the node does not exist, is not one of Linux, or has too little CPU or memory."""
@@ -86,13 +84,11 @@ class NodeDeclaredFeatureValidator:
 
     name = "NodeDeclaredFeatureValidator"
     leaves_process: Final = False
+    operations = UPDATES
     resources = frozenset({PODS})
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "UPDATE"
 
     def validate(self, review: Review) -> None:
         """Raises 403 where the node does not exist or has not declared a feature that the change needs."""
@@ -155,10 +151,8 @@ class PodGroupProtection:
 
     name = "PodGroupProtection"
     leaves_process: Final = False
+    operations = CREATION
     resources = frozenset({_GROUPS})
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "CREATE"
 
     def mutate(self, review: Review) -> Object:
         """The object with its finalizer."""
@@ -174,13 +168,11 @@ class PodGroupWorkloadExists:
 
     name = "PodGroupWorkloadExists"
     leaves_process: Final = False
+    operations = CREATION
     resources = frozenset({_GROUPS})
 
     def __init__(self, store: Reader) -> None:
         self._store = store
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "CREATE"
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a workload or a template that is not there."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from simkit.engine.admission.plugin_attributes import (
+    CREATION,
     NAMESPACES,
     NODES,
     PODS,
@@ -23,7 +24,7 @@ from simkit.meta.fielderror import quoted
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of
 from simkit.meta.resource_list import resource_list_of
-from simkit.seams import Operation, Reader, Review
+from simkit.seams import Reader, Review
 
 # PodNodeSelector merges the node selector of a namespace into its pods.
 # Upstream: plugin/pkg/admission/podnodeselector, release 1.30.
@@ -37,13 +38,11 @@ class PodNodeSelector:
 
     name = "PodNodeSelector"
     leaves_process: Final = False
+    operations = CREATION
     resources = frozenset({PODS})
 
     def __init__(self, store: Reader, settings: Mapping[str, str] | None = None) -> None:
         self._store, self._settings = store, settings or {}
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "CREATE"
 
     def mutate(self, review: Review) -> Object:
         """The pod with the selector of its namespace added."""
@@ -100,13 +99,11 @@ class PodTopologyLabels:
 
     name = "PodTopologyLabels"
     leaves_process: Final = False
+    operations = CREATION
     resources = frozenset({PODS})
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "CREATE"
 
     def mutate(self, review: Review) -> Object:
         """The pod or binding with the labels; unchanged where the node does not exist."""
@@ -140,10 +137,8 @@ class LimitPodHardAntiAffinityTopology:
 
     name = "LimitPodHardAntiAffinityTopology"
     leaves_process: Final = False
+    operations = WRITES
     resources = frozenset({PODS})
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a wider topology than a node."""
@@ -168,13 +163,11 @@ class Priority:
 
     name = "Priority"
     leaves_process: Final = False
+    operations = WRITES
     resources = frozenset({PODS, PRIORITY_CLASSES})
 
     def __init__(self, store: Reader) -> None:
         self._store = store
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def mutate(self, review: Review) -> Object:
         """A new pod with the priority of its class; an update keeps the earlier one."""
@@ -252,13 +245,11 @@ class RuntimeClass:
 
     name = "RuntimeClass"
     leaves_process: Final = False
+    operations = CREATION
     resources = frozenset({PODS})
 
     def __init__(self, store: Reader) -> None:
         self._store = store
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "CREATE"
 
     def _class(self, review: Review) -> Object | None:
         name = at(review.object, "spec", "runtimeClassName")

@@ -22,7 +22,7 @@ from simkit.meta.fielderror import FieldError, aggregate_errors
 from simkit.meta.names import GroupKind, Key
 from simkit.meta.objects import Object, annotations_of, at, controller_of, labels_of, metadata, name_of
 from simkit.meta.podspec import CONTAINER_LISTS
-from simkit.seams import Operation, Reader, Review
+from simkit.seams import Reader, Review
 
 _IGNORED: Final = frozenset({"exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"})
 _MOST_PODS: Final = 3000
@@ -44,6 +44,7 @@ class PodSecurity:
 
     name = "PodSecurity"
     leaves_process: Final = False
+    operations = WRITES
     resources = frozenset({NAMESPACES, PODS, *POD_TEMPLATES})
 
     def __init__(
@@ -55,9 +56,6 @@ class PodSecurity:
     ) -> None:
         self._store, self._defaults, self._exempt = store, defaults or Policy(), exempt or Exemptions()
         self._behaviour = behaviour
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a pod that violates the enforced level of its namespace, 422 for invalid labels."""

@@ -16,7 +16,7 @@ from simkit.meta.identity import Identity, service_account
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, metadata, name_of, with_metadata
 from simkit.meta.podspec import containers_of
-from simkit.seams import Authorizer, Operation, Reader, Review
+from simkit.seams import Authorizer, Reader, Review
 
 # PodSecurityPolicy holds pods to a policy that their user or their service account may use.
 # Upstream: plugin/pkg/admission/security/podsecuritypolicy, release 1.24; removed in 1.25, never on by default.
@@ -35,13 +35,11 @@ class PodSecurityPolicy:
 
     name = "PodSecurityPolicy"
     leaves_process: Final = False
+    operations = WRITES
     resources = frozenset({PODS})
 
     def __init__(self, store: Reader, authorizer: Authorizer) -> None:
         self._store, self._authorizer = store, authorizer
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def mutate(self, review: Review) -> Object:
         """A new pod as a policy would have it; policies that change nothing come before others, by name.
@@ -143,10 +141,8 @@ class SecurityContextDeny:
 
     name = "SecurityContextDeny"
     leaves_process: Final = False
+    operations = WRITES
     resources = frozenset({PODS})
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def validate(self, review: Review) -> None:
         """Raises 403 for the first forbidden field."""

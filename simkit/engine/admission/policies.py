@@ -15,7 +15,7 @@ from simkit.meta.errors import StatusError, forbidden
 from simkit.meta.names import GroupResource, GroupVersionResource
 from simkit.meta.objects import Object, metadata
 from simkit.schema.catalogue import Resource
-from simkit.seams import ListWatcher, Operation, Review
+from simkit.seams import OPERATIONS, ListWatcher, Operation, Review
 from simkit.seams.reinvocation import PluginReinvocation, ReinvocationContext
 
 if TYPE_CHECKING:
@@ -211,13 +211,11 @@ class ValidatingAdmissionPolicy:
 
     name = "ValidatingAdmissionPolicy"
     leaves_process: Final = False
+    operations = OPERATIONS
     resources = None
 
     def __init__(self, reader: LiveClusterReader, index: PolicyIndex[Policy]) -> None:
         self._reader, self._index = reader, index
-
-    def handles(self, operation: Operation) -> bool:
-        return True
 
     def validate(self, review: Review) -> None:
         """Raises the denial of the first policy: 422, 403 or 413 by its reason."""
@@ -261,6 +259,7 @@ class MutatingAdmissionPolicy:
 
     name = "MutatingAdmissionPolicy"
     leaves_process: Final = False
+    operations: Final[frozenset[Operation]] = frozenset({"CREATE", "UPDATE", "CONNECT"})
     resources = None
 
     def __init__(
@@ -270,9 +269,6 @@ class MutatingAdmissionPolicy:
         restore: Callable[[Mapping[str, Any], Resource], Object],
     ) -> None:
         self._reader, self._index, self._restore = reader, index, restore
-
-    def handles(self, operation: Operation) -> bool:
-        return operation != "DELETE"
 
     def mutate(self, review: Review) -> Object:
         """The object after all policies. Raises 403 where one fails that has failurePolicy Fail."""

@@ -32,7 +32,7 @@ from simkit.meta.errors import internal, unexplained
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of
 from simkit.meta.resource_list import ResourceList, add, quantity_texts, resource_list_of, subtract
-from simkit.seams import Entry, Operation, Reader, Review
+from simkit.seams import Entry, Reader, Review
 
 QUOTAS: Final = GroupResource("", "resourcequotas")
 _IGNORED: Final = frozenset({GroupResource("", "bindings"), GroupResource("", "events"), LOCAL_ACCESS_REVIEWS})
@@ -69,13 +69,11 @@ class ResourceQuota:
 
     name = "ResourceQuota"
     leaves_process: Final = False
+    operations = WRITES
     resources: Resources = None
 
     def __init__(self, store: Reader, clock: Clock, charge: Charge, limited: Sequence[LimitedResource] = ()) -> None:
         self._store, self._clock, self._charge, self._limited = store, clock, charge, limited
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def validate(self, review: Review) -> None:
         """Raises 403 for an object that exceeds a quota; else charges every quota that counts the object."""

@@ -27,7 +27,7 @@ from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
 from simkit.meta.podspec import containers_of
-from simkit.seams import Operation, Reader, Review
+from simkit.seams import Reader, Review
 
 # The secrets and config maps that a pod references.
 # Upstream: pkg/api/v1/pod/util.go, release 1.30.
@@ -112,15 +112,13 @@ class ServiceAccount:
 
     name = "ServiceAccount"
     leaves_process: Final = False
+    operations = WRITES
     resources = frozenset({PODS})
 
     def __init__(self, store: Reader, name_source: NameSource, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self._store, self._name_source, self._sleep = store, name_source, sleep
         self._trials = NameSource(0)
         """Names for dry runs, which must not affect the names of later writes."""
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def mutate(self, review: Review) -> Object:
         """A new pod with its account, the account's pull secrets if it has none, and the token volume."""

@@ -6,9 +6,11 @@ import base64
 from typing import Final
 
 from simkit.engine.admission.plugin_attributes import (
+    CREATION,
     POD_CERTIFICATES,
     SIGNING_REQUESTS,
     TRUST_BUNDLES,
+    UPDATES,
     WRITES,
     admission_forbidden,
     written,
@@ -21,7 +23,7 @@ from simkit.meta.fielderror import forbidden_field, quoted
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import Object, at, name_of
-from simkit.seams import Authorizer, Operation, Review
+from simkit.seams import Authorizer, Review
 
 # Authorization of a verb on a signer.
 # Upstream: plugin/pkg/admission/certificates/util.go, release 1.30.
@@ -47,13 +49,11 @@ class CertificateApproval:
 
     name = "CertificateApproval"
     leaves_process: Final = False
+    operations = UPDATES
     resources = frozenset({SIGNING_REQUESTS})
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "UPDATE"
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a user who may not approve for the request's signer."""
@@ -78,13 +78,11 @@ class CertificateSigning:
 
     name = "CertificateSigning"
     leaves_process: Final = False
+    operations = UPDATES
     resources = frozenset({SIGNING_REQUESTS, POD_CERTIFICATES})
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "UPDATE"
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a changed certificate or condition by a user who may not sign, 422 for one of a pod."""
@@ -120,10 +118,8 @@ class CertificateSubjectRestriction:
 
     name = "CertificateSubjectRestriction"
     leaves_process: Final = False
+    operations = CREATION
     resources = frozenset({SIGNING_REQUESTS})
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "CREATE"
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a request whose subject is in that group."""
@@ -156,13 +152,11 @@ class ClusterTrustBundleAttest:
 
     name = "ClusterTrustBundleAttest"
     leaves_process: Final = False
+    operations = WRITES
     resources = frozenset({TRUST_BUNDLES})
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a user who may not attest."""

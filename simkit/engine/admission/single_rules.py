@@ -17,7 +17,7 @@ from simkit.meta.fielderror import aggregate_errors, quoted
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, at, metadata
 from simkit.schema.catalogue import Catalogue
-from simkit.seams import Authorizer, Operation, Review
+from simkit.seams import OPERATIONS, Authorizer, Review
 
 # AlwaysAdmit and AlwaysDeny, for tests.
 # Upstream: plugin/pkg/admission/admit and plugin/pkg/admission/deny, release 1.30.
@@ -28,10 +28,8 @@ class AlwaysAdmit:
 
     name = "AlwaysAdmit"
     leaves_process: Final = False
+    operations = OPERATIONS
     resources: Resources = None
-
-    def handles(self, operation: Operation) -> bool:
-        return True
 
     def validate(self, review: Review) -> None:
         """Accept it."""
@@ -42,10 +40,8 @@ class AlwaysDeny:
 
     name = "AlwaysDeny"
     leaves_process: Final = False
+    operations = OPERATIONS
     resources: Resources = None
-
-    def handles(self, operation: Operation) -> bool:
-        return True
 
     def mutate(self, review: Review) -> Object:
         """Raises 403."""
@@ -66,10 +62,8 @@ class DenyServiceExternalIPs:
 
     name = "DenyServiceExternalIPs"
     leaves_process: Final = False
+    operations = WRITES
     resources = frozenset({SERVICES})
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def validate(self, review: Review) -> None:
         """Raises 403 for an added address."""
@@ -137,13 +131,11 @@ class EventRateLimit:
 
     name = "EventRateLimit"
     leaves_process: Final = False
+    operations = WRITES
     resources = _EVENTS
 
     def __init__(self, clock: Clock, limits: Sequence[Limit]) -> None:
         self._buckets = [_Buckets(limit, clock) for limit in limits]
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def validate(self, review: Review) -> None:
         """Raises 429 where a limit is reached."""
@@ -171,13 +163,11 @@ class OwnerReferencesPermissionEnforcement:
 
     name = "OwnerReferencesPermissionEnforcement"
     leaves_process: Final = False
+    operations = WRITES
     resources: Resources = None
 
     def __init__(self, authorizer: Authorizer, catalogue: Callable[[], Catalogue]) -> None:
         self._authorizer, self._catalogue = authorizer, catalogue
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a user who may not delete the object, or not update the owner's finalizers."""

@@ -7,9 +7,11 @@ from typing import Final
 
 from simkit.engine.admission.plugin_attributes import (
     CLAIMS,
+    CREATION,
     INGRESS_CLASSES,
     INGRESSES,
     STORAGE_CLASSES,
+    UPDATES,
     VOLUMES,
     admission_forbidden,
     with_spec,
@@ -20,7 +22,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, with_metadata
 from simkit.meta.quantity import Quantity
 from simkit.meta.resource_list import resource_list_of
-from simkit.seams import Entry, Operation, Reader, Review
+from simkit.seams import Entry, Reader, Review
 
 # The default class of a kind: the newest that is annotated as default, the first by name among equals.
 # Upstream: plugin/pkg/admission/network/defaultingressclass/admission.go, release 1.30.
@@ -59,13 +61,11 @@ class DefaultIngressClass:
 
     name = "DefaultIngressClass"
     leaves_process: Final = False
+    operations = CREATION
     resources = frozenset({INGRESSES})
 
     def __init__(self, store: Reader) -> None:
         self._store = store
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "CREATE"
 
     def mutate(self, review: Review) -> Object:
         """The ingress with its class."""
@@ -92,13 +92,11 @@ class DefaultStorageClass:
 
     name = "DefaultStorageClass"
     leaves_process: Final = False
+    operations = CREATION
     resources = frozenset({CLAIMS})
 
     def __init__(self, store: Reader) -> None:
         self._store = store
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "CREATE"
 
     def mutate(self, review: Review) -> Object:
         """The claim with its class. Raises 403 where a release refuses to choose among several."""
@@ -126,13 +124,11 @@ class PersistentVolumeClaimResize:
 
     name = "PersistentVolumeClaimResize"
     leaves_process: Final = False
+    operations = UPDATES
     resources = frozenset({CLAIMS})
 
     def __init__(self, store: Reader) -> None:
         self._store = store
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "UPDATE"
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a claim that cannot grow."""
@@ -177,10 +173,8 @@ class PersistentVolumeLabel:
 
     name = "PersistentVolumeLabel"
     leaves_process: Final = False
+    operations = CREATION
     resources = frozenset({VOLUMES})
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "CREATE"
 
     def mutate(self, review: Review) -> Object:
         """The volume itself. Raises 403 for one whose zone a cloud provider would have to give."""
@@ -212,10 +206,8 @@ class StorageObjectInUseProtection:
 
     name = "StorageObjectInUseProtection"
     leaves_process: Final = False
+    operations = CREATION
     resources = frozenset(_FINALIZERS)
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "CREATE"
 
     def mutate(self, review: Review) -> Object:
         """The object with its finalizer."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.admission.plugin_attributes import NAMESPACES, NODES, PODS, WRITES, with_spec, written
+from simkit.engine.admission.plugin_attributes import CREATION, NAMESPACES, NODES, PODS, WRITES, with_spec, written
 from simkit.logic.quota.scopes import best_effort
 from simkit.logic.quota.usage import is_extended
 from simkit.meta.domain import label
@@ -15,7 +15,7 @@ from simkit.meta.errors import not_found, unexplained
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at
 from simkit.meta.podspec import NON_EPHEMERAL, containers_of
-from simkit.seams import Operation, Reader, Review
+from simkit.seams import Reader, Review
 
 # Comparison and merging of tolerations.
 # Upstream: pkg/util/tolerations, release 1.30.
@@ -78,13 +78,11 @@ class DefaultTolerationSeconds:
 
     name = "DefaultTolerationSeconds"
     leaves_process: Final = False
+    operations = WRITES
     resources = frozenset({PODS})
 
     def __init__(self, seconds: tuple[int, int] = SECONDS) -> None:
         self._seconds = dict(zip(_TAINTS, seconds, strict=True))
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def mutate(self, review: Review) -> Object:
         """The pod with what it lacks."""
@@ -115,10 +113,8 @@ class ExtendedResourceToleration:
 
     name = "ExtendedResourceToleration"
     leaves_process: Final = False
+    operations = WRITES
     resources = frozenset({PODS})
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def mutate(self, review: Review) -> Object:
         """The pod with its tolerations."""
@@ -150,13 +146,11 @@ class PodTolerationRestriction:
 
     name = "PodTolerationRestriction"
     leaves_process: Final = False
+    operations = WRITES
     resources = frozenset({PODS})
 
     def __init__(self, store: Reader, defaults: Sequence[Toleration] = (), allowed: Sequence[Toleration] = ()) -> None:
         self._store, self._defaults, self._allowed = store, defaults, allowed
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in WRITES
 
     def mutate(self, review: Review) -> Object:
         """The pod with the tolerations of its namespace."""
@@ -209,10 +203,8 @@ class TaintNodesByCondition:
 
     name = "TaintNodesByCondition"
     leaves_process: Final = False
+    operations = CREATION
     resources = frozenset({NODES})
-
-    def handles(self, operation: Operation) -> bool:
-        return operation == "CREATE"
 
     def mutate(self, review: Review) -> Object:
         """The node with the taint."""

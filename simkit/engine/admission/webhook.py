@@ -23,7 +23,7 @@ from simkit.meta.errors import forbidden, internal
 from simkit.meta.go_json import go_kind
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Resource
-from simkit.seams import Operation, Review
+from simkit.seams import OPERATIONS, Review
 from simkit.seams.caveats import uncalled_webhook
 
 # MutatingAdmissionWebhook and ValidatingAdmissionWebhook.
@@ -44,6 +44,7 @@ Restore = Callable[[Mapping[str, Any], Resource], Object]
 class _Webhooks:
     """The common part of both plugins: the webhooks for a write, and the call of one."""
 
+    operations = OPERATIONS
     resources = None
 
     def __init__(
@@ -54,9 +55,6 @@ class _Webhooks:
         name_source: NameSource,
     ) -> None:
         self._reader, self._index, self._caller, self._name_source = reader, index, caller, name_source
-
-    def handles(self, operation: Operation) -> bool:
-        return True
 
     def _attributes(self, review: Review) -> AdmissionAttributes | None:
         if not self._index.any() or review.resource in EXEMPT:

@@ -16,14 +16,12 @@ class PinnedImages:
     """
 
     name = "PinnedImages"
+    operations: frozenset[Operation] = frozenset({"CREATE", "UPDATE"})
     resources = frozenset({GroupResource("", "pods")})  # None would mean all
     leaves_process = False
 
     def __init__(self, trusted: tuple[str, ...] = ()) -> None:
         self._trusted = trusted
-
-    def handles(self, operation: Operation) -> bool:
-        return operation in ("CREATE", "UPDATE")
 
     def validate(self, review: Review) -> None:  # a plugin that changes objects has mutate instead, or both
         for container in at(review.object, "spec", "containers") or ():
