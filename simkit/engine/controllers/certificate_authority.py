@@ -16,7 +16,7 @@ import orjson
 
 from simkit.client.controller import Client
 from simkit.client.lister import Lister, is_terminating
-from simkit.client.requests import create, expect, keys_of, replace
+from simkit.client.requests import create, expect, replace
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import CONFIG_MAPS, NAMESPACES
 from simkit.kinds.parts.validation.pem import blocks
@@ -235,9 +235,6 @@ class RootCACertPublisher(ResourceWatcher):
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key = change.entry.key
         return [Key(NAMESPACES, "", key.namespace or key.name)]
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(NAMESPACES, lister.scan(NAMESPACES))
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
         namespace = lister.get(key)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.client.controller import Client
 from simkit.client.lister import Lister
-from simkit.client.requests import expect, keys_of, remove, replace
+from simkit.client.requests import expect, remove, replace
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import SIGNING_REQUESTS
 from simkit.engine.controllers.certificate_authority import CertificateAuthority, SigningPolicy
@@ -19,7 +19,6 @@ from simkit.meta.domain import AUTHORIZATION_GROUP, CERTIFICATES_GROUP, label
 from simkit.meta.message import Request
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, metadata
-from simkit.seams import Change
 
 if TYPE_CHECKING:
     from cryptography.x509 import CertificateSigningRequest
@@ -48,12 +47,6 @@ class CSRSigningController(ResourceWatcher):
     def __init__(self, authority: CertificateAuthority, clock: Clock) -> None:
         super().__init__(SIGNING_REQUESTS)
         self._authority, self._clock = authority, clock
-
-    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
-        return [change.entry.key]
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(SIGNING_REQUESTS, lister.scan(SIGNING_REQUESTS))
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
         request = lister.get(key)
@@ -198,12 +191,6 @@ class CSRApprovingController(ResourceWatcher):
     def __init__(self) -> None:
         super().__init__(SIGNING_REQUESTS)
 
-    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
-        return [change.entry.key]
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(SIGNING_REQUESTS, lister.scan(SIGNING_REQUESTS))
-
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
         request = lister.get(key)
         if request is None or at(request, "spec", "signerName") != KUBELET_CLIENT:
@@ -256,12 +243,6 @@ class CSRCleanerController(ResourceWatcher):
     def __init__(self, clock: Clock) -> None:
         super().__init__(SIGNING_REQUESTS)
         self._clock = clock
-
-    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
-        return [change.entry.key]
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(SIGNING_REQUESTS, lister.scan(SIGNING_REQUESTS))
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         request = lister.get(key)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from simkit.client.controller import Client
 from simkit.client.event_recorder import EventRecorder
 from simkit.client.lister import Lister, is_terminating, uid_of
-from simkit.client.requests import create, keys_of, remove, replace_status
+from simkit.client.requests import create, remove, replace_status
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import CRON_JOBS, JOBS
 from simkit.client.work_queue import RequeueError
@@ -57,9 +57,6 @@ class CronJobController(ResourceWatcher):
         if key.resource == CRON_JOBS:
             return [key]
         return [Key(CRON_JOBS, key.namespace, name) for name in owner_names(change.entry.object, "CronJob")]
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(CRON_JOBS, lister.scan(CRON_JOBS))
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         owner = lister.get(key)

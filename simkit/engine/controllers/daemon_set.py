@@ -12,7 +12,7 @@ from typing import Any, Final
 from simkit.client.controller import Client
 from simkit.client.event_recorder import EventRecorder
 from simkit.client.lister import Lister, is_terminating
-from simkit.client.requests import keys_of, replace_status
+from simkit.client.requests import replace_status
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import DAEMON_SETS, NODES, PODS, REVISIONS
 from simkit.client.work_queue import RequeueError
@@ -69,9 +69,6 @@ class DaemonSetsController(ResourceWatcher):
         if change.entry.key.resource == NODES:
             return self.all_keys(lister) if _node_differs(change) else ()
         return owners_concerned(change, lister, DAEMON_SETS, "DaemonSet", PODS, selector_of)
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(DAEMON_SETS, lister.scan(DAEMON_SETS))
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         owner = lister.get(key)

@@ -9,7 +9,7 @@ from typing import Any
 from simkit.client.controller import Client
 from simkit.client.event_recorder import EventRecorder
 from simkit.client.lister import Lister, is_terminating, uid_of
-from simkit.client.requests import create, expect, keys_of, remove, replace, replace_status
+from simkit.client.requests import create, expect, remove, replace, replace_status
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import DEPLOYMENTS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
 from simkit.client.work_queue import RequeueError
@@ -66,7 +66,7 @@ class ReplicaSetController(ResourceWatcher):
     """Creates missing pods, deletes surplus ones, and writes the status."""
 
     def __init__(self, clock: Clock, resource: GroupResource, kind: str, name: str, account: str) -> None:
-        super().__init__(PODS, resource)
+        super().__init__(resource, PODS)
         self._clock, self._resource, self._kind = clock, resource, kind
         self.name, self.account = name, account
         self._pods = PodControl(EventRecorder(clock, account))
@@ -84,9 +84,6 @@ class ReplicaSetController(ResourceWatcher):
 
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         return owners_concerned(change, lister, self._resource, self._kind, PODS, self._selector)
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(self._resource, lister.scan(self._resource))
 
     def _selector(self, owner: Object) -> LabelSelector:
         if self._resource == REPLICA_SETS:
@@ -196,9 +193,6 @@ class DeploymentController(ResourceWatcher):
         sets = [lister.get(Key(REPLICA_SETS, key.namespace, name)) for name in owner_names(obj, "ReplicaSet")]
         names = {name for each in sets if each is not None for name in owner_names(each, "Deployment")}
         return [Key(DEPLOYMENTS, key.namespace, name) for name in names]
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(DEPLOYMENTS, lister.scan(DEPLOYMENTS))
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         deployment = lister.get(key)

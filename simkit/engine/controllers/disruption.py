@@ -140,9 +140,6 @@ class DisruptionController(ResourceWatcher):
         states = [obj] if change.previous is None else [obj, change.previous.object]
         return keys_of(BUDGETS, [each for pod in states for each in index.selecting(labels_of(pod))])
 
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(BUDGETS, lister.scan(BUDGETS))
-
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         budget = lister.get(key)
         if budget is None:

@@ -40,9 +40,6 @@ class EndpointsController(ResourceWatcher):
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         return services_of(change, lister)
 
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(SERVICES, lister.scan(SERVICES))
-
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
         service, present = lister.get(key), lister.get(Key(ENDPOINTS, key.namespace, key.name))
         if service is None:
@@ -265,9 +262,6 @@ class EndpointSliceController(ResourceWatcher):
     def _on_node(self, node: str, lister: Lister) -> Iterable[Key]:
         return [key for pod in lister.pods_on(node) for key in services_leading_to(pod, lister)]
 
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(SERVICES, lister.scan(SERVICES))
-
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
         service = lister.get(key)
         if service is None or is_terminating(service) or not at(service, "spec", "selector"):
@@ -336,9 +330,6 @@ class EndpointSliceMirroringController(ResourceWatcher):
             return [Key(ENDPOINTS, key.namespace, key.name)]
         own = labels_of(obj).get(behind.MANAGED_BY) == MIRRORING_MANAGER
         return [Key(ENDPOINTS, key.namespace, labels_of(obj).get(behind.SERVICE_NAME, ""))] if own else ()
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(ENDPOINTS, lister.scan(ENDPOINTS))
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
         endpoints, service = lister.get(key), lister.get(Key(SERVICES, key.namespace, key.name))

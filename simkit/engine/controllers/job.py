@@ -11,7 +11,7 @@ from typing import Any, Final
 from simkit.client.controller import Client
 from simkit.client.event_recorder import EventRecorder
 from simkit.client.lister import Lister, is_terminating
-from simkit.client.requests import expect, keys_of, merge, replace_status
+from simkit.client.requests import expect, merge, replace_status
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import JOBS, PODS
 from simkit.client.work_queue import RequeueError
@@ -54,9 +54,6 @@ class JobController(ResourceWatcher):
 
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         return owners_concerned(change, lister, JOBS, "Job", PODS, selector_of)
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(JOBS, lister.scan(JOBS))
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         job = lister.get(key)

@@ -102,12 +102,6 @@ class TTLAfterFinishedController(ResourceWatcher):
         super().__init__(JOBS)
         self._clock = clock
 
-    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
-        return [change.entry.key]
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(JOBS, lister.scan(JOBS))
-
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         job = lister.get(key)
         seconds = at(job, "spec", "ttlSecondsAfterFinished")
@@ -165,9 +159,6 @@ class TokenCleaner(ResourceWatcher):
     def concerns(self, change: Change) -> bool:
         key = change.entry.key
         return key.resource == SECRETS and key.namespace == SYSTEM_NAMESPACE and _is_token(change.entry.object)
-
-    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
-        return [change.entry.key]
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
         return keys_of(SECRETS, list(filter(_is_token, lister.scan(SECRETS, SYSTEM_NAMESPACE))))
@@ -278,9 +269,6 @@ class PodGCController(ResourceWatcher):
             return ()
         return keys_of(PODS, [pod for pod in lister.scan(PODS) if at(pod, "spec", "nodeName") == key.name])
 
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(PODS, lister.scan(PODS))
-
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         pod = lister.get(key)
         if pod is None:
@@ -341,9 +329,6 @@ class TTLController(ResourceWatcher):
             return [change.entry.key]
         self._seconds = seconds
         return self.all_keys(lister)
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(NODES, lister.scan(NODES))
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
         node = lister.get(key)

@@ -288,9 +288,6 @@ class EphemeralVolumeController(ResourceWatcher):
         gone = change.type == "DELETED" and owner is not None and owner.get("kind") == "Pod"
         return [Key(PODS, key.namespace, owner["name"])] if gone and owner is not None else ()
 
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(PODS, lister.scan(PODS))
-
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
         pod = lister.get(key)
         if pod is None or is_terminating(pod):
@@ -344,9 +341,6 @@ class PVCProtectionController(ResourceWatcher):
             return [key]
         return [Key(CLAIMS, key.namespace, name) for name in _claims_of(change.entry.object)]
 
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(CLAIMS, lister.scan(CLAIMS))
-
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
         claim = lister.get(key)
         if claim is None:
@@ -364,12 +358,6 @@ class PVProtectionController(ResourceWatcher):
 
     def __init__(self) -> None:
         super().__init__(VOLUMES)
-
-    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
-        return [change.entry.key]
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(VOLUMES, lister.scan(VOLUMES))
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
         volume = lister.get(key)

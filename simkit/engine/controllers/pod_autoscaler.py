@@ -11,7 +11,7 @@ from typing import Any, Final
 from simkit.client.controller import Client
 from simkit.client.event_recorder import EventRecorder
 from simkit.client.lister import Lister, is_terminating
-from simkit.client.requests import expect, keys_of, scale_path
+from simkit.client.requests import expect, scale_path
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import AUTOSCALERS
 from simkit.engine.controllers.metric_reader import FailedMetric, MetricReader, MetricValue
@@ -59,9 +59,6 @@ class HorizontalController(ResourceWatcher):
         if before is not None and before.get("spec") == change.entry.object.get("spec"):
             return ()  # its own words about it
         return [change.entry.key]
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(AUTOSCALERS, lister.scan(AUTOSCALERS))
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         scaler = lister.get(key)

@@ -43,9 +43,6 @@ class ServiceAccountsController(ResourceWatcher):
         gone = change.type == "DELETED" and key.name == _DEFAULT
         return [Key(NAMESPACES, "", key.namespace)] if gone else []
 
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(NAMESPACES, lister.scan(NAMESPACES))
-
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
         namespace = lister.get(key)
         if namespace is None or is_terminating(namespace):
@@ -204,9 +201,6 @@ class LegacyTokenCleaner(ResourceWatcher):
     def concerns(self, change: Change) -> bool:
         key = change.entry.key
         return key.resource == SECRETS and change.entry.object.get("type") == TOKEN
-
-    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
-        return [change.entry.key]
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
         return keys_of(SECRETS, [each for each in lister.scan(SECRETS) if each.get("type") == TOKEN])

@@ -91,9 +91,6 @@ class StatefulSetController(ResourceWatcher):
         owners = lister.scan(STATEFUL_SETS, key.namespace) if is_digits(number) else ()
         return keys_of(STATEFUL_SETS, [each for each in owners if rest.endswith(f"-{name_of(each)}")])
 
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(STATEFUL_SETS, lister.scan(STATEFUL_SETS))
-
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         owner = lister.get(key)
         if owner is None:

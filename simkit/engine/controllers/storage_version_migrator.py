@@ -19,7 +19,6 @@ from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.seams import Change
 
 MIGRATIONS: Final = GroupResource(api_group("storagemigration"), "storageversionmigrations")
 _MERGE: Final = "application/merge-patch+json"
@@ -36,9 +35,6 @@ class StorageVersionMigrator(ResourceWatcher):
     def __init__(self, catalogue: Callable[[], Catalogue], clock: Clock) -> None:
         super().__init__(MIGRATIONS)
         self._catalogue, self._clock = catalogue, clock
-
-    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
-        return [change.entry.key]
 
     def all_keys(self, lister: Lister) -> Iterable[Key]:
         served = self._catalogue().preferred(MIGRATIONS)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from simkit.client.controller import Client
 from simkit.client.lister import Lister
-from simkit.client.requests import create, expect, keys_of
+from simkit.client.requests import create, expect
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import labels_of
@@ -21,7 +21,7 @@ class TeamContacts(ResourceWatcher):
     account = "team-contacts"  # a service account in kube-system; RBAC has to grant it what it does
 
     def __init__(self) -> None:
-        super().__init__(NAMESPACES, CONFIG_MAPS)
+        super().__init__(NAMESPACES, CONFIG_MAPS)  # it brings namespaces in order
 
     def concerns(self, change: Change) -> bool:
         key = change.entry.key
@@ -30,9 +30,6 @@ class TeamContacts(ResourceWatcher):
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key = change.entry.key
         return [Key(NAMESPACES, "", key.namespace or key.name)]
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return keys_of(NAMESPACES, lister.scan(NAMESPACES))
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
         namespace = lister.get(key)  # the object may be gone, and the work may be done
