@@ -14,6 +14,9 @@ _ALONE: Final = "this server is the only one of its cluster"
 _LOGS: Final = "there is no such log"
 _PROCESS: Final = "the process is not looked into"
 _CONNECTIONS: Final = "connections are not counted or shared"
+_AUDIT: Final = "audit events are written as JSON, whole and at once, to one file or a webhook"
+_BACKENDS: Final = ("log", "webhook")
+_TRUNCATION: Final = ("enabled", "max-batch-size", "max-event-size")
 _METRICS: Final = "all metrics are shown with all their labels"
 
 INERT: Final[Mapping[str, Sequence[str]]] = {
@@ -64,6 +67,11 @@ INERT: Final[Mapping[str, Sequence[str]]] = {
         "http2-max-streams-per-connection",
         "permit-address-sharing",
         "permit-port-sharing",
+    ),
+    _AUDIT: (
+        *(f"audit-log-{name}" for name in ("compress", "format", "maxage", "maxbackup", "maxsize")),
+        *(f"audit-{backend}-batch-throttle-{name}" for backend in _BACKENDS for name in ("burst", "enable", "qps")),
+        *(f"audit-{backend}-truncate-{name}" for backend in _BACKENDS for name in _TRUNCATION),
     ),
     _METRICS: ("allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics"),
     "redirects of other servers are never followed": ("aggregator-reject-forwarding-redirect",),

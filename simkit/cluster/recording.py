@@ -31,7 +31,7 @@ def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool =
 
     sinks: list[Backend] = [MemoryBackend(options.audit_memory)] if options.audit_memory else []
     if not forked:
-        sinks += _outside(options, clock, metrics)
+        sinks += _outside(options, metrics)
     return Auditor(_policy(options.audit_policy), sinks, clock, NameSource(options.seed), metrics)
 
 
@@ -47,23 +47,15 @@ def _policy(given: Policy | str | Path) -> Policy:
     return load(given)
 
 
-def _outside(options: Options, clock: Clock, metrics: Metrics) -> list[Backend]:
+def _outside(options: Options, metrics: Metrics) -> list[Backend]:
     from simkit.engine.egress.call import Caller
     from simkit.engine.egress.files import load_kubeconfig
-    from simkit.engine.pipeline.audit.backends import LogWriter, RotatingFile, WebhookWriter
+    from simkit.engine.pipeline.audit.backends import LogWriter, WebhookWriter
 
     found: list[Backend] = []
     log, webhook = options.audit_log, options.audit_webhook
     if options.audit_log_path:
-        file = RotatingFile(
-            options.audit_log_path,
-            clock,
-            max_size=log.max_size,
-            max_age=log.max_age,
-            max_backup=log.max_backup,
-            compress=log.compress,
-        )
-        found.append(_sink("log", LogWriter(file, log.form), log, metrics))
+        found.append(_sink("log", LogWriter(options.audit_log_path), log, metrics))
     if options.audit_webhook_config_file:
         caller = Caller(load_kubeconfig(options.audit_webhook_config_file))
         found.append(_sink("webhook", WebhookWriter(caller, backoff=webhook.initial_backoff), webhook, metrics))
@@ -72,12 +64,11 @@ def _outside(options: Options, clock: Clock, metrics: Metrics) -> list[Backend]:
 
 def _sink(name: str, backend: EventWriter, settings: LogSettings | WebhookSettings, metrics: Metrics) -> Backend:
     """A backend with the mode and the limits of its settings."""
-    from simkit.engine.pipeline.audit.backends import BatchingBackend, BlockingBackend, TruncatingWriter
+    from simkit.engine.pipeline.audit.backends import BatchingBackend, BlockingBackend
 
-    fitting = TruncatingWriter(backend, settings.truncation) if settings.truncation.enabled else backend
     if settings.mode == "batch":
-        return BatchingBackend(name, fitting, settings.batching, partial(_lost, metrics, name))
-    return BlockingBackend(name, fitting, strict=settings.mode == "blocking-strict")
+        return BatchingBackend(name, backend, settings.batching, partial(_lost, metrics, name))
+    return BlockingBackend(name, backend, strict=settings.mode == "blocking-strict")
 
 
 def _lost(metrics: Metrics, name: str, events: int) -> None:

@@ -220,7 +220,7 @@ def test_events_that_wait_for_a_slow_service_have_a_size(monkeypatch: pytest.Mon
     """Ten thousand events of some megabytes each were allowed to wait."""
     monkeypatch.setattr("simkit.engine.pipeline.audit.backends.MOST_BUFFERED", 1_000_000)
     service, lost = Silent(), list[int]()
-    backend = BatchingBackend("webhook", service, Batching(max_size=400, max_wait=0, throttle=False), lost.append)
+    backend = BatchingBackend("webhook", service, Batching(max_size=400, max_wait=0), lost.append)
     for _ in range(100):
         backend.take({"requestObject": {"data": "x" * 100_000}})
     assert 100 - len(lost) <= 20

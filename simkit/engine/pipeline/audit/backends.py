@@ -1,157 +1,30 @@
 """Audit backends: memory, a file or a webhook; blocking or in batches.
 
-Upstream: k8s.io/apiserver/plugin/pkg/audit/buffered/buffered.go and
-k8s.io/apiserver/plugin/pkg/audit/truncate/truncate.go, release 1.30.
+Upstream: k8s.io/apiserver/plugin/pkg/audit/buffered/buffered.go, release 1.30.
 """
 
 from __future__ import annotations
 
-import gzip
 import logging
-import re
-import shutil
 import sys
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Final, Protocol
 
 import orjson
 
 from simkit.engine.egress.call import Caller, CallFailed
-from simkit.engine.pipeline.audit.events import LINES, Event, fitted
+from simkit.engine.pipeline.audit.events import Event, json_line
 from simkit.engine.pipeline.audit.policy import AUDIT_GROUP
-from simkit.engine.pipeline.audit.settings import Batching, Form, Truncation
-from simkit.meta.clock import Clock
+from simkit.engine.pipeline.audit.settings import Batching
 from simkit.meta.deadline import current_deadline
 from simkit.meta.errors import SimkitError
 from simkit.meta.go_json import compact
 
-# A log file that is rotated by size; old files are removed by age and number
-
-USUAL_MEGABYTES: Final = 100
-_MEGABYTE: Final = 1024 * 1024
-_PRIVATE: Final = 0o600
-_STAMP: Final = "%Y-%m-%dT%H-%M-%S"
-
-
-class RotatingFile:
-    """Appends to a file that only its owner can read. Raises SimkitError for a path that cannot be written.
-
-    Parameters
-    ----------
-    path
-        ``-`` is the standard output, which is never rotated.
-    clock
-        For the names of old files, and their age.
-    max_size, max_age, max_backup
-        Megabytes of a file (0: a hundred), days and number of old ones (0: no limit).
-    compress
-        Whether old files are kept in gzip form.
-
-    Notes
-    -----
-    The file ``audit.log`` becomes ``audit-2024-04-17T10-00-00.000.log``, as on kube-apiserver.
-    """
-
-    def __init__(
-        self,
-        path: str | Path,
-        clock: Clock,
-        *,
-        max_size: int = 0,
-        max_age: int = 0,
-        max_backup: int = 0,
-        compress: bool = False,
-    ) -> None:
-        self._path, self._clock = Path(path), clock
-        self._most = (max_size or USUAL_MEGABYTES) * _MEGABYTE
-        self._max_age, self._max_backup, self._compress = max_age, max_backup, compress
-        self._lock = threading.Lock()
-        self._standard = str(path) == "-"
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._open()
-        except OSError as error:
-            raise SimkitError(f"the audit log {path} cannot be written: {error.strerror or error}") from error
-
-    def _open(self) -> IO[bytes]:
-        if self._standard:
-            return sys.stdout.buffer
-        self._path.touch(_PRIVATE)
-        file = self._path.open("ab", buffering=0)
-        self._size = self._path.stat().st_size
-        return file
-
-    def write(self, text: bytes) -> None:
-        """Append some whole lines. Raises OSError."""
-        with self._lock:
-            if self._standard:
-                self._file.write(text)
-                self._file.flush()
-                return
-            if self._size and self._size + len(text) > self._most:
-                self._rotate()
-            self._file.write(text)
-            self._size += len(text)
-
-    def _rotate(self) -> None:
-        self._file.close()
-        now = self._now()
-        stamp = f"{now.strftime(_STAMP)}.{now.microsecond // 1000:03}"
-        self._path.rename(self._path.with_name(f"{self._path.stem}-{stamp}{self._path.suffix}"))
-        self._file = self._open()
-        self._tidy()
-
-    def _now(self) -> datetime:
-        return datetime.fromtimestamp(self._clock.now(), UTC)
-
-    def old(self) -> list[Path]:
-        """The old files, latest first."""
-        return [path for _, path in sorted(self._dated(), reverse=True)]
-
-    def _dated(self) -> Iterator[tuple[datetime, Path]]:
-        name = re.escape(self._path.stem) + r"-(.{19})\.(\d{3})" + re.escape(self._path.suffix) + r"(?:\.gz)?"
-        for path in self._path.parent.iterdir():
-            found = re.fullmatch(name, path.name)
-            if found is not None:
-                moment = datetime.strptime(found.group(1), _STAMP).replace(tzinfo=UTC)
-                yield moment + timedelta(milliseconds=int(found.group(2))), path
-
-    def _tidy(self) -> None:
-        """Remove old files by number and age; compress the rest on request."""
-        found = sorted(self._dated(), reverse=True)
-        kept = found[: self._max_backup] if self._max_backup else found
-        if self._max_age:
-            oldest = self._now() - timedelta(days=self._max_age)
-            kept = [each for each in kept if each[0] >= oldest]
-        for each in found:
-            if each not in kept:
-                each[1].unlink(missing_ok=True)
-        if self._compress:
-            for _, path in kept:
-                if path.suffix != ".gz":
-                    _shrink(path)
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            if not self._standard:
-                self._file.close()
-
-
-def _shrink(path: Path) -> None:
-    packed = path.with_name(f"{path.name}.gz")
-    packed.touch(_PRIVATE)
-    with path.open("rb") as source, gzip.open(packed, "wb") as target:
-        shutil.copyfileobj(source, target)
-    path.unlink()
-
-
 _LOG: Final = logging.getLogger("simkit.audit")
+_PRIVATE: Final = 0o600
 
 
 class BackendError(Exception):
@@ -227,21 +100,41 @@ class MemoryBackend:
 
 
 class LogWriter:
-    """Writes events to a file, one per line."""
+    """Appends events to a file that only its owner can read, one per line. Raises SimkitError if it cannot be written.
+
+    Parameters
+    ----------
+    path
+        ``-`` is the standard output.
+    """
 
     leaves_process: Final = False
 
-    def __init__(self, file: RotatingFile, form: Form = "json") -> None:
-        self._file, self._line = file, LINES[form]
+    def __init__(self, path: str | Path) -> None:
+        self._lock, self._standard = threading.Lock(), str(path) == "-"
+        try:
+            self._file = sys.stdout.buffer if self._standard else _opened(Path(path))
+        except OSError as error:
+            raise SimkitError(f"the audit log {path} cannot be written: {error.strerror or error}") from error
 
     def write(self, events: Sequence[Event]) -> None:
         try:
-            self._file.write(b"".join(map(self._line, events)))
+            with self._lock:
+                self._file.write(b"".join(map(json_line, events)))
+                self._file.flush()
         except OSError as error:
             raise BackendError(str(error)) from error
 
     def close(self) -> None:
-        self._file.close()
+        with self._lock:
+            if not self._standard:
+                self._file.close()
+
+
+def _opened(path: Path) -> IO[bytes]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(_PRIVATE)
+    return path.open("ab")
 
 
 class WebhookWriter:
@@ -279,24 +172,6 @@ class WebhookWriter:
     def close(self) -> None:
         """Stop retrying."""
         self._closing.set()
-
-
-class TruncatingWriter:
-    """Truncates or drops events that are too large for a backend."""
-
-    def __init__(self, backend: EventWriter, limits: Truncation) -> None:
-        self._backend, self._limits = backend, limits
-        self.leaves_process = backend.leaves_process
-
-    def write(self, events: Sequence[Event]) -> None:
-        batches, lost = fitted(events, self._limits)
-        for batch in batches:
-            self._backend.write(batch)
-        if lost:
-            raise BackendError(f"{lost} events are too large")
-
-    def close(self) -> None:
-        self._backend.close()
 
 
 class BlockingBackend:
@@ -342,7 +217,6 @@ class BatchingBackend:
         self._news = threading.Condition()
         self._closing = False
         self._thread: threading.Thread | None = None
-        self._allowance, self._filled = float(batching.burst), time.monotonic()
 
     def take(self, event: Event) -> None:
         packed = compact(orjson.dumps(event))
@@ -367,7 +241,6 @@ class BatchingBackend:
                 if self._closing and not batch:
                     return
             if batch:
-                self._throttle()
                 self._send([orjson.loads(packed) for packed in batch])
 
     def _batch(self) -> list[bytes]:
@@ -378,18 +251,6 @@ class BatchingBackend:
             length += len(found[-1])
         self._bytes -= length
         return found
-
-    def _throttle(self) -> None:
-        """Wait until the rate limit allows another batch."""
-        batching = self._batching
-        if not batching.throttle or self._closing:
-            return
-        now = time.monotonic()
-        self._allowance = min(float(batching.burst), self._allowance + (now - self._filled) * batching.qps)
-        self._filled = now
-        if self._allowance < 1:
-            time.sleep((1 - self._allowance) / batching.qps)
-        self._allowance -= 1
 
     def _send(self, events: Sequence[Event]) -> None:
         try:

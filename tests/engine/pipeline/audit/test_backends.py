@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,16 +16,13 @@ from simkit.engine.pipeline.audit.backends import (
     BackendError,
     BatchingBackend,
     BlockingBackend,
-    RotatingFile,
-    TruncatingWriter,
+    LogWriter,
 )
-from simkit.engine.pipeline.audit.events import Event, fitted, legacy_line
-from simkit.engine.pipeline.audit.settings import Batching, LogSettings, Mode, Truncation, WebhookSettings
+from simkit.engine.pipeline.audit.events import Event
+from simkit.engine.pipeline.audit.settings import Batching, LogSettings, Mode, WebhookSettings
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
-
-MEGABYTE = b"x" * (1024 * 1024 - 1) + b"\n"
 
 
 class Kept:
@@ -47,56 +43,15 @@ class Kept:
         self.closed = True
 
 
-def test_rotation(tmp_path: Path) -> None:
-    """A full file gets the name of its moment; only so many old ones stay, and nobody else may read them."""
-    clock = SimulatedClock()
-    path = tmp_path / "audit.log"
-    file = RotatingFile(path, clock, max_size=1, max_backup=2)
-    for _ in range(4):
-        file.write(MEGABYTE)
-        clock.advance(1.5)
-    file.close()
-    assert [each.name for each in file.old()] == [
-        "audit-2024-04-17T00-00-04.500.log",
-        "audit-2024-04-17T00-00-03.000.log",
-    ]
-    assert {each.stat().st_mode & 0o777 for each in tmp_path.iterdir()} == {0o600}
-    assert all(each.read_bytes() == MEGABYTE for each in (path, *file.old()))
-
-
-def test_lines_stay_whole(tmp_path: Path) -> None:
-    """A line that does not fit begins the next file; one that is larger than a file has one of its own."""
-    file = RotatingFile(tmp_path / "a.log", SimulatedClock(), max_size=1)
-    file.write(b"short\n")
-    file.write(MEGABYTE * 2)
-    file.close()
-    assert (tmp_path / "a.log").read_bytes() == MEGABYTE * 2
-    assert [each.read_bytes() for each in file.old()] == [b"short\n"]
-
-
-def test_old_files_age(tmp_path: Path) -> None:
-    """Files that are too old go when the next is full; the others are kept in gzip form; others' files are let be."""
-    clock = SimulatedClock()
-    other = tmp_path / "audit-notes.log"
-    other.write_text("mine")
-    file = RotatingFile(tmp_path / "audit.log", clock, max_size=1, max_age=2, compress=True)
-    for _ in range(5):
-        file.write(MEGABYTE)
-        clock.advance(days=1)
-    file.close()
-    assert [each.name for each in file.old()] == [f"audit-2024-04-{day}T00-00-00.000.log.gz" for day in (21, 20, 19)]
-    assert gzip.decompress(file.old()[0].read_bytes()) == MEGABYTE
-    assert other.read_text() == "mine"
-
-
 def test_a_file_goes_on(tmp_path: Path) -> None:
-    """A server that starts again appends to the file, whose size counts."""
+    """A server that starts again appends to the file, which nobody else may read."""
     path = tmp_path / "audit.log"
-    for _ in range(2):
-        file = RotatingFile(path, SimulatedClock(), max_size=1)
-        file.write(MEGABYTE)
-        file.close()
-    assert len(file.old()) == 1
+    for name in "ab":
+        writer = LogWriter(path)
+        writer.write([{"auditID": name}])
+        writer.close()
+    assert path.read_bytes() == b'{"auditID":"a"}\n{"auditID":"b"}\n'
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 SERVICE = {
@@ -112,53 +67,10 @@ def recorded(policy: str = "Metadata", **options: Any) -> Cluster:
     return Cluster(options=Options(seed=1, clock=SimulatedClock(), audit_policy=policy, **options))
 
 
-def test_legacy_form(tmp_path: Path) -> None:
-    """The older form has one line of words for each event."""
-    path = tmp_path / "audit.log"
-    cluster = recorded(audit_log_path=path, audit_log=LogSettings(form="legacy"))
-    before = len(path.read_bytes().splitlines())
-    acting = {"impersonate-user": "ann", "impersonate-group": "devs"}
-    request = Request.of("GET", '/api/v1/namespaces/x/pods?labelSelector="', headers={"user-agent": "k", **acting})
-    cluster.perform(request, identity=Identity("root", ("system:masters",)))
-    assert cluster.engine.audit is not None
-    cluster.engine.audit.close()
-    [line] = path.read_text().splitlines()[before:]
-    assert line.startswith("2024-04-17T00:00:00.000000Z AUDIT: id=")
-    assert 'stage="ResponseComplete" ip="127.0.0.1" method="list" user="root" groups="\\"system:masters\\""' in line
-    assert 'as="ann" asgroups="\\"devs\\",\\"system:authenticated\\"" user-agent="k" namespace="x"' in line
-    assert line.endswith('uri="/api/v1/namespaces/x/pods?labelSelector=%22" response="403"')
-    assert b'response="<deferred>"' in legacy_line({"stage": "RequestReceived"})
-
-
-def test_large_events_are_shortened() -> None:
-    """An event that is too large loses its objects and says so; one that is too large even then is lost."""
-    limits = Truncation(True, 200, 450)
-    large = {"auditID": "a", "requestObject": {"x": "y" * 300}, "responseObject": {}, "annotations": {"k": "v"}}
-    endless, small = {"auditID": "b", "requestURI": "/" + "x" * 300}, {"auditID": "c", "requestURI": "/" + "x" * 100}
-    batches, lost = fitted([large, endless, small, small, small, small], limits)
-    assert lost == 1
-    first = batches[0][0]
-    assert first == {"auditID": "a", "annotations": {"k": "v", "audit.k8s.io/truncated": "true"}}
-    assert [len(batch) for batch in batches] == [3, 2]
-    assert large["responseObject"] == {}
-
-
-def test_fitting_tells_of_losses() -> None:
-    """Events that fit are written; the number of the others is reported."""
-    kept = Kept()
-    sink = BlockingBackend("log", TruncatingWriter(kept, Truncation(True, 50, 50)))
-    with pytest.raises(BackendError, match="1 events are too large"):
-        sink.take({"requestURI": "/" + "x" * 100})
-    sink.take({"auditID": "a"})
-    sink.close()
-    assert kept.batches == [[{"auditID": "a"}]]
-    assert kept.closed
-
-
 def test_batches_without_waiting() -> None:
     """Without a longest wait each event goes as soon as it comes."""
     kept = Kept()
-    sink = BatchingBackend("log", kept, Batching(max_size=10, max_wait=0, throttle=False), lambda lost: None)
+    sink = BatchingBackend("log", kept, Batching(max_size=10, max_wait=0), lambda lost: None)
     sink.take({"auditID": "a"})
     while not kept.batches:
         pass
@@ -204,11 +116,8 @@ def test_json_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--audit-log-maxage", "-1"], "--audit-log-maxage -1 can't be a negative number"),
         (["--audit-webhook-batch-max-size", "0"], "invalid audit batch max batch size 0, must be a positive number"),
-        (["--audit-webhook-batch-throttle-qps", "0"], "invalid audit batch throttle QPS 0"),
         (["--audit-log-mode", "sometimes"], "invalid choice: 'sometimes'"),
-        (["--audit-log-truncate-max-batch-size", "5"], "audit event (102400) can't be larger than the batch (5)"),
     ],
 )
 def test_wrong_flags(capsys: pytest.CaptureFixture[str], tmp_path: Path, flags: list[str], message: str) -> None:

@@ -15,7 +15,7 @@ from simkit.cluster.options import Options
 from simkit.engine.authn.token_sources import StaticTokens
 from simkit.engine.egress.call import Caller
 from simkit.engine.egress.files import load_kubeconfig
-from simkit.engine.pipeline.audit.backends import BatchingBackend, RotatingFile, WebhookWriter
+from simkit.engine.pipeline.audit.backends import BatchingBackend, LogWriter, WebhookWriter
 from simkit.engine.pipeline.audit.policy import parse
 from simkit.engine.pipeline.audit.settings import Batching
 from simkit.engine.pipeline.handler_chain import serve_request
@@ -254,7 +254,7 @@ def test_forks_record_for_themselves(tmp_path: Path) -> None:
     assert world.engine.audit is not None
     world.engine.audit.close()
     with pytest.raises(SimkitError, match="cannot be written"):
-        RotatingFile(path / "below", SimulatedClock())
+        LogWriter(path / "below")
 
 
 def test_webhook(tmp_path: Path) -> None:
