@@ -15,6 +15,8 @@ _LOGS: Final = "there is no such log"
 _PROCESS: Final = "the process is not looked into"
 _CONNECTIONS: Final = "connections are not counted or shared"
 _AUDIT: Final = "audit events are written as JSON, whole and at once, to one file or a webhook"
+_TLS: Final = "one certificate is served, with TLS 1.2 and later and the cipher suites of the TLS library"
+_END: Final = "a server that is told to stop ends its watches at once, and its requests within some seconds"
 _BACKENDS: Final = ("log", "webhook")
 _TRUNCATION: Final = ("enabled", "max-batch-size", "max-event-size")
 _METRICS: Final = "all metrics are shown with all their labels"
@@ -74,6 +76,18 @@ INERT: Final[Mapping[str, Sequence[str]]] = {
         *(f"audit-{backend}-truncate-{name}" for backend in _BACKENDS for name in _TRUNCATION),
     ),
     _METRICS: ("allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics"),
+    _TLS: (
+        "strict-transport-security-directives",
+        "tls-cipher-suites",
+        "tls-min-version",
+        "tls-sni-cert-key",
+    ),
+    _END: (
+        "shutdown-delay-duration",
+        "shutdown-send-retry-after",
+        "shutdown-watch-termination-grace-period",
+    ),
+    "pages of other origins are not answered": ("cors-allowed-origins",),
     "redirects of other servers are never followed": ("aggregator-reject-forwarding-redirect",),
     "use --enable-admission-plugins and --disable-admission-plugins": ("admission-control",),
     "use --controllers=*,-garbage-collector-controller": ("enable-garbage-collector",),

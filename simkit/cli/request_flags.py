@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from simkit.cli.flag_types import flag, seconds, words
+from simkit.cli.flag_types import flag, seconds
 from simkit.meta.errors import SimkitError
 
 _AMOUNTS: Final = (
@@ -14,8 +14,6 @@ _AMOUNTS: Final = (
     "max-mutating-requests-inflight",
     "request-timeout",
     "min-request-timeout",
-    "shutdown-delay-duration",
-    "shutdown-watch-termination-grace-period",
 )
 """Flags that may be 0 but not negative."""
 
@@ -35,13 +33,6 @@ def add_arguments(group: Any) -> None:
         metavar="BOOL",
         help="use API priority and fairness: flow schemas and priority levels (default true)",
     )
-    group.add_argument(
-        "--cors-allowed-origins",
-        type=words,
-        default=(),
-        metavar="A,B",
-        help="regular expressions, such as ^https://a\\.example$",
-    )
     group.add_argument("--request-timeout", type=seconds, default=60.0, metavar="DURATION", help="default 1m")
     group.add_argument(
         "--min-request-timeout",
@@ -57,15 +48,6 @@ def add_arguments(group: Any) -> None:
         metavar="DURATION",
         help="how long /livez waits for the start to finish",
     )
-    group.add_argument(
-        "--shutdown-delay-duration",
-        type=seconds,
-        default=0.0,
-        metavar="DURATION",
-        help="how long to serve on after the stop signal, while /readyz fails",
-    )
-    group.add_argument("--shutdown-send-retry-after", type=flag, default=False, nargs="?", const=True, metavar="BOOL")
-    group.add_argument("--shutdown-watch-termination-grace-period", type=seconds, default=0.0, metavar="DURATION")
 
 
 def options(args: argparse.Namespace) -> dict[str, Any]:
@@ -82,14 +64,5 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def times(args: argparse.Namespace) -> dict[str, Any]:
-    """The time limits of requests and of shutdown: arguments of ``Serving``."""
-    from simkit.engine.http.listeners import ShutdownOptions
-
-    shutdown = ShutdownOptions(
-        args.shutdown_delay_duration,
-        args.shutdown_send_retry_after,
-        args.shutdown_watch_termination_grace_period,
-        args.request_timeout,
-    )
-    times = {"request_timeout": args.request_timeout, "shortest_watch": args.min_request_timeout}
-    return {**times, "shutdown": shutdown}
+    """The time limits of requests: arguments of ``ServingOptions``."""
+    return {"request_timeout": args.request_timeout, "shortest_watch": args.min_request_timeout}

@@ -18,7 +18,6 @@ from simkit.cli import (
     object_flags,
     outside,
     request_flags,
-    tls_flags,
 )
 from simkit.cli.flag_types import Merging, flag, gate_switches, port, switches, words
 from simkit.cli.free_ports import check_ports
@@ -108,7 +107,10 @@ def _add_serving(group: Any) -> None:
         metavar="DIR",
         help="the folder for generated certificates (default: one for each user)",
     )
-    tls_flags.add_arguments(group)
+    group.add_argument(
+        "--tls-cert-file", type=Path, metavar="FILE", help="the serving certificate (default: a generated one)"
+    )
+    group.add_argument("--tls-private-key-file", type=Path, metavar="FILE", help="the key of the certificate")
     group.add_argument(
         "--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig with administrator rights"
     )
@@ -202,7 +204,6 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     from simkit.cluster.parts import object_getter
     from simkit.engine.authn.options import build
     from simkit.engine.http.apiserver import APIServerHandler
-    from simkit.engine.http.cors import CORSHandler, compile_origins
     from simkit.engine.http.server import Server
     from simkit.engine.pipeline.request_context import log_to_standard_error
     from simkit.meta.clock import SystemClock
@@ -223,15 +224,11 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
         publish(made.engine)
     node_flags.start(made, args)
     compress = made.engine.gate("APIResponseCompression")
-    handler = APIServerHandler(made.engine)
-    allowed = compile_origins(args.cors_allowed_origins) if args.cors_allowed_origins else []
-    served = CORSHandler(handler, allowed) if allowed else handler
     return Server(
-        served,
+        APIServerHandler(made.engine),
         serving,
         clock=clock,
         compress=compress,
-        shutdown_target=handler,
         controllers=made.identified if not _loads(args) else made.background,
     ), made
 
@@ -279,7 +276,6 @@ def _serving(args: argparse.Namespace) -> ServingOptions:
         proxy_authorities=read_file(args.requestheader_client_ca_file) if args.requestheader_client_ca_file else b"",
         kubeconfig=args.kubeconfig_out,
         **request_flags.times(args),
-        **tls_flags.serving(args),
     )
 
 

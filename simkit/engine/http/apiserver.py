@@ -28,7 +28,6 @@ _HEALTH: Final = tuple(f"/{endpoint}" for endpoint in ENDPOINTS)
 _TOKENS: Final = frozenset({"authorization", "sec-websocket-protocol"})
 """The headers in which tokens come."""
 _PODS: Final = re.compile(r"/api/v1/namespaces/([^/]+)/pods")
-_LEAVING: Final = b"The apiserver is shutting down, please try again later.\n"
 
 
 class AuthorizedRequest:
@@ -56,27 +55,11 @@ class APIServerHandler:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._refusing = False
         self._reads = PreparedReads(engine)
         self._reviews = PreparedReviews(engine, self._reads)
 
-    def prepare(self) -> None:
-        """Make readiness checks fail, because the server is about to shut down."""
-        self._engine.stopping = True
-
-    def refuse(self) -> None:
-        """Answer all further requests with 429 and Retry-After, except health checks."""
-        self._refusing = True
-
-    @property
-    def busy(self) -> bool:
-        """True if requests are being handled."""
-        return bool(self._engine.limits.reading or self._engine.limits.mutating)
-
     def answer(self, request: Request) -> Response:
         """The answer to a request. Authentication is part of it."""
-        if self._refuses(request):
-            return _leaving()
         if request.refreshed or request.method != "GET":  # other reads were tried at once
             prepared = self._prepared(request)
             if prepared is not None:
@@ -89,7 +72,7 @@ class APIServerHandler:
 
     def at_once(self, request: Request) -> Response | None:
         """The answer to a request like one before; None if the whole handler chain has to answer."""
-        return None if self._refusing else self._prepared(request)
+        return self._prepared(request)
 
     def _prepared(self, request: Request) -> Response | None:
         if request.method == "GET":
@@ -107,13 +90,8 @@ class APIServerHandler:
 
     def enter(self, request: Request) -> Response | AuthorizedRequest:
         """The refusal of an unauthenticated or forbidden request, or the request that takes its body."""
-        if self._refuses(request):
-            return _leaving()
         handled = HandledRequest(self._engine, request)
         return handled.serve_headers() or AuthorizedRequest(handled)
-
-    def _refuses(self, request: Request) -> bool:
-        return self._refusing and not request.path.startswith(_HEALTH)
 
     def execution_mode(self, request: Request) -> ExecutionMode:
         """The execution mode of a request: it may take long, or wait for a service or a later revision."""
@@ -181,7 +159,3 @@ def _only_reads(request: Request) -> bool:
     if request.method == "POST":
         return request.path.startswith(_REVIEWS)
     return request.method == "GET" and "/proxy" not in request.path
-
-
-def _leaving() -> Response:
-    return Response(429, _LEAVING, "text/plain; charset=utf-8", [("Retry-After", "5"), ("Connection", "close")])

@@ -272,15 +272,11 @@ class Application:
         loop = asyncio.get_running_loop()
         return self._wakers.get(loop) or self._wakers.setdefault(loop, LoopBroadcaster(loop))
 
-    def end_streams(self, over: float = 0.0) -> None:
-        """End all watches over some seconds, from the loop's thread, because the server stops."""
+    def end_streams(self) -> None:
+        """End all watches, from the loop's thread, because the server stops."""
         self._stopping = True
-        deliveries = tuple(self._deliveries)
-        for number, delivery in enumerate(deliveries):
-            if over:
-                asyncio.get_running_loop().call_later(over * number / len(deliveries), delivery.stop)
-            else:
-                delivery.stop()
+        for delivery in tuple(self._deliveries):
+            delivery.stop()
 
     def close(self) -> None:
         """Let go of the worker threads; requests that still run on them are not waited for."""

@@ -6,8 +6,8 @@ import atexit
 import signal
 import ssl
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol, Self
@@ -16,16 +16,13 @@ from simkit.engine.authn.union import Union
 from simkit.engine.authn.x509 import ClientCertificates
 from simkit.engine.http import certificates
 from simkit.engine.http.listeners import (
-    GracefulShutdown,
-    ShutdownOptions,
-    ShutdownTarget,
     allow_many_connections,
     listen,
     reachable,
     release,
 )
 from simkit.engine.http.request_state import Handler
-from simkit.engine.http.tls import TLSOptions, server_context
+from simkit.engine.http.tls import server_context
 from simkit.engine.http.watch_server import SHORTEST_WATCH
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
@@ -62,12 +59,6 @@ class ServingOptions:
         Seconds that a request may take which is no watch.
     shortest_watch
         Seconds that a watch without a time of its own lasts at least.
-    farewell
-        What happens between a signal to stop and the end.
-    tls
-        Versions, cipher suites and further certificates.
-    transport_security
-        Directives of the header Strict-Transport-Security; without any it is not sent.
 
     Raises
     ------
@@ -86,9 +77,6 @@ class ServingOptions:
     kubeconfig: Path | None = None
     request_timeout: float = 60.0
     shortest_watch: float = SHORTEST_WATCH
-    shutdown: ShutdownOptions = field(default_factory=ShutdownOptions)
-    tls: TLSOptions = field(default_factory=TLSOptions)
-    transport_security: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.port is None and self.insecure_port is None:
@@ -130,8 +118,6 @@ class Server:
         On which client certificates are judged.
     compress
         Whether large answers are compressed for clients that take it.
-    shutdown_target
-        Told when the server is about to end; None: it ends without a farewell.
     controllers
         Started and stopped with the server: the controllers.
 
@@ -148,12 +134,11 @@ class Server:
         *,
         clock: Clock | None = None,
         compress: bool = True,
-        shutdown_target: ShutdownTarget | None = None,
         controllers: ControllerRunner | None = None,
     ) -> None:
         self.serving = serving or ServingOptions()
         self._engine, self._clock, self._compress = engine, clock, compress
-        self._shutdown_target, self._controllers = shutdown_target, controllers
+        self._controllers = controllers
         self._thread: threading.Thread | None = None
         self._running: ServingLoop | None = None
         self._ports: dict[str, int] = {}
@@ -217,14 +202,9 @@ class Server:
         """Serve in this thread until SIGINT or SIGTERM; ``ready`` is called once requests are answered."""
         allow_many_connections()
         running = self._prepare(ready)
-        leave = running.stop
-        if self._shutdown_target is not None:
-            leave = GracefulShutdown(
-                self.serving.shutdown, self._shutdown_target, running.end_streams, running.stop
-            ).begin
         previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         for number in previous:
-            signal.signal(number, lambda *_: leave())
+            signal.signal(number, lambda *_: running.stop())
         try:
             self._serve(running)
         finally:
@@ -245,7 +225,7 @@ class Server:
             serving = self.serving
             patience, watches = serving.request_timeout, serving.shortest_watch
             application = Application(self._engine, compress=self._compress, patience=patience, shortest_watch=watches)
-            self._running = ServingLoop(application, listeners, ready, serving.transport_security)
+            self._running = ServingLoop(application, listeners, ready)
         except SimkitError:
             self._release(listeners)
             raise
@@ -275,7 +255,7 @@ class Server:
         if serving.certificate_file is not None and serving.key_file is not None:
             own = (serving.certificate_file, serving.key_file)
         authorities = [serving.trusted_clients(made), serving.proxy_authorities]
-        return server_context(*own, [bundle for bundle in authorities if bundle], serving.tls)
+        return server_context(*own, [bundle for bundle in authorities if bundle])
 
     def _write_kubeconfig(self) -> None:
         """Write the client configuration of an administrator, who authenticates by certificate, so over HTTPS only."""

@@ -66,8 +66,6 @@ class ServingLoop:
         At least one.
     ready
         Called once all of them take connections, in the loop's thread.
-    transport_security
-        Directives of the header Strict-Transport-Security, which is sent over TLS.
     """
 
     def __init__(
@@ -75,15 +73,13 @@ class ServingLoop:
         application: Application,
         listeners: Sequence[Listener],
         ready: Callable[[], None],
-        transport_security: Sequence[str] = (),
     ) -> None:
         self._application, self._listeners, self._ready = application, listeners, ready
-        self._waits_for, self._transport_security = len(listeners), "; ".join(transport_security)
+        self._waits_for = len(listeners)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._servers = [self._server(listener) for listener in listeners]
 
     def _server(self, listener: Listener) -> _Server:
-        secured = listener.tls is not None and self._transport_security
         config = uvicorn.Config(
             self._application,
             http=HTTPConnection,
@@ -97,7 +93,6 @@ class ServingLoop:
             server_header=False,
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=GRACE + 1,
-            headers=[("Strict-Transport-Security", self._transport_security)] if secured else [],
         )
         config.load()
         config.ssl = listener.tls
@@ -116,11 +111,6 @@ class ServingLoop:
             await asyncio.gather(*(server.serve([listener.sock]) for server, listener in pairs))
         finally:
             self._application.close()
-
-    def end_streams(self, over: float) -> None:
-        """End all watches over some seconds; from any thread."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._application.end_streams, over)
 
     def stop(self) -> None:
         """Make ``serve`` return soon; from any thread, or a signal handler."""

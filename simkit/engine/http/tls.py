@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import _ssl
 import ctypes
-import re
 import ssl
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -59,7 +57,6 @@ def context_address(library: ctypes.CDLL, context: ssl.SSLContext) -> int | None
 # References: k8s.io/apiserver/pkg/server/secure_serving.go and dynamiccertificates/tlsconfig.go beside it, release
 # 1.30.
 
-_CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 _Callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -91,38 +88,6 @@ def request_client_cert(context: ssl.SSLContext) -> bool:
     return True
 
 
-def name_authorities(context: ssl.SSLContext, bundles: Sequence[bytes]) -> bool:
-    """Name the authorities of PEM bundles as acceptable in the handshake; True if that is possible here.
-
-    Clients that have several certificates choose by these names: browsers, and kubectl with an exec plugin. The context
-    must ask for certificates already (``CERT_OPTIONAL``).
-    """
-    library = openssl_library()
-    address = context_address(library, context) if library is not None else None
-    if library is None or address is None:
-        return False
-    try:
-        read, add, free = library.d2i_X509, library.SSL_CTX_add_client_CA, library.X509_free
-    except AttributeError:
-        return False
-    read.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_char_p), ctypes.c_long]
-    read.restype = ctypes.c_void_p
-    add.argtypes, add.restype = [ctypes.c_void_p, ctypes.c_void_p], ctypes.c_int
-    free.argtypes, free.restype = [ctypes.c_void_p], None
-    for der in _certificates(bundles):
-        certificate = read(None, ctypes.byref(ctypes.c_char_p(der)), len(der))
-        if certificate is not None:
-            add(address, certificate)  # takes a copy of the name
-            free(certificate)
-    return True
-
-
-def _certificates(bundles: Sequence[bytes]) -> list[bytes]:
-    """The distinct certificates of PEM bundles in DER form, in order."""
-    blocks = _CERTIFICATE.findall(b"\n".join(bundles))
-    return list(dict.fromkeys(ssl.PEM_cert_to_DER_cert(block.decode("ascii")) for block in blocks))
-
-
 # TLS settings of a listener: its own certificate, and the request for client certificates.
 # References: k8s.io/apiserver/pkg/server/secure_serving.go, release 1.30.
 
@@ -130,74 +95,26 @@ _NO_CHECK_TIME: Final = 0x200000
 """OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which the ssl module does not name."""
 
 
-_VERSIONS: Final = {
-    "": ssl.TLSVersion.TLSv1_2,
-    "VersionTLS10": ssl.TLSVersion.TLSv1,
-    "VersionTLS11": ssl.TLSVersion.TLSv1_1,
-    "VersionTLS12": ssl.TLSVersion.TLSv1_2,
-    "VersionTLS13": ssl.TLSVersion.TLSv1_3,
-}
-_OF_TLS13: Final = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
-"""Cipher suites that TLS 1.3 always has; listing them has no effect."""
-
-
-@dataclass(frozen=True, slots=True)
-class TLSOptions:
-    """The settings of TLS. Names are those of kube-apiserver's flags: ``VersionTLS13``, ``TLS_ECDHE_RSA_...``."""
-
-    minimum: str = ""
-    """The minimum version; 1.2 by default."""
-    suites: Sequence[str] = ()
-    """The cipher suites of TLS 1.2; the library's by default."""
-    named: Sequence[tuple[Path, Path, Sequence[str]]] = ()
-    """Further certificates with their keys, for the server names given or those in the certificate."""
-
-
-def server_context(
-    certificate: Path, key: Path, authorities: Sequence[bytes] = (), settings: TLSOptions | None = None
-) -> ssl.SSLContext:
+def server_context(certificate: Path, key: Path, authorities: Sequence[bytes] = ()) -> ssl.SSLContext:
     """A TLS context with a server certificate, which requests client certificates of the given authorities (PEM).
 
-    Raises SimkitError where certificate and key cannot be used together, or for a setting that OpenSSL does not know.
+    Raises SimkitError where certificate and key cannot be used together.
 
     Notes
     -----
     A client may come without a certificate. One that it sends is judged by the authenticators, on the cluster's clock
-    and for each authority apart; the handshake takes any, and names those of the bundles as acceptable. Where that
-    cannot be had (see ``request_client_cert``), a certificate of an authority that is in none of the bundles, or one
-    not made for clients, ends the connection in the handshake.
+    and for each authority apart; the handshake takes any. Where that cannot be had (see ``request_client_cert``), a
+    certificate of an authority that is in none of the bundles, or one not made for clients, ends the connection in the
+    handshake.
+
     Sessions are not resumed, since a resumed one would come without the intermediate certificates.
     """
-    settings = settings or TLSOptions()
-    context = _context(certificate, key, authorities, settings)
-    if settings.named:
-        others = [
-            (_context(each, its_key, authorities, settings), names or _names_in(each))
-            for each, its_key, names in settings.named
-        ]
-        by_name = {name.lower(): other for other, names in reversed(others) for name in names}
-
-        def choose(connection: ssl.SSLObject | ssl.SSLSocket, name: str | None, _: ssl.SSLContext) -> None:
-            wanted = (name or "").lower()
-            found = by_name.get(wanted) or by_name.get("*." + wanted.partition(".")[2])
-            if found is not None:
-                connection.context = found
-
-        context.sni_callback = choose
-    return context
-
-
-def _context(certificate: Path, key: Path, authorities: Sequence[bytes], settings: TLSOptions) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    if settings.minimum not in _VERSIONS:
-        known = ", ".join(name for name in _VERSIONS if name)
-        raise SimkitError(f'--tls-min-version: unknown tls version "{settings.minimum}"; known are {known}')
-    context.minimum_version = _VERSIONS[settings.minimum]
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         context.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
         raise SimkitError(f"cannot serve with certificate {certificate} and key {key}: {error}") from error
-    _choose_suites(context, settings.suites)
     context.set_alpn_protocols(["http/1.1"])
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_COMPRESSION
     context.num_tickets = 0
@@ -207,47 +124,7 @@ def _context(certificate: Path, key: Path, authorities: Sequence[bytes], setting
         context.verify_mode = ssl.CERT_OPTIONAL
         context.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME) | ssl.VERIFY_X509_PARTIAL_CHAIN
         request_client_cert(context)
-        name_authorities(context, authorities)
     return context
-
-
-def _choose_suites(context: ssl.SSLContext, suites: Sequence[str]) -> None:
-    chosen = [suite for suite in suites if suite not in _OF_TLS13]
-    for suite in chosen:
-        try:
-            context.set_ciphers(openssl_name(suite))
-        except ssl.SSLError:
-            raise SimkitError(f"--tls-cipher-suites: Cipher suite {suite} not supported or doesn't exist") from None
-    if chosen:
-        context.set_ciphers(":".join(map(openssl_name, chosen)))
-
-
-def openssl_name(suite: str) -> str:
-    """OpenSSL's name of a cipher suite.
-
-    Examples
-    --------
-    >>> openssl_name("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")
-    'ECDHE-RSA-AES128-GCM-SHA256'
-    >>> openssl_name("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256")
-    'ECDHE-ECDSA-CHACHA20-POLY1305'
-    >>> openssl_name("TLS_RSA_WITH_AES_256_CBC_SHA")
-    'AES256-SHA'
-    """
-    name = suite.removeprefix("TLS_").replace("_WITH_", "_").removeprefix("RSA_").replace("AES_", "AES")
-    return name.replace("_", "-").replace("-CBC-", "-").replace("POLY1305-SHA256", "POLY1305")
-
-
-def _names_in(certificate: Path) -> Sequence[str]:
-    """The host names of a certificate."""
-    from cryptography import x509
-
-    loaded = x509.load_pem_x509_certificate(certificate.read_bytes())
-    try:
-        found = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except x509.ExtensionNotFound:
-        return ()
-    return found.get_values_for_type(x509.DNSName)
 
 
 # The certificates that a client sent in the TLS handshake

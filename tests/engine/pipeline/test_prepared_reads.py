@@ -193,12 +193,3 @@ def test_a_full_server_gives_no_prepared_answer() -> None:
     for level in limits.levels.values():
         level.executing = 10_000
     assert scene.handler.at_once(request()) is None
-
-
-def test_a_server_that_ends_prepares_nothing(scene: Scene) -> None:
-    """Readers are told to come back, as everybody is."""
-    request = scene.sender()
-    scene.ask(request())
-    scene.handler.refuse()
-    assert scene.handler.at_once(request()) is None
-    assert scene.ask(request()).status == 429
