@@ -20,7 +20,6 @@ from simkit.meta.deadline import Deadline, within
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.python_gc import collect_seldom
-from simkit.meta.side_process import SIDE_PROCESSES
 from tests.security.attacks import Attack, attacks, preparation
 
 LISTED, SHOWN = 3000, 4
@@ -41,12 +40,11 @@ def main() -> int:
     collect_seldom()
     sys.setswitchinterval(0.00005)
     print(f"{'attack':36}{'answer':>7}{'ms':>9}   longest waits of another thread, ms")
-    with SIDE_PROCESSES:
-        for name, attack in attacks().items():
-            if only in name:
-                serve_request(cluster.engine, request_of(attack))  # loads modules
-                status, taken, waits = measured(cluster, request_of(attack))
-                print(f"{name:36}{status:7}{1000 * taken:9.1f}   {' '.join(f'{1000 * each:.1f}' for each in waits)}")
+    for name, attack in attacks().items():
+        if only in name:
+            serve_request(cluster.engine, request_of(attack))  # loads modules
+            status, taken, waits = measured(cluster, request_of(attack))
+            print(f"{name:36}{status:7}{1000 * taken:9.1f}   {' '.join(f'{1000 * each:.1f}' for each in waits)}")
     return 0
 
 

@@ -26,7 +26,6 @@ from simkit.engine.http.tls import server_context
 from simkit.engine.http.watch_server import SHORTEST_WATCH
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
-from simkit.meta.side_process import SIDE_PROCESSES
 
 if TYPE_CHECKING:
     from simkit.engine.http.serving import Listener, ServingLoop
@@ -283,7 +282,7 @@ class Server:
         if self._controllers is not None:
             self._controllers.start()
         try:
-            with QUICK_SWITCHES, SIDE_PROCESSES:
+            with QUICK_SWITCHES:
                 loop.run_until_complete(running.serve())
                 loop.run_until_complete(loop.shutdown_asyncgens())
         finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -40,8 +39,3 @@ def encode(obj: Any) -> bytes:
     """An object as YAML with sorted keys; long texts of one line are folded after 80 letters, as by yaml.v2."""
     text: str = yaml.dump(obj, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True, width=80)
     return text.encode()
-
-
-def encode_json(text: bytes) -> bytes:
-    """An object in JSON, as the server writes it, as YAML; it may nest deeper than what clients may send."""
-    return encode(json.loads(text))

@@ -64,16 +64,6 @@ def decode_body(text: str, repeats: list[Repeat]) -> Any:
     return _decoded(reader, text, 1, lambda: reader.get_node() if reader.check_node() else None, repeats)
 
 
-def decode_body_apart(text: str) -> tuple[Any, list[tuple[int, str]], str | None]:
-    """The same as ``decode_body``, its repeated keys, and kube-apiserver's message about an invalid text: all of them
-    plain, so that another process can find them."""
-    repeats: list[Repeat] = []
-    try:
-        return decode_body(text, repeats), [(line, key) for line, key in repeats], None
-    except BrokenText as error:
-        return None, [], error.told
-
-
 def decode(text: str, *, first_line: int = 1) -> Any:
     """The value of one YAML document; None for an empty one.
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.language.yaml.complaints import BrokenText
-from simkit.language.yaml.decode import decode, decode_body, decode_body_apart
+from simkit.language.yaml.decode import decode, decode_body
 from simkit.language.yaml.encode import encode
 
 pytestmark = pytest.mark.slow
@@ -155,8 +155,10 @@ def test_an_empty_text_is_none() -> None:
 
 @pytest.mark.parametrize("text", ["? [a]\n: b", "? {a: b}\n: c", "{[a]: b}", "? ? a", "? " * 3000 + "a"])
 def test_keys_of_bodies_that_are_no_text(text: str) -> None:
-    """They are an error of the body, and neither of the server nor of the process beside it."""
-    assert decode_body_apart(text) == (None, [], "a mapping key must be text")
+    """They are an error of the body, and not of the server."""
+    with pytest.raises(BrokenText) as refused:
+        decode_body(text, [])
+    assert refused.value.told == "a mapping key must be text"
 
 
 @pytest.mark.parametrize(
@@ -202,4 +204,6 @@ def test_numbers_of_bodies_are_those_of_go(word: str, value: Any) -> None:
 )
 def test_words_without_a_value_are_told_as_go_tells_them(word: str, told: str) -> None:
     """Without a line."""
-    assert decode_body_apart(f"a: 1\nb: {word}")[2] == told
+    with pytest.raises(BrokenText) as refused:
+        decode_body(f"a: 1\nb: {word}", [])
+    assert refused.value.told == told

@@ -13,7 +13,7 @@ import orjson
 
 from simkit.engine.pipeline.representation.negotiation import JSON, MEDIA, YAML
 from simkit.kinds.apiextensions.definition import CustomVersion, Provider
-from simkit.language.yaml.complaints import Repeat
+from simkit.language.yaml.complaints import BrokenText, Repeat
 from simkit.language.yaml.json_text import read_json
 from simkit.meta import go_json
 from simkit.meta.behaviour import ServedBehaviour
@@ -30,7 +30,6 @@ from simkit.meta.fielderror import invalid_value, quoted
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, name_of
-from simkit.meta.side_process import SIDE_PROCESSES
 from simkit.schema import strict_json
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.go_types import internal_package
@@ -152,16 +151,13 @@ def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
     """The value of the first document of a YAML text. Raises MalformedBody."""
     if len(body) <= SHORT_YAML and (found := read_json(body)) is not None:
         return found
-    from simkit.language.yaml.decode import decode_body_apart  # many servers never read YAML
+    from simkit.language.yaml.decode import decode_body  # many servers never read YAML
 
-    text = body.decode("utf-8", "replace")
-    apart = len(body) > SHORT_YAML
-    value, repeated, told = SIDE_PROCESSES.call(decode_body_apart, text) if apart else decode_body_apart(text)
-    if told is not None:
-        who = "" if told.startswith("json: ") else "yaml: "
-        raise MalformedBody(f"error converting YAML to JSON: {who}{told}")
-    repeats += [Repeat(*repeat) for repeat in repeated]
-    return value
+    try:
+        return decode_body(body.decode("utf-8", "replace"), repeats)
+    except BrokenText as error:
+        who = "" if error.told.startswith("json: ") else "yaml: "
+        raise MalformedBody(f"error converting YAML to JSON: {who}{error.told}") from None
 
 
 def repeat_errors(repeats: Sequence[Repeat]) -> list[str]:

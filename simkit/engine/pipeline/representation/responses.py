@@ -16,7 +16,6 @@ from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request, Response, StoredResponse
 from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object
-from simkit.meta.side_process import SIDE_PROCESSES
 from simkit.schema.go_types import internal_package
 from simkit.schema.openapi.column_descriptions import column_description
 from simkit.schema.resources import Resource
@@ -116,19 +115,12 @@ def _carried(scope: RequestScope, obj: Object, api_version: str, include: str) -
 # Responses: objects, lists and documents as bytes in the negotiated representation.
 # Upstream: k8s.io/apiserver/pkg/endpoints/handlers/response.go, release 1.30.
 
-_SHORT: Final = 16 * 1024
-"""Bytes of JSON up to which an object is written as YAML in this process."""
-
 
 def as_yaml(obj: Any) -> bytes:
     """An object as YAML with sorted keys."""
-    from simkit.language.yaml.block_style import encode, encode_json  # most servers never write YAML
+    from simkit.language.yaml.block_style import encode  # most servers never write YAML
 
-    encoded = go_json.encode(obj)
-    if len(encoded) <= _SHORT:
-        return encode(obj)
-    written: bytes = SIDE_PROCESSES.call(encode_json, encoded)
-    return written
+    return encode(obj)
 
 
 _YES: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
