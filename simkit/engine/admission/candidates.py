@@ -2,57 +2,76 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from simkit.engine.admission.plugin_attributes import NAMESPACES
+from simkit.engine.storage.derived import DerivedValue
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.seams import Authorizer, Change, ListWatcher, Reader, Review
+from simkit.seams import Authorizer, ListWatcher, Reader, Review
 
-# The objects that an index still has to read, by the change log of a store
+# A view of compiled objects, such as policies, for as long as none of them changes
+
+View = TypeVar("View")
+Compile = Callable[[GroupResource, Object], Any]
+_SAID: Final = ("spec", "webhooks")
+"""The fields of policies, bindings and webhook configurations that are compiled."""
 
 
-class ChangedKeys:
-    """The keys of objects of some resources that have changed since they were last taken.
+class CompiledObjects(Generic[View]):
+    """A view of what the objects of some resources are compiled to.
+
+    After a change the view is made anew, and only what was changed is compiled again.
 
     Parameters
     ----------
     store
-        It tells of every change, in the thread that makes it.
+        Where the objects are.
     resources
-        Those that are followed.
+        Theirs.
+    compiled
+        Compiles one object.
+    view
+        Makes the view of all that was compiled, by key.
     """
 
-    def __init__(self, store: ListWatcher, resources: Iterable[GroupResource]) -> None:
-        self.count = 0
-        """The changes that were told; a view that has taken in so many is up to date."""
-        self._store, self._resources = store, tuple(resources)
-        self._waiting = deque[Key]()
-        store.listen(self._follow, self._resources)
+    def __init__(
+        self,
+        store: ListWatcher,
+        resources: Sequence[GroupResource],
+        compiled: Compile,
+        view: Callable[[Mapping[Key, Any]], View],
+    ) -> None:
+        self._store, self._resources, self._compiled, self._view = store, resources, compiled, view
+        self._known: Mapping[Key, tuple[Object, Any]] = {}
+        self._value = DerivedValue(store, resources, self._make)
 
-    def add_stored(self) -> None:
-        """Count all objects that are stored now as changed."""
-        keys = [entry.key for resource in self._resources for entry in self._store.scan(resource)]
-        self._waiting.extend(keys)
-        self.count += len(keys)
+    def fork(self, store: ListWatcher) -> CompiledObjects[View]:
+        """The same over a fork of the store: nothing is compiled again."""
+        forked = CompiledObjects(store, self._resources, self._compiled, self._view)
+        known = self._value.at(store.revision)
+        forked._known, forked._value = self._known, DerivedValue(store, self._resources, forked._make, known)
+        return forked
 
-    def take(self) -> tuple[set[Key], int]:
-        """The keys, which count as read from now on, and a number of changes that they cover at least."""
-        count, found = self.count, set[Key]()
-        while self._waiting:
-            found.add(self._waiting.popleft())
-        return found, count
+    def now(self) -> View:
+        """The view of the objects as they are stored now."""
+        return self._value.now()
 
-    def _follow(self, changes: Sequence[Change]) -> None:
-        self._waiting.extend(change.entry.key for change in changes)
-        self.count += len(changes)
+    def _make(self) -> View:
+        found: dict[Key, tuple[Object, Any]] = {}
+        for entry in (entry for resource in self._resources for entry in self._store.scan(resource)):
+            known, obj = self._known.get(entry.key), entry.object
+            if known is None or any(known[0].get(field) != obj.get(field) for field in _SAID):
+                known = obj, self._compiled(entry.key.resource, obj)
+            found[entry.key] = known
+        self._known = found
+        return self._view({key: made for key, (_, made) in found.items()})
 
 
 # The policies or webhooks that could match a kind of write, looked up once.

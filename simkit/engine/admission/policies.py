@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from threading import Lock
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from simkit.engine.admission.candidates import CandidateCache, ChangedKeys, LiveClusterReader, attributes_of
+from simkit.engine.admission.candidates import CandidateCache, CompiledObjects, LiveClusterReader, attributes_of
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import ADMISSION_GROUP, AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
 from simkit.meta.errors import StatusError, forbidden
-from simkit.meta.names import GroupResource, GroupVersionResource
+from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.meta.objects import Object, metadata
 from simkit.schema.catalogue import Resource
 from simkit.seams import OPERATIONS, ListWatcher, Operation, Review
@@ -53,19 +52,12 @@ Compiled = TypeVar("Compiled", bound="PolicyDefinition")
 
 
 class _View(Generic[Compiled]):
-    """The policies and the bindings at one revision. It never changes.
+    """The policies and the bindings at one revision. It never changes."""
 
-    Parameters
-    ----------
-    policies, bindings
-        By name.
-    changes
-        How many changes of the store it has taken in.
-    """
-
-    def __init__(self, policies: Mapping[str, Compiled], bindings: Mapping[str, Binding], changes: int) -> None:
-        self.policies, self.bindings, self.changes = policies, bindings, changes
-        self.any = bool(policies and bindings)
+    def __init__(self, source: PolicySource[Compiled], compiled: Mapping[Key, Any]) -> None:
+        self._policies: list[Compiled] = [made for key, made in compiled.items() if key.resource == source.policies]
+        self._bindings: list[Binding] = [made for key, made in compiled.items() if key.resource == source.bindings]
+        self.any = bool(self._policies and self._bindings)
         self._candidates: CandidateCache[BoundPolicy[Compiled]] = CandidateCache()
 
     @cached_property
@@ -75,7 +67,7 @@ class _View(Generic[Compiled]):
             return ()
         from simkit.logic.policy.binding import bind_policies
 
-        return bind_policies(self.policies.values(), self.bindings.values())
+        return bind_policies(self._policies, self._bindings)
 
     def candidates(self, reader: ClusterReader, kind: _Kind) -> Sequence[BoundPolicy[Compiled]]:
         def find() -> Sequence[BoundPolicy[Compiled]]:
@@ -124,11 +116,7 @@ class PolicyIndex(Generic[Compiled]):
     behaviour
         That of the server.
     known
-        The policies as of now, where they are known.
-
-    Notes
-    -----
-    A change has the changed policy compiled, or the changed binding read, and costs a copy of references to the others.
+        The compiled objects of the store, where they are known.
     """
 
     def __init__(
@@ -136,57 +124,28 @@ class PolicyIndex(Generic[Compiled]):
         source: PolicySource[Compiled],
         store: ListWatcher,
         behaviour: ServedBehaviour,
-        known: _View[Compiled] | None = None,
+        known: CompiledObjects[_View[Compiled]] | None = None,
     ) -> None:
-        self._source, self._store, self._behaviour, self._lock = source, store, behaviour, Lock()
-        self._view: _View[Compiled] = _View({}, {}, 0)
-        self._changed = ChangedKeys(store, (source.policies, source.bindings))
-        if known is not None:
-            self._view = _View(known.policies, known.bindings, 0)
-        else:
-            self._changed.add_stored()
+        self._source, self._behaviour = source, behaviour
+        resources = (source.policies, source.bindings)
+        self._objects = known or CompiledObjects(store, resources, self._compiled, partial(_View[Compiled], source))
 
     def fork(self, store: ListWatcher, behaviour: ServedBehaviour) -> PolicyIndex[Compiled]:
         """The same index over a fork of the store: nothing is compiled again, unless the fork behaves otherwise."""
-        view = self._now()
-        same = behaviour is self._behaviour and self._store.revision == store.revision
-        return PolicyIndex(self._source, store, behaviour, view if same else None)
+        known = self._objects.fork(store) if behaviour is self._behaviour else None
+        return PolicyIndex(self._source, store, behaviour, known)
 
     def any(self) -> bool:
         """True if there are policies and bindings."""
-        return self._now().any
+        return self._objects.now().any
 
     def bound_policies(self) -> Sequence[BoundPolicy[Compiled]]:
         """All policies that have bindings, by name."""
-        return self._now().bound_policies
+        return self._objects.now().bound_policies
 
-    def _now(self) -> _View[Compiled]:
-        if self._view.changes != self._changed.count:
-            with self._lock:
-                self._take_in()
-        return self._view
-
-    def _take_in(self) -> None:
-        keys, changes = self._changed.take()
-        policies, bindings = dict(self._view.policies), dict(self._view.bindings)
-        for key in keys:
-            entry = self._store.get(key)
-            known = policies if key.resource == self._source.policies else bindings
-            if entry is None:
-                known.pop(key.name, None)
-            elif key.resource == self._source.policies:
-                policies[key.name] = self._compiled(policies.get(key.name), entry.object)
-            else:
-                bindings[key.name] = self._binding(entry.object)
-        self._view = _View(policies, bindings, changes)
-
-    def _compiled(self, before: Compiled | None, obj: Object) -> Compiled:
-        """A policy, compiled again where it no longer says the same."""
-        if before is not None and obj.get("spec") == before.object.get("spec"):
-            return before
-        return self._source.read()(obj, self._behaviour)
-
-    def _binding(self, obj: Object) -> Binding:
+    def _compiled(self, resource: GroupResource, obj: Object) -> Compiled | Binding:
+        if resource == self._source.policies:
+            return self._source.read()(obj, self._behaviour)
         from simkit.logic.policy.binding import Binding
 
         return Binding(obj)
@@ -195,7 +154,7 @@ class PolicyIndex(Generic[Compiled]):
         self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
     ) -> Sequence[BoundPolicy[Compiled]]:
         """The policies that could match such a write for some object and name."""
-        view = self._now()
+        view = self._objects.now()
         return view.candidates(reader, (operation, resource, subresource)) if view.any else ()
 
 

@@ -5,20 +5,18 @@ Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook/accessors.go, release 1.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.engine.admission.candidates import CandidateCache, ChangedKeys
-from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader, equivalents
+from simkit.engine.admission.candidates import CandidateCache, CompiledObjects
+from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.logic.policy.matching import Constraints
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.meta.objects import Object, name_of
-from simkit.schema.catalogue import Catalogue, Resource
+from simkit.schema.catalogue import Resource
 from simkit.seams import ListWatcher
 
 if TYPE_CHECKING:
@@ -84,16 +82,6 @@ class WebhookAccessor:
         known = environment(behaviour, strict=behaviour.applies("cost-of-functions-in-webhooks"))
         return [compiled(each.get("expression") or "", known, BOOL) for each in rows]
 
-    @cached_property
-    def named(self) -> frozenset[GroupResource]:
-        """The resources that its rules name, where ``*`` stands for all groups or resources."""
-        return frozenset(
-            GroupResource(group, item.partition("/")[0])
-            for rule in self._rules
-            for group in rule.get("apiGroups") or ()
-            for item in rule.get("resources") or ()
-        )
-
     def may_match(
         self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
     ) -> bool:
@@ -142,66 +130,26 @@ def webhook_accessors(configuration: Object, behaviour: ServedBehaviour) -> Sequ
     return found
 
 
-_Place = tuple[str, int]
-"""Name of a configuration, and number of one of its webhooks: in this order they are called."""
-_Name = tuple[GroupResource, GroupResource]
-"""Kind of a configuration, and a resource that a webhook names."""
-
-
 class _View:
-    """The webhooks at one revision. It never changes.
+    """The webhooks at one revision, in the order of their calls. It never changes."""
 
-    Parameters
-    ----------
-    read
-        The webhooks of each configuration that has any.
-    named
-        The same by what they name.
-    changes
-        How many changes of the store it has taken in.
-    """
-
-    def __init__(
-        self,
-        read: Mapping[Key, Sequence[WebhookAccessor]],
-        named: Mapping[_Name, Mapping[_Place, WebhookAccessor]],
-        changes: int,
-    ) -> None:
-        self._read, self._named, self.changes = read, named, changes
-        self.any = bool(read)
+    def __init__(self, compiled: Mapping[Key, Sequence[WebhookAccessor]]) -> None:
+        self._webhooks = {
+            kind: [each for key in sorted(compiled) if key.resource == kind for each in compiled[key]]
+            for kind in (MUTATING, VALIDATING)
+        }
+        self.any = any(self._webhooks.values())
         self.candidates = CandidateCache[WebhookAccessor]()
 
-    def updated(self, configurations: Mapping[Key, Object | None], changes: int, behaviour: ServedBehaviour) -> _View:
-        """The view after some configurations were written or removed."""
-        read, named = dict(self._read), dict(self._named)
-        left: dict[_Name, set[str]] = {}
-        come: dict[_Name, dict[_Place, WebhookAccessor]] = {}
-        for key, configuration in configurations.items():
-            for webhook in read.pop(key, ()):
-                for each in webhook.named:
-                    left.setdefault((key.resource, each), set()).add(key.name)
-            found = webhook_accessors(configuration, behaviour) if configuration is not None else ()
-            for number, webhook in enumerate(found):
-                for each in webhook.named:
-                    come.setdefault((key.resource, each), {})[key.name, number] = webhook
-            if found:
-                read[key] = found
-        for name, gone in left.items():
-            named[name] = {place: webhook for place, webhook in named[name].items() if place[0] not in gone}
-        for name, new in come.items():
-            named[name] = {**named.get(name, {}), **new}
-        return _View(read, {name: webhooks for name, webhooks in named.items() if webhooks}, changes)
+    def matching(
+        self, kind: GroupResource, reader: ClusterReader, operation: str, resource: GroupVersionResource, part: str
+    ) -> Sequence[WebhookAccessor]:
+        """The webhooks of a kind that could match a write of a resource, or of a part of it."""
 
-    def naming(
-        self, kind: GroupResource, catalogue: Catalogue, resource: GroupVersionResource, subresource: str
-    ) -> Iterator[WebhookAccessor]:
-        """The webhooks that name a resource, also by another version or group under which it is served, in order."""
-        served = [resource, *(each.gvr for each in equivalents(catalogue, resource, subresource))]
-        parts = {(group, word) for each in served for group in (each.group, "*") for word in (each.resource, "*")}
-        found: dict[_Place, WebhookAccessor] = {}
-        for part in parts:
-            found |= self._named.get((kind, GroupResource(*part)), {})
-        return (found[place] for place in sorted(found))
+        def find() -> Sequence[WebhookAccessor]:
+            return [each for each in self._webhooks[kind] if each.may_match(reader, operation, resource, part)]
+
+        return self.candidates.of(reader.catalogue, (kind, operation, resource, part), find) if self.any else ()
 
 
 class WebhookIndex:
@@ -209,41 +157,26 @@ class WebhookIndex:
 
     Notes
     -----
-    A change costs what the changed configuration holds, and a copy of references to all webhooks. What a write could
-    match is found among the webhooks that name its resource.
+    After a change, the changed configuration is read again, and each webhook is asked once more about each kind of
+    request.
     """
 
-    def __init__(self, store: ListWatcher, behaviour: ServedBehaviour, known: _View | None = None) -> None:
-        self._store, self._behaviour, self._lock = store, behaviour, threading.Lock()
-        self._view = _View({}, {}, 0)
-        self._changed = ChangedKeys(store, (MUTATING, VALIDATING))
-        if known is not None:
-            self._view = _View(known._read, known._named, 0)
-        else:
-            self._changed.add_stored()
+    def __init__(
+        self, store: ListWatcher, behaviour: ServedBehaviour, known: CompiledObjects[_View] | None = None
+    ) -> None:
+        self._behaviour = behaviour
+        self._objects = known or CompiledObjects(store, (MUTATING, VALIDATING), self._compiled, _View)
 
-    def _now(self) -> _View:
-        """The webhooks as of now."""
-        if self._view.changes != self._changed.count:
-            with self._lock:
-                self._take_in()
-        return self._view
-
-    def _take_in(self) -> None:
-        keys, changes = self._changed.take()
-        entries = {key: self._store.get(key) for key in keys}
-        found = {key: entry.object if entry is not None else None for key, entry in entries.items()}
-        self._view = self._view.updated(found, changes, self._behaviour)
+    def _compiled(self, _: GroupResource, configuration: Object) -> Sequence[WebhookAccessor]:
+        return webhook_accessors(configuration, self._behaviour)
 
     def fork(self, store: ListWatcher, behaviour: ServedBehaviour) -> WebhookIndex:
         """The index of a fork of the store: no configuration is read again, unless the fork behaves otherwise."""
-        view = self._now()
-        same = behaviour is self._behaviour and self._store.revision == store.revision
-        return WebhookIndex(store, behaviour, view if same else None)
+        return WebhookIndex(store, behaviour, self._objects.fork(store) if behaviour is self._behaviour else None)
 
     def any(self) -> bool:
         """True if there is any webhook."""
-        return self._now().any
+        return self._objects.now().any
 
     def concerned(
         self,
@@ -254,29 +187,13 @@ class WebhookIndex:
         subresource: str,
     ) -> Sequence[WebhookAccessor]:
         """The webhooks, mutating or validating, that could match such a write."""
-        view = self._now()
-        if not view.any:
-            return ()
-
-        def find() -> Sequence[WebhookAccessor]:
-            naming = view.naming(kind, reader.catalogue, resource, subresource)
-            return [each for each in naming if each.may_match(reader, operation, resource, subresource)]
-
-        return view.candidates.of(reader.catalogue, (kind, operation, resource, subresource), find)
+        return self._objects.now().matching(kind, reader, operation, resource, subresource)
 
     def concerns(self, reader: ClusterReader, resource: GroupVersionResource, subresource: str) -> bool:
         """True if any webhook could want to see writes of a resource."""
-        view = self._now()
-        if not view.any:
-            return False
-
-        def find() -> Sequence[WebhookAccessor]:
-            naming = (view.naming(kind, reader.catalogue, resource, subresource) for kind in (MUTATING, VALIDATING))
-            concerned = (
-                each
-                for each in chain.from_iterable(naming)
-                if any(each.may_match(reader, operation, resource, subresource) for operation in OPERATIONS)
-            )
-            return tuple(islice(concerned, 1))
-
-        return bool(view.candidates.of(reader.catalogue, (resource, subresource), find))
+        view = self._objects.now()
+        return any(
+            view.matching(kind, reader, operation, resource, subresource)
+            for kind in (MUTATING, VALIDATING)
+            for operation in OPERATIONS
+        )
