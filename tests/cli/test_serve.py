@@ -202,7 +202,6 @@ def test_a_loaded_server_calls_nobody_unless_told_where(tmp_path: Path, more: li
     (["--release", "0.9"], "0.9"),
     (["--max-requests-inflight=-1"], "--max-requests-inflight can not be negative value"),
     (["--request-timeout=-1s"], "--request-timeout can not be negative value"),
-    (["--shutdown-delay-duration=-1s"], "--shutdown-delay-duration can not be negative value"),
     (["--service-account-issuer="], "service-account-issuer should not be an empty string"),
     (["--service-account-issuer=a", "--service-account-issuer=a"], 'service-account-issuer "a" is already specified'),
     (["--service-account-issuer=an issuer: x"], "contained a ':' but was not a valid URL"),
