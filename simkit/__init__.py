@@ -13,77 +13,14 @@ libraries are imported when they are first used.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 from simkit.meta.distribution import VERSION
+from simkit.meta.lazy_names import import_names_lazily
 
-if TYPE_CHECKING:
-    from simkit import analysis, notebook, testing
-    from simkit.analysis.admission.cel import cel
-    from simkit.cluster.cluster import Cluster, Trial
-    from simkit.cluster.loading import demo, fetch, load
-    from simkit.cluster.options import Options
-    from simkit.meta.clock import SimulatedClock
-    from simkit.meta.errors import IncompleteSnapshot, SimkitError, StatusError
-    from simkit.meta.identity import Identity, service_account
-    from simkit.meta.message import Request
-    from simkit.snapshot.dump import Dump
-    from simkit.snapshot.unpacking import Limits
-
-__all__ = [
-    "Cluster",
-    "Dump",
-    "Identity",
-    "IncompleteSnapshot",
-    "Limits",
-    "Options",
-    "Request",
-    "SimkitError",
-    "SimulatedClock",
-    "StatusError",
-    "Trial",
-    "analysis",
-    "cel",
-    "demo",
-    "fetch",
-    "load",
-    "notebook",
-    "service_account",
-    "testing",
-]
 __version__ = VERSION
 
-_PACKAGES = ("analysis", "notebook", "testing")
-_HOMES = {
-    "cel": "simkit.analysis.admission.cel",
-    "Options": "simkit.cluster.options",
-    "Trial": "simkit.cluster.cluster",
-    "Identity": "simkit.meta.identity",
-    "Request": "simkit.meta.message",
-    "service_account": "simkit.meta.identity",
-    "Dump": "simkit.snapshot.dump",
-    "Limits": "simkit.snapshot.unpacking",
-    "Cluster": "simkit.cluster.cluster",
-    "load": "simkit.cluster.loading",
-    "demo": "simkit.cluster.loading",
-    "fetch": "simkit.cluster.loading",
-    "SimulatedClock": "simkit.meta.clock",
-    "IncompleteSnapshot": "simkit.meta.errors",
-    "SimkitError": "simkit.meta.errors",
-    "StatusError": "simkit.meta.errors",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
-        return import_module(f"simkit.{name}")
-    home = _HOMES.get(name)
-    if home is None:
-        raise _absent(name)
-    return getattr(import_module(home), name)
-
-
-_GUESSED = {
+_GUESSED: Final = {
     "load_dump": "load(path)",
     "read_dump": "load(path)",
     "read": "load(path)",
@@ -100,18 +37,14 @@ _GUESSED = {
 """Names that people guess, and what to write instead."""
 
 
-def _absent(name: str) -> AttributeError:
-    from simkit.meta.wrong_names import absent
-
-    known = () if name.startswith("_") else import_module("simkit.analysis").__all__
-    hint = f"simkit.analysis.{name}, or the method {name}() of a cluster" if name in known else _GUESSED.get(name, "")
-    return absent("simkit", name, __all__, {name: hint} if hint else {})
-
-
 def load_ipython_extension(shell: Any) -> None:
     """Give a notebook ``%kubectl``, ``%%kubectl``, ``%%apply`` and their completion: ``%load_ext simkit``."""
     import_module("simkit.notebook.magics").load_ipython_extension(shell)
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+def _hint(name: str) -> str:
+    known = () if name.startswith("_") else import_module("simkit.analysis").__all__
+    return f"simkit.analysis.{name}, or the method {name}() of a cluster" if name in known else _GUESSED.get(name, "")
+
+
+import_names_lazily(__name__, _hint)

@@ -6,6 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import singledispatch, wraps
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NotRequired, TypedDict, cast
 
@@ -215,13 +216,21 @@ class Evidence(Result):
     def __bool__(self) -> bool: ...
 
 
-@singledispatch
-def prove_claim(claim: Result, sandbox: Sandbox | None, **options: Any) -> Any:
-    """The evidence of a claim, executed on forks of a sandbox; an empty claim needs none.
+PROVERS: Final = ("simkit.analysis.admission.proof", "simkit.analysis.escalation.prove.proof")
+"""The modules that register a prover, by name: answers do not import what executes them."""
 
-    Each type of claim has a prover, which registers itself here, so that answers do not import what executes them.
-    """
+
+@singledispatch
+def proven(claim: Result, sandbox: Sandbox | None, **options: Any) -> Any:
+    """The evidence of a claim; provers register themselves here by the type of claim."""
     raise SimkitError(f"{type(claim).__name__} has nothing to prove")
+
+
+def prove_claim(claim: Result, sandbox: Sandbox | None, **options: Any) -> Any:
+    """The evidence of a claim, executed on forks of a sandbox; an empty claim needs none."""
+    for module in PROVERS:
+        import_module(module)
+    return proven(claim, sandbox, **options)
 
 
 def _plain_cell(value: Any) -> str | int | float:

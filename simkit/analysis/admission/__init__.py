@@ -1,18 +1,5 @@
 """Questions about admission: effects and coverage of policies and webhooks, expressions and their costs."""
 
-from simkit.analysis.admission.cel import cel
-from simkit.analysis.admission.expression_costs import expression_costs
-from simkit.analysis.admission.policies import PolicyEffect, policy_coverage, policy_effect
-from simkit.analysis.admission.proof import PolicyProof, prove
-from simkit.analysis.admission.webhooks import webhook_coverage
+from simkit.meta.lazy_names import import_names_lazily
 
-__all__ = [
-    "PolicyEffect",
-    "PolicyProof",
-    "cel",
-    "expression_costs",
-    "policy_coverage",
-    "policy_effect",
-    "prove",
-    "webhook_coverage",
-]
+import_names_lazily(__name__)

@@ -14,7 +14,7 @@ from simkit.analysis.admission.simulated_writes import POLICY
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import html_lines, text_lines
-from simkit.analysis.result import Evidence, prove_claim
+from simkit.analysis.result import Evidence, proven
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
@@ -65,7 +65,7 @@ class PolicyProof(Evidence):
         return html_lines(self.lines())
 
 
-@prove_claim.register(PolicyEffect)
+@proven.register(PolicyEffect)
 def prove(effect: PolicyEffect, sandbox: Sandbox, *, limit: int = 100) -> PolicyProof:
     """Execute the claims of an effect: put the policies into force on a fork and write denied objects there.
 

@@ -4,8 +4,6 @@
 ``plan`` answers the question; ``verification`` makes the changes one by one on a fork.
 """
 
-from simkit.analysis.plan.choice import plan
-from simkit.analysis.plan.result import Plan, PlanStep
-from simkit.analysis.plan.verification import PlanVerified
+from simkit.meta.lazy_names import import_names_lazily
 
-__all__ = ["Plan", "PlanStep", "PlanVerified", "plan"]
+import_names_lazily(__name__)

@@ -4,27 +4,6 @@ Each draws into ``ax`` where axes are given, and else makes a figure of its own;
 ``.figure`` is the figure. A notebook shows what a cell ends with, without a magic.
 """
 
-from simkit.analysis.plots.bars import findings_by_severity, subjects_by_reach
-from simkit.analysis.plots.bindinggraph import binding_graph
-from simkit.analysis.plots.blast import blast_figure
-from simkit.analysis.plots.causes import causes_bars
-from simkit.analysis.plots.drift import access_drift
-from simkit.analysis.plots.heat import access_heat_map
-from simkit.analysis.plots.operation import operation_curve
-from simkit.analysis.plots.paths import paths_figure
-from simkit.analysis.plots.plan import plan_curve
-from simkit.analysis.plots.timeline import timeline as version_timeline
+from simkit.meta.lazy_names import import_names_lazily
 
-__all__ = [
-    "access_drift",
-    "access_heat_map",
-    "binding_graph",
-    "blast_figure",
-    "causes_bars",
-    "findings_by_severity",
-    "operation_curve",
-    "paths_figure",
-    "plan_curve",
-    "subjects_by_reach",
-    "version_timeline",
-]
+import_names_lazily(__name__)

@@ -5,8 +5,6 @@ completely, by classes of requests (``classes``) and the weakest identity that a
 Counterexamples are executed on forks before they are shown.
 """
 
-from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, NotReproduced, ProofAnswer
-from simkit.analysis.prove.invariants import always, never
-from simkit.analysis.prove.new_access import no_new_access
+from simkit.meta.lazy_names import import_names_lazily
 
-__all__ = ["FAIL", "PASS", "UNKNOWN", "NotReproduced", "ProofAnswer", "always", "never", "no_new_access"]
+import_names_lazily(__name__)

@@ -1,27 +1,5 @@
 """Use of API versions that a release removes, and the lives of versions."""
 
-from simkit.analysis.upgrade.removal_report import removal_report
-from simkit.analysis.upgrade.timeline import calendar, timeline
-from simkit.analysis.upgrade.upgrade_report import UpgradeReport, upgrade_report
-from simkit.kinds.conversions.explain import Conversion, explain
-from simkit.logic.lifecycle import History, check, of_releases, plan, read_history
-from simkit.schema.lifecycle import lifecycle_of, spans
-from simkit.schema.releases import RELEASES
+from simkit.meta.lazy_names import import_names_lazily
 
-__all__ = [
-    "RELEASES",
-    "Conversion",
-    "History",
-    "UpgradeReport",
-    "calendar",
-    "check",
-    "explain",
-    "lifecycle_of",
-    "of_releases",
-    "plan",
-    "read_history",
-    "removal_report",
-    "spans",
-    "timeline",
-    "upgrade_report",
-]
+import_names_lazily(__name__)

@@ -31,7 +31,7 @@ from simkit.analysis.rbac.subject import Members, groups_in
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import counted, html_lines, text_lines
-from simkit.analysis.result import Evidence, Result, prove_claim
+from simkit.analysis.result import Evidence, Result, proven
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox
 
@@ -171,13 +171,13 @@ def prove_all(paths: Sequence[Path], sandbox: Sandbox, *, members: Members = NO_
     return [Proof(path, *one) for path, one in zip(paths, found, strict=True)]
 
 
-@prove_claim.register(Escalations)
+@proven.register(Escalations)
 def prove_each(claim: Escalations, sandbox: Sandbox | None) -> Proofs:
     """The proofs of all paths of a search; no sandbox is needed where it found none."""
     return Proofs(tuple(prove_all(claim.paths, sandbox, members=claim.members)) if sandbox is not None else ())
 
 
-@prove_claim.register(Path)
+@proven.register(Path)
 def prove(path: Path, sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> Proof:
     """Execute a path on a fork, and check whether the goal is granted at its end.
 

@@ -1,0 +1,179 @@
+from simkit.analysis.access.can import AccessDecision, can
+from simkit.analysis.access.compare import compare
+from simkit.analysis.access.expectations import Outcome, Outcomes, Suite, check, read_suite
+from simkit.analysis.access.matrix import access_matrix, resource_matrix, subject_matrix
+from simkit.analysis.access.permissions import permissions
+from simkit.analysis.access.table_graph import findings_graph, table_graph
+from simkit.analysis.access.who_can import who_can
+from simkit.analysis.admission.cel import cel
+from simkit.analysis.admission.expression_costs import expression_costs
+from simkit.analysis.admission.policies import PolicyEffect, policy_coverage, policy_effect
+from simkit.analysis.admission.proof import PolicyProof
+from simkit.analysis.admission.webhooks import webhook_coverage
+from simkit.analysis.audit_log.events import audit_events
+from simkit.analysis.causes import Cause, Causes, Remedy, causes
+from simkit.analysis.escalation import (
+    BlastRadius,
+    Cut,
+    Escalations,
+    Goal,
+    Path,
+    Proof,
+    Proofs,
+    blast_radius,
+    compare_paths,
+    cut,
+    escalations,
+    next_steps,
+    outsiders,
+    parse_goal,
+    permission_goal,
+    prove,
+    risky_permissions,
+)
+from simkit.analysis.findings import Audit, Finding, Severity, audit, exposure, findings, reach
+from simkit.analysis.findings.custom import read_rules
+from simkit.analysis.least_privilege import (
+    Proposal,
+    Usage,
+    apply,
+    least_privilege,
+    minimal_rules,
+    read_access_requests,
+    refused_requests,
+    unused_grants,
+    usage,
+)
+from simkit.analysis.membership import (
+    members_of_audit_log,
+    members_of_certificates,
+    members_of_export,
+    members_of_files,
+    members_of_snapshot,
+    members_of_tokens,
+    merge_members,
+)
+from simkit.analysis.operations.nodes import drain_nodes, lose_nodes
+from simkit.analysis.operations.result import Operation
+from simkit.analysis.operations.workloads import put_under_load, roll_out
+from simkit.analysis.plan import Plan, PlanStep, PlanVerified, plan
+from simkit.analysis.prove import ProofAnswer, always, never, no_new_access
+from simkit.analysis.rbac.graph import access_graph
+from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
+from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
+from simkit.analysis.readable_frame import ReadableFrame
+from simkit.analysis.result import Evidence, JsonValue, Result, ResultDict
+from simkit.analysis.upgrade.definition_diff import DefinitionDiff, definition_changes
+from simkit.analysis.upgrade.migration import Migration, migrate
+from simkit.analysis.upgrade.release_changes import release_changes
+from simkit.analysis.upgrade.removal_report import removal_report
+from simkit.analysis.upgrade.timeline import calendar, timeline
+from simkit.analysis.upgrade.upgrade_report import UpgradeReport, upgrade_report
+
+__all__ = [
+    "AccessDecision",
+    "Audit",
+    "BlastRadius",
+    "Cause",
+    "Causes",
+    "Cut",
+    "DefinitionDiff",
+    "Escalations",
+    "Evidence",
+    "Finding",
+    "Goal",
+    "JsonValue",
+    "Migration",
+    "Operation",
+    "Outcome",
+    "Outcomes",
+    "Path",
+    "Plan",
+    "PlanStep",
+    "PlanVerified",
+    "PolicyEffect",
+    "PolicyProof",
+    "Proof",
+    "ProofAnswer",
+    "Proofs",
+    "Proposal",
+    "ReadableFrame",
+    "Remedy",
+    "Result",
+    "ResultDict",
+    "Severity",
+    "Suite",
+    "UpgradeReport",
+    "Usage",
+    "access_graph",
+    "access_matrix",
+    "always",
+    "apply",
+    "audit",
+    "audit_events",
+    "bindings",
+    "blast_radius",
+    "calendar",
+    "can",
+    "causes",
+    "cel",
+    "check",
+    "compare",
+    "compare_paths",
+    "cut",
+    "definition_changes",
+    "drain_nodes",
+    "escalations",
+    "exposure",
+    "expression_costs",
+    "findings",
+    "findings_graph",
+    "identity_of",
+    "least_privilege",
+    "lose_nodes",
+    "members_of_audit_log",
+    "members_of_certificates",
+    "members_of_export",
+    "members_of_files",
+    "members_of_snapshot",
+    "members_of_tokens",
+    "merge_members",
+    "migrate",
+    "minimal_rules",
+    "never",
+    "next_steps",
+    "no_new_access",
+    "outsiders",
+    "parse_goal",
+    "parse_subject",
+    "permission_goal",
+    "permissions",
+    "plan",
+    "policy_coverage",
+    "policy_effect",
+    "prove",
+    "put_under_load",
+    "reach",
+    "read_access_requests",
+    "read_rules",
+    "read_suite",
+    "refused_requests",
+    "release_changes",
+    "removal_report",
+    "resource_matrix",
+    "risky_permissions",
+    "roles",
+    "roll_out",
+    "rules",
+    "subject_matrix",
+    "subject_parts",
+    "subjects",
+    "table_graph",
+    "text_of",
+    "timeline",
+    "unused_grants",
+    "upgrade_report",
+    "usage",
+    "webhook_coverage",
+    "who_can",
+]
