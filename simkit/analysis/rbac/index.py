@@ -75,8 +75,8 @@ def _indexed(snapshot: Snapshot) -> AccessIndex:
     require_captured(snapshot, RBAC)
     if not isinstance(snapshot, Successor):
         return _whole(snapshot)
-    known = _indexes.known(snapshot.earlier)
-    index = _whole(snapshot) if known is None else _updated(known.fork(), snapshot)
+    earlier = snapshot.earlier  # the origin of a fork: its index serves all other forks too
+    index = _whole(snapshot) if earlier is None else _updated(index_of(earlier).fork(), snapshot)
     snapshot.forget()
     return index
 
