@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.cut.remedy import Remedy
+from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.least_privilege.change import Change
+from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.plan.candidates import SURELY, object_of
 from simkit.analysis.plan.greedy import next_change
 from simkit.analysis.plan.rounds import Question, Round
@@ -14,23 +17,36 @@ from simkit.analysis.rbac.subject import Members
 from simkit.meta.names import Key
 from simkit.seams.snapshot import Snapshot
 
+_known: SnapshotMemo[dict[tuple[str, ...], MeasuredEffects]] = SnapshotMemo()
+
+
+def effects_of(snapshot: Snapshot, members: Members, paths: Sequence[Path]) -> MeasuredEffects:
+    """The effects of changes on the paths to some goals, measured once per snapshot."""
+    goals = tuple({path.goal.name: path.goal for path in paths}.values())
+    if members:
+        return MeasuredEffects(snapshot, members, goals)
+    known = _known.of(snapshot, lambda _: {})
+    names = tuple(sorted(goal.name for goal in goals))
+    if names not in known:
+        known[names] = MeasuredEffects(snapshot, members, goals)
+    return known[names]
+
 
 class MeasuredEffects:
     """The paths that changes of objects close: for each object the best change, as a plan rates it."""
 
-    def __init__(self, snapshot: Snapshot, members: Members) -> None:
-        self._snapshot, self._members = snapshot, members
+    def __init__(self, snapshot: Snapshot, members: Members, goals: Sequence[Goal]) -> None:
         self._now: Round | None = None
         self._best: dict[Key, tuple[int, Candidate]] = {}
+        self._closed: list[tuple[tuple[Change, ...], int]] = []
         self.first: Key | None = None
         """The object that a plan changes first."""
+        if goals:
+            self._now = Round(snapshot, Question(tuple(goals), None, frozenset(), {}, False, members))
+            self._look_at(self._now)
 
-    def begin(self, paths: Sequence[Path]) -> None:
-        """Look at the changes that lie on some paths."""
-        goals = tuple({path.goal.name: path.goal for path in paths}.values())
-        if not goals:
-            return
-        now = self._now = Round(self._snapshot, Question(goals, None, frozenset(), {}, False, self._members))
+    def _look_at(self, now: Round) -> None:
+        """Rate the changes that lie on some paths."""
         for change in now.open_paths.candidates_of(now.paths):
             if now.candidates.harm(change) < SURELY:
                 key, closes = object_of(change), now.modelled([change])
@@ -69,4 +85,9 @@ class MeasuredEffects:
         return remedy, closes
 
     def _closes(self, now: Round, remedy: Remedy) -> int:
-        return len(now.paths) - len(Round(remedy.after(), now.question, now).paths)
+        for changes, closed in self._closed:  # the advice is often what a plan would do
+            if changes == remedy.changes:
+                return closed
+        closed = len(now.paths) - len(Round(remedy.after(), now.question, now).paths)
+        self._closed.append((remedy.changes, closed))
+        return closed

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from simkit.analysis.causes.advice import DANGLING, Advisor
 from simkit.analysis.causes.cause import ACCOUNT, BINDING, LABEL, MISSING, ROLE_RULE, Cause, Causes
-from simkit.analysis.causes.effects import MeasuredEffects
+from simkit.analysis.causes.effects import effects_of
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.cut.aggregation import aggregation_of
 from simkit.analysis.escalation.cut.change_text import stored
@@ -125,13 +125,13 @@ def group_causes(
     managed: Iterable[str] = (),
 ) -> Causes:
     """The root causes of findings and paths that were found before."""
-    return Causes(tuple(_Grouping(snapshot, members, managed).of(findings, paths)))
+    return Causes(tuple(_Grouping(snapshot, members, managed, paths).of(findings, paths)))
 
 
 class _Grouping:
     """One search for causes."""
 
-    def __init__(self, snapshot: Snapshot, members: Members, managed: Iterable[str]) -> None:
+    def __init__(self, snapshot: Snapshot, members: Members, managed: Iterable[str], paths: Sequence[Path]) -> None:
         self.snapshot = snapshot
         self.survey = Survey(snapshot, members=members)
         self.graph: EscalationGraph = graph_of(snapshot, members)
@@ -140,10 +140,9 @@ class _Grouping:
         self.fixed = self.survey.defaults | aggregation_of(snapshot).fixed
         self.bindings = {binding.key: binding for binding in self.survey.index.bindings()}
         self.aggregation = aggregation_of(snapshot)
-        self.effects = MeasuredEffects(snapshot, members)
+        self.effects = effects_of(snapshot, members, paths)
 
     def of(self, findings: Sequence[Finding], paths: Sequence[Path]) -> list[Cause]:
-        self.effects.begin(paths)
         found: dict[Key, Found] = defaultdict(lambda: Found([], []))
         begins = self._beginnings(paths)
         for path in paths:
