@@ -34,6 +34,11 @@ def path(name: str) -> Path:
 
 
 def load(name: str) -> Any:
-    """The decoded content of one bundled JSON file (``.json`` or ``.json.gz``). Each call decodes anew."""
+    """The decoded content of one bundled file: JSON (``.json``, ``.json.gz``) or YAML. Each call decodes anew."""
     raw = path(name).read_bytes()
+    if name.endswith(".yaml"):
+        import yaml  # most processes read JSON alone
+
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        return yaml.load(raw, loader)  # noqa: S506 - both of them are safe
     return orjson.loads(gzip.decompress(raw) if name.endswith(".gz") else raw)

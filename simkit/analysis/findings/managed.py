@@ -7,8 +7,6 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-import yaml
-
 from simkit.analysis.rbac.objects import all_bindings
 from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
 from simkit.logic.rbac.binding import Binding
@@ -43,7 +41,7 @@ class Provider(NamedTuple):
 @cache
 def providers() -> Mapping[str, Provider]:
     """The known providers by name: eks, gke, aks, openshift."""
-    table: dict[str, Any] = yaml.safe_load(datasets.path("rbac/managed-defaults.yaml").read_text(encoding="utf-8"))
+    table: dict[str, Any] = datasets.load("rbac/managed-defaults.yaml")
     return {name: Provider(tuple(each["bindings"]), tuple(each["subjects"])) for name, each in table.items()}
 
 

@@ -7,8 +7,6 @@ from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
-import yaml
-
 from simkit.analysis.findings.managed import Provider, managed_bindings
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.findings.workloads import accounts_in_use, has_pods
@@ -53,7 +51,7 @@ class Nature(NamedTuple):
 @cache
 def products() -> Mapping[str, Provider]:
     """The known products by name, with the bindings that they bring and the accounts that those name."""
-    table: dict[str, Any] = yaml.safe_load(datasets.path("rbac/products.yaml").read_text(encoding="utf-8"))
+    table: dict[str, Any] = datasets.load("rbac/products.yaml")
     return {name: Provider(tuple(each["bindings"]), tuple(each["subjects"])) for name, each in table.items()}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import Any, Final, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from simkit.analysis.escalation.table.requirement import Requirement, parse_requirements
@@ -216,8 +215,7 @@ def primitives() -> Table:
     >>> primitives().primitive("C5").title
     'Requests tokens of service accounts'
     """
-    with datasets.path(TABLE).open("rb") as file:
-        return Table.model_validate(yaml.load(file, yaml.CSafeLoader))
+    return Table.model_validate(datasets.load(TABLE))
 
 
 @cache

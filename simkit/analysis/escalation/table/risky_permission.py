@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-import yaml
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from simkit.analysis.escalation.table.primitive import Primitive, primitives
@@ -100,8 +99,7 @@ def risky_permission_table() -> RiskyPermissions:
     >>> next(one.primitives for one in risky_permission_table().permissions if one.id == "token-create")
     ('C5',)
     """
-    with datasets.path(TABLE).open("rb") as file:
-        written = RiskyPermissions.model_validate(yaml.load(file, yaml.CSafeLoader))
+    written = RiskyPermissions.model_validate(datasets.load(TABLE))
     derived = tuple(_permission_of(one) for one in primitives().primitives if one.finding)
     return written.model_copy(update={"derived": derived})
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from simkit.analysis.escalation.table.severity import Severity
@@ -121,7 +120,7 @@ def behaviour_entries() -> tuple[Entry, ...]:
     >>> [each.release for each in behaviour_entries() if each.id == "node-role-master"]
     ['1.24']
     """
-    table: dict[str, Any] = yaml.safe_load(datasets.path(TABLE).read_text(encoding="utf-8"))
+    table: dict[str, Any] = datasets.load(TABLE)
     sources: dict[str, str] = table["sources"]
     return tuple(Entry.model_validate({**row, "sources": _full(row["sources"], sources)}) for row in table["entries"])
 
