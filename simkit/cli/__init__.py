@@ -21,6 +21,7 @@ from simkit.cli.pages import PageParser, add_terminal_options, unknown
 from simkit.cli.terminal import TerminalText, settle_streams
 from simkit.meta.distribution import VERSION
 from simkit.meta.errors import SimkitError, StatusError
+from simkit.meta.python_gc import collection_rare
 from simkit.present import progress
 
 __all__ = ["COMMANDS", "Command", "main"]
@@ -169,7 +170,7 @@ def _answered(args: argparse.Namespace) -> int:
     run: Callable[[argparse.Namespace], int] = args.run
     if args.lasting:
         return run(args)
-    with progress.task("working"):
+    with collection_rare(), progress.task("working"):
         return run(args)
 
 

@@ -33,6 +33,23 @@ def collection_paused() -> Iterator[None]:
             gc.enable()
 
 
+_ONE_ANSWER: Final = (50_000, 10, 10)
+"""The thresholds of a process that answers once: with the default ones an audit spends a sixth of its time on
+collections that find next to nothing. Higher ones bring no more, and leave more memory to cycles.
+"""
+
+
+@contextmanager
+def collection_rare() -> Iterator[None]:
+    """A context in which garbage collection is rare, for work that keeps most of what it makes until it ends."""
+    before = gc.get_threshold()
+    gc.set_threshold(*_ONE_ANSWER)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 def collect_seldom() -> None:
     """Make collections rare, and leave all present objects out of them, for a server process: what a server makes is
     stored and stays, or goes at once by itself.
