@@ -16,7 +16,6 @@ from simkit.simulation.shell.files import FileError, Files
 from simkit.simulation.shell.kernel import Kernel, Read
 from simkit.simulation.shell.machine import Failed, Machine
 from simkit.simulation.shell.paths import ROOT, Mark
-from simkit.simulation.shell.script import HINT
 from simkit.simulation.shell.user_files import User, UserFiles
 from tests.security.prices import LINEAR, growth
 
@@ -75,7 +74,7 @@ def test_scripts_that_run_themselves(script: str) -> None:
     [
         "while true; do :; done",
         "while true; do echo a | cat | cat > /dev/null; done",
-        "x=3; until false; do x=$((x*x)); done",
+        "x=3; until false; do x=$((x*3%1000)); done",
         "seq 999999999999 > /dev/null",
     ],
 )
@@ -105,19 +104,18 @@ def test_patterns_that_lead_to_more_and_more_paths() -> None:
 
 
 def test_patterns_cost_letters_times_letters() -> None:
-    """Many asterisks do not multiply, and a text that is too long for its pattern is refused."""
+    """Many asterisks do not multiply, neither in ``case`` nor where a pattern cuts a text."""
     letters = "x=a; for i in 1 2 3 4 5 6 7 8 9 0 1 2; do x=$x$x; done; "
     assert told(f"{letters}case $x in {'*a' * 50}b) ;; esac; exit 3")[1] == 3
-    assert told(f"{letters}: ${{x%%*a*a*b}}")[0].endswith(HINT)
+    assert told(f"{letters}: ${{x%%*a*a*b}} ${{x##*a*a*b}}; exit 3")[1] == 3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
-        lambda count: ["echo", *["-n"] * count],
-        lambda count: ["sh", *["-a"] * count, "/nowhere"],
-        lambda count: ["test", *["a", "-o"] * count, "a"],
+        lambda count: ["echo", *["a"] * count],
+        lambda count: ["sh", *["-e"] * count, "/nowhere"],
         lambda count: ["printf", "%s", *["a"] * count],
         lambda count: ["env", *["A=1"] * count],
     ],
@@ -136,13 +134,13 @@ def test_many_words_cost_their_number(words: Callable[[int], list[str]]) -> None
 
 
 @pytest.mark.parametrize(
-    "line", [lambda count: "a " * count, lambda count: f"b{' ' * count}a", lambda count: ";" * count]
+    "line", [lambda count: "a " * count, lambda count: f"b{' ' * count}", lambda count: ";" * count]
 )
 def test_a_line_that_is_shared_out_costs_its_length(line: Callable[[int], str]) -> None:
     """Names and separators may be as many as letters, and blanks may stand between others."""
 
     def share(text: str) -> None:
-        machine = Machine(Kernel(), commands=COMMANDS, variables={"IFS": " ;"})
+        machine = Machine(Kernel(), commands=COMMANDS, variables={"IFS": text[-1]})
         run = COMMANDS["read"](machine, ["read", "-r", *["x"] * 100])
         assert next(run) == Read()
         with pytest.raises(StopIteration):

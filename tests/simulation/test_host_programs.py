@@ -188,10 +188,10 @@ def test_a_program_reaches_the_api_server_with_its_service_account(served: tuple
 
 @sandboxed
 def test_shells_of_the_machine_run_what_the_small_shell_refuses(served: tuple[Cluster, client.CoreV1Api]) -> None:
-    """A script of bash with awk and sed, in the command of a pod and in exec."""
+    """A script of bash with awk and sed, in the command of a pod and in exec, also by a path that its image lacks."""
     cluster, api = served
     script = "a=(x y); for i in {0..1}; do echo ${a[i]^}; done | sed s/X/Z/ | awk '{ print NR, $1 }'; exit 5"
-    cluster.create(_pod("real", image="busybox", command=["bash", "-c", script]))
+    cluster.create(_pod("real", image="busybox", command=["/bin/bash", "-c", script]))
     assert _ended(api, "real") == 5
     assert _log(api, "real") == "1 Z\n2 Y\n"
     cluster.create(_pod("idle", image="ubuntu", command=["sleep", "600"]))

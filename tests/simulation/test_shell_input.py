@@ -19,7 +19,6 @@ _SCRIPTS = (
     "echo a\nfi\necho no\n",
     "if true\nthen echo a",
     "export =bar\necho no\n",
-    "readonly =bar\necho no\n",
     r"printf 'a\351\303\251'" + "\n",
     r"printf '%b' '\0303\0251'" + "\n",
     "x=$(cat <<'E'\n$x\nE\n)\necho \"$x\"\n",

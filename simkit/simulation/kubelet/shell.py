@@ -15,10 +15,10 @@ from simkit.simulation.shell.interpreter import run_command, run_shell
 from simkit.simulation.shell.kernel import STDERR, Effect, Kernel, Read, Sleep, Task, Until, Write
 from simkit.simulation.shell.machine import Machine
 from simkit.simulation.shell.paths import resolved
-from simkit.simulation.shell.script import ScriptError, Unsupported, command_names
+from simkit.simulation.shell.script import ScriptError, Unsupported
 from simkit.simulation.shell.shells import run_script
 from simkit.simulation.shell.signals import Interrupted, Signalled
-from simkit.simulation.shell.syntax import parse
+from simkit.simulation.shell.syntax import command_names
 from simkit.simulation.shell.user_files import User, UserFiles
 
 # The users that containers run as.
@@ -119,7 +119,7 @@ def check_known(command: Sequence[str], *, fails: bool = False, programs: Collec
     if fails or name in programs or name not in _SHELLS or "-c" not in command[1:-1]:
         return
     try:
-        unknown = command_names(parse(command[command.index("-c") + 1]))
+        unknown = command_names(command[command.index("-c") + 1])
     except (ScriptError, Unsupported) as error:
         raise UnknownCommand(str(error)) from error
     missing = sorted(each for each in unknown if each.rpartition("/")[2] not in {*COMMANDS, *programs})
@@ -133,7 +133,7 @@ def _process(kernel: Kernel, main: Task, container: Container) -> Generator[Step
     try:
         yield from _steps(kernel, main, kernel.run(main, heard=lambda: is_exec and _is_heard(kernel)))
     except Unsupported as problem:
-        yield Output(f"{problem}\n", STDERR)
+        yield Output(f"{problem}\n".encode("utf-8", "surrogateescape"), STDERR)
         return problem.code
     if kernel.tasks:
         container.leave(_rest(kernel, main))

@@ -1,43 +1,40 @@
-"""The commands of the small shell: those for files and folders, and those that tell of the container."""
+"""All commands of the small shell, and those among them for files and for what a container knows of itself."""
 
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from simkit.simulation.shell.builtins import BUILTINS, SHELLS
+from simkit.simulation.shell.builtins import BUILTINS
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.interpreter import run_words
-from simkit.simulation.shell.kernel import FOREVER, Run, Sleep
+from simkit.simulation.shell.kernel import FOREVER, FileStream, Run, Sleep
 from simkit.simulation.shell.machine import Command, Failed, Machine
 from simkit.simulation.shell.network_commands import NETWORK_COMMANDS
 from simkit.simulation.shell.options import content, options, read_all
 from simkit.simulation.shell.paths import mode_of
 from simkit.simulation.shell.printing import PRINTING
 from simkit.simulation.shell.script import Unsupported
+from simkit.simulation.shell.script_files import ONLY_OWN
+from simkit.simulation.shell.shells import run_sh
 from simkit.simulation.shell.syntax import is_name
 from simkit.simulation.shell.text_commands import TEXT_COMMANDS
 from simkit.simulation.shell.user_files import packed, unpack
 
 # Commands for files and folders
 
-_ENDLESS: Final = ("/dev/zero", "/dev/urandom", "/dev/random")
 
-
-def _operands(words: Sequence[str], given: Sequence[str], least: int = 1) -> Sequence[str]:
+def _operands(given: Sequence[str], least: int = 1) -> Sequence[str]:
     if len(given) < least:
         raise Failed("missing operand")
     return given
 
 
 def _cat(machine: Machine, words: list[str]) -> Run:
-    code, names = 0, options(words, "u")[1] or ["-"]
-    for name in names:
-        if name in _ENDLESS:
-            raise Unsupported(f"cat {name}")
+    code = 0
+    for name in options(words, "u")[1] or ["-"]:
         if name == "-":
             while part := (yield from machine.read(everything=True)):
                 yield from machine.write(part)
@@ -48,21 +45,26 @@ def _cat(machine: Machine, words: list[str]) -> Run:
             yield from machine.complain(f"cat: {problem}")
             code = 1
         else:
+            output = machine.streams.get(1)
+            if isinstance(output, FileStream) and output.path == machine.path(name):
+                raise Unsupported(f"cat of {name}, which is its output")
             yield from machine.write(data)
     return code
 
 
 def _ls(machine: Machine, words: list[str]) -> Run:
-    """``ls [-1aAd]``: one name a line, as where the output is no terminal."""
-    given, names = options(words, "1aAd")
+    """``ls [-1aA]``: one name a line, as where the output is no terminal."""
+    given, names = options(words, "1aA")
     code, files, folders = 0, list[str](), list[str]()
     for name in sorted(names or ["."]):
         path = machine.path(name)
+        if path.startswith(("/dev/", "/proc")):
+            raise Unsupported(f"ls {name}")
         if machine.files.target(path) is None and not machine.files.exists(path):
             yield from machine.complain(f"ls: {name}: No such file or directory")
             code = 1
         else:
-            (folders if machine.files.is_folder(path) and "d" not in given else files).append(name)
+            (folders if machine.files.is_folder(path) else files).append(name)
     for name in files:
         yield from machine.write(f"{name}\n")
     for number, name in enumerate(folders):
@@ -81,36 +83,30 @@ def _ls(machine: Machine, words: list[str]) -> Run:
 
 
 def _mkdir(machine: Machine, words: list[str]) -> Run:
-    given, names = options(words, "p", "m")
-    mode = mode_of(given["m"], 0o777, is_folder=True, umask=0) if "m" in given else None
-    if "m" in given and mode is None:
-        raise Failed(f"invalid mode '{given['m']}'")
-    for name in _operands(words, names):
+    given, names = options(words, "p")
+    for name in _operands(names):
         path = machine.path(name)
         if machine.files.exists(path) and not ("p" in given and machine.files.is_folder(path)):
             raise Failed(f"can't create directory '{name}': File exists")
         if "p" not in given and not machine.files.is_folder(path.rpartition("/")[0] or "/"):
             raise Failed(f"can't create directory '{name}': No such file or directory")
         machine.files.make_folder(path)
-        if mode is not None:
-            machine.files.set_mode(path, mode)
     yield from ()
     return 0
 
 
 def _rm(machine: Machine, words: list[str]) -> Run:
     given, names = options(words, "rRf")
-    if "f" not in given:
-        _operands(words, names)
     code = 0
-    for name in names:
+    for name in names if "f" in given else _operands(names):
         path = machine.path(name)
-        there = machine.files.target(path) is not None or machine.files.exists(path)
-        is_folder = machine.files.target(path) is None and machine.files.is_folder(path)
-        problem = "" if there or "f" in given else "No such file or directory"
-        if is_folder and not {"r", "R"} & given.keys():
+        is_link = machine.files.target(path) is not None
+        problem = ""
+        if not is_link and not machine.files.exists(path):
+            problem = "" if "f" in given else "No such file or directory"
+        elif not is_link and machine.files.is_folder(path) and not {"r", "R"} & given.keys():
             problem = "Is a directory"
-        if not problem and there:
+        else:
             try:
                 machine.files.remove(path)
             except FileError as error:
@@ -121,58 +117,54 @@ def _rm(machine: Machine, words: list[str]) -> Run:
     return code
 
 
-def _places(machine: Machine, words: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
-    """Sources and their targets, from the operands of ``cp`` and ``mv``."""
-    *sources, target = _operands(words, names, 2)
+def _places(machine: Machine, names: Sequence[str]) -> list[tuple[str, str]]:
+    """The paths of the operands of ``cp`` and ``mv``, each with the one that it goes to. Raises Failed."""
+    *sources, target = _operands(names, 2)
     into = machine.path(target)
-    if machine.files.is_folder(into):
-        return [(each, f"{into.rstrip('/')}/{machine.path(each).rpartition('/')[2]}") for each in sources]
-    if len(sources) > 1:
+    is_folder = machine.files.is_folder(into)
+    if not is_folder and (len(sources) > 1 or target.endswith("/")):
         raise Failed(f"target '{target}' is not a directory")
-    return [(sources[0], into)]
+    found = []
+    for name in sources:
+        path = machine.path(name)
+        place = f"{into.rstrip('/')}/{path.rpartition('/')[2]}" if is_folder else into
+        if machine.files.target(path) is None and not machine.files.exists(path):
+            raise Failed(f"can't stat '{name}': No such file or directory")
+        if place == path or place.startswith(f"{path.rstrip('/')}/"):
+            raise Failed(f"'{name}' and '{place}' are the same file, or one is in the other")
+        found.append((path, place))
+    return found
 
 
 def _cp(machine: Machine, words: list[str]) -> Run:
-    given, names = options(words, "rRapf")
-    recursive, keeps = bool({"r", "R", "a"} & given.keys()), bool({"p", "a"} & given.keys())
-    for name, into in _places(machine, words, names):
-        source = machine.path(name)
-        if not machine.files.exists(source):
-            raise Failed(f"can't stat '{name}': No such file or directory")
-        if machine.files.is_folder(source) and not recursive:
-            raise Failed(f"omitting directory '{name}'")
-        if into == source or into.startswith(f"{source.rstrip('/')}/"):
-            raise Failed(f"'{name}' and '{into}' are the same file, or one is in the other")
-        _copy(machine, source, into, recursive=recursive, keeps=keeps)
+    given, names = options(words, "rR")
+    for source, into in _places(machine, names):
+        if machine.files.is_folder(source) and not given:
+            raise Failed(f"omitting directory '{source}'")
+        _copy(machine, source, into, recursive=bool(given))
     yield from ()
     return 0
 
 
-def _copy(machine: Machine, source: str, into: str, *, recursive: bool, keeps: bool) -> None:
+def _copy(machine: Machine, source: str, into: str, *, recursive: bool) -> None:
     files = machine.files
     for found in files.tree(source) if recursive else [source]:
         place, target = into + found[len(source) :], files.target(found) if recursive else None
         if target is not None:
             files.link(target, place)
-            continue
-        mark, new = files.mark(found), not files.exists(place)
-        if files.is_folder(found):
+        elif files.is_folder(found):
             files.make_folder(place)
         else:
+            new = not files.exists(place)
             files.write(place, files.read(found))
-        if keeps:
-            files.keep(place, mark)
-        elif new:
-            files.set_mode(place, mark.mode & 0o777 & ~files.umask)
+            if new:
+                files.set_mode(place, files.mark(found).mode & 0o755)
 
 
 def _mv(machine: Machine, words: list[str]) -> Run:
-    for name, into in _places(machine, words, options(words, "f")[1]):
-        source = machine.path(name)
-        if machine.files.target(source) is None and not machine.files.exists(source):
-            raise Failed(f"can't rename '{name}': No such file or directory")
-        if into == source or into.startswith(f"{source.rstrip('/')}/") or machine.files.is_folder(into):
-            raise Failed(f"can't rename '{name}': Invalid argument")
+    for source, into in _places(machine, options(words, "f")[1]):
+        if machine.files.is_folder(into):
+            raise Failed(f"can't rename '{source}': Invalid argument")
         if machine.files.target(into) is not None or machine.files.exists(into):
             machine.files.remove(into)
         machine.files.move(source, into)
@@ -181,31 +173,26 @@ def _mv(machine: Machine, words: list[str]) -> Run:
 
 
 def _chmod(machine: Machine, words: list[str]) -> Run:
-    given, names = options(
-        [words[0], *(["--"] if words[1:2] and words[1][:2] in ("-r", "-w", "-x") else []), *words[1:]], "R"
-    )
-    text, *paths = _operands(words, names, 2)
-    for name in paths:
+    given, (text, *names) = options(words, "R")[0], _operands(options(words, "R")[1], 2)
+    for name in names:
         path = machine.path(name)
         if not machine.files.exists(path):
             raise Failed(f"{name}: No such file or directory")
         for each in machine.files.tree(path) if "R" in given else [path]:
-            is_folder, before = machine.files.is_folder(each), machine.files.mark(each).mode
-            mode = mode_of(text, before, is_folder=is_folder, umask=machine.files.umask)
+            mode = mode_of(text, machine.files.mark(each).mode)
             if mode is None:
-                raise Failed(f"invalid mode '{text}'")
+                raise Unsupported(f"chmod {text}")
             machine.files.set_mode(each, mode)
     yield from ()
     return 0
 
 
 def _touch(machine: Machine, words: list[str]) -> Run:
-    given, names = options(words, "c")
-    for name in _operands(words, names):
+    for name in _operands(options(words)[1]):
         path = machine.path(name)
         if machine.files.exists(path):
             machine.files.set_time(path, machine.now)
-        elif "c" not in given:
+        else:
             machine.files.write(path, b"")
     yield from ()
     return 0
@@ -213,8 +200,7 @@ def _touch(machine: Machine, words: list[str]) -> Run:
 
 def _tar(machine: Machine, words: list[str]) -> Run:
     """``tar`` as ``kubectl cp`` calls it: ``-c`` to the output, ``-x`` from the input, of files that are not packed."""
-    first = [] if words[1:2] and words[1].startswith("-") else ["-" + "".join(words[1:2])]
-    given, paths = options([words[0], *first, *words[1 + len(first) :]], "cxmpo", "fC")
+    given, paths = options([*words[:1], *(f"-{word.lstrip('-')}" for word in words[1:2]), *words[2:]], "cxmpo", "fC")
     if given.get("f", "-") != "-" or ("c" in given) == ("x" in given):
         raise Unsupported(" ".join(words))
     folder = machine.path(given.get("C", "."))
@@ -229,24 +215,16 @@ def _tar(machine: Machine, words: list[str]) -> Run:
     return 0
 
 
-FILE_COMMANDS: Final[Mapping[str, Command]] = {
-    "cat": _cat, "chmod": _chmod, "cp": _cp, "ls": _ls, "mkdir": _mkdir, "mv": _mv, "rm": _rm, "tar": _tar,
-    "touch": _touch,
-}  # fmt: skip
-"""The commands of this module, by name."""
-
-
-# The commands of the small shell, and those that tell of the container
+# Commands that tell of the container, and those that run others
 
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-_DATE: Final = re.compile(r"%(.)", re.DOTALL)
-_DATE_LETTERS: Final = frozenset("YmdHMSjyeabABFTDRZzpIuwhn t".replace(" ", ""))
+_DATE_LETTERS: Final = frozenset("YmdHMSjyFTabABZ%")
 
 
 def _sleep(machine: Machine, words: list[str]) -> Run:
     seconds = 0.0
     for word in options(words)[1] or [""]:
-        found = re.fullmatch(r"(\d{1,12}(?:\.\d{0,9})?|\.\d{1,9}|inf(?:inity)?)([smhd]?)", word)
+        found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,9})?|inf(?:inity)?)([smhd]?)", word)
         if found is None:
             raise Failed(f"invalid time interval '{word}'")
         seconds += FOREVER if found[1].startswith("inf") else float(found[1]) * _UNITS[found[2]]
@@ -255,22 +233,19 @@ def _sleep(machine: Machine, words: list[str]) -> Run:
 
 
 def _env(machine: Machine, words: list[str]) -> Run:
-    """``env [-i] [NAME=VALUE...] [COMMAND...]``."""
-    given, empty = deque(words[1:]), words[1:2] in (["-i"], ["-"])
-    made = machine.program(machine.name, machine.arguments)
+    """``env [NAME=VALUE...] [COMMAND...]``."""
+    made, at = machine.program(machine.name, machine.arguments), 1
     made.signals = machine.signals
     try:
-        if empty:
-            given.popleft()
-            made.variables, made.exported = {}, set()
-        while given and is_name(given[0].partition("=")[0]) and "=" in given[0]:
-            name, _, value = given.popleft().partition("=")
+        while at < len(words) and is_name(words[at].partition("=")[0]) and "=" in words[at]:
+            name, _, value = words[at].partition("=")
             made.assign(name, value)
             made.exported.add(name)
-        if given and given[0].startswith("-"):
-            raise Unsupported(" ".join(words[:2]))
-        if given:
-            return (yield from run_words(made, list(given), functions=False))
+            at += 1
+        if at < len(words):
+            if words[at].startswith("-") or words[at] in ONLY_OWN:
+                raise Unsupported(" ".join(words))
+            return (yield from run_words(made, words[at:], functions=False))
         for name, value in made.variables.items():
             yield from machine.write(f"{name}={value}\n")
         return 0
@@ -303,28 +278,21 @@ def _hostname(machine: Machine, words: list[str]) -> Run:
 def _date(machine: Machine, words: list[str]) -> Run:
     """``date [-u] [+FORMAT]``, in UTC."""
     rest = options(words, "u")[1]
-    if len(rest) > 1 or (rest and not rest[0].startswith("+")) or machine.variables.get("TZ", "UTC") not in ("", "UTC"):
-        raise Unsupported(" ".join(words))
+    form = rest[0] if rest else "+%a %b %e %H:%M:%S UTC %Y"
     now = datetime.fromtimestamp(machine.now, UTC)
-
-    def shown(found: re.Match[str]) -> str:
-        if found[1] == "s":
-            return str(int(machine.now))
-        if found[1] not in _DATE_LETTERS and found[1] != "%":
-            raise Unsupported(f"date +{found[0]}")
-        return {"e": f"{now.day:2}", "n": "\n", "t": "\t", "h": now.strftime("%b")}.get(found[1]) or now.strftime(
-            found[0]
-        )
-
-    form = rest[0][1:] if rest else "%a %b %e %H:%M:%S UTC %Y"
-    yield from machine.write(_DATE.sub(shown, form) + "\n")
+    form = form.replace("%s", str(int(machine.now))).replace("%e", f"{now.day:2}")
+    letters = set(re.findall("%(.?)", form, re.DOTALL))
+    if len(rest) > 1 or form[0] != "+" or not letters <= _DATE_LETTERS or machine.variables.get("TZ", "UTC") != "UTC":
+        raise Unsupported(" ".join(words))
+    yield from machine.write(f"{now.strftime(form[1:])}\n")
     return 0
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
-    **BUILTINS, **SHELLS, **PRINTING, **FILE_COMMANDS, **TEXT_COMMANDS, **NETWORK_COMMANDS,
-    "date": _date, "env": _env, "hostname": _hostname, "id": _id, "sleep": _sleep,
+    **BUILTINS, **PRINTING, **TEXT_COMMANDS, **NETWORK_COMMANDS, **dict.fromkeys(("sh", "bash", "ash", "dash"), run_sh),
+    "cat": _cat, "chmod": _chmod, "cp": _cp, "date": _date, "env": _env, "hostname": _hostname, "id": _id, "ls": _ls,
+    "mkdir": _mkdir, "mv": _mv, "rm": _rm, "sleep": _sleep, "tar": _tar, "touch": _touch,
 }  # fmt: skip
 """All commands of the small shell, by name."""
-PROGRAMS: Final = frozenset(COMMANDS) - BUILTINS.keys() | {"true", "false", "pwd", "kill"}
+PROGRAMS: Final = frozenset(COMMANDS) - ONLY_OWN
 """The commands that are programs: files of the image."""

@@ -271,12 +271,6 @@ class Files:
         else:
             self._mounts[known] = Mount(lambda: {"": content})
 
-    def take_away(self, path: str) -> bytes:
-        """Remove a file of this tree that was placed, even where nothing can be written; gives back its content."""
-        found = bytes(self._own.pop(resolved(path), b"")) if self._own is not None else b""
-        self._held -= len(found)
-        return found
-
     def make_folder(self, path: str, *, forced: bool = False) -> None:
         """Make a folder, and those that it is in. Raises FileError where nothing can be written, or a file is there."""
         known = self.real(path)

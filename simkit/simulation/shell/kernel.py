@@ -59,6 +59,7 @@ Effect = Write | Read | Sleep | Until
 Run = Generator[Effect, bytes, int]
 """Steps of a command up to its exit code."""
 Steps = Generator[Effect, bytes, None]
+Bytes = Generator[Effect, bytes, bytes]
 
 
 class BrokenPipe(Exception):
@@ -86,7 +87,7 @@ class Stream:
         """Write bytes. Raises FileError, or BrokenPipe."""
         raise FileError("Bad file descriptor")
 
-    def read(self, *, everything: bool = False, within: float | None = None) -> Generator[Effect, bytes, bytes]:
+    def read(self, *, everything: bool = False, within: float | None = None) -> Bytes:
         """A line, or some of all there is; no bytes at the end. Raises FileError."""
         raise FileError("Bad file descriptor")
 
@@ -101,7 +102,7 @@ class ContainerStream(Stream):
         if data:
             yield Write(data, self._name)
 
-    def read(self, *, everything: bool = False, within: float | None = None) -> Generator[Effect, bytes, bytes]:
+    def read(self, *, everything: bool = False, within: float | None = None) -> Bytes:
         return (yield Read(everything, within))
 
 
@@ -111,7 +112,7 @@ class BytesStream(Stream):
     def __init__(self, data: bytes = b"") -> None:
         self._data, self._at = data, 0
 
-    def read(self, *, everything: bool = False, within: float | None = None) -> Generator[Effect, bytes, bytes]:
+    def read(self, *, everything: bool = False, within: float | None = None) -> Bytes:
         end = len(self._data) if everything else self._data.find(b"\n", self._at) + 1 or len(self._data)
         found, self._at = self._data[self._at : end], end
         yield from ()
@@ -122,14 +123,14 @@ class FileStream(Stream):
     """A file that is written. Raises FileError where that cannot be."""
 
     def __init__(self, files: UserFiles, path: str, *, append: bool) -> None:
-        self._files, self._path = files, path
+        self._files, self.path = files, path
         if not append or not files.is_file(path):
             files.write(path, b"")
         elif not files.may(path, "w"):
             raise FileError("Permission denied")
 
     def write(self, data: bytes) -> Steps:
-        self._files.write(self._path, data, append=True)
+        self._files.write(self.path, data, append=True)
         yield from ()
         return
 
@@ -137,30 +138,18 @@ class FileStream(Stream):
 class Pipe:
     """Bytes on their way from writers to readers."""
 
-    def __init__(self, limit: int = _FULL) -> None:
-        self.data, self.limit, self.writers, self.readers = bytearray(), limit, 0, 0
-        self._hungry, self._searched = False, 0
-        """Whether a reader waits for the end of a line, and the bytes in which there is none."""
+    def __init__(self) -> None:
+        self.data, self.writers, self.readers = bytearray(), 0, 0
 
-    @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """True if a writer has to wait."""
-        return len(self.data) >= (_LONGEST_LINE if self._hungry else self.limit)
+        return self.readers > 0 and len(self.data) >= _FULL
 
-    def take(self, *, everything: bool) -> bytes | None:
-        """The bytes that are read, none at the end; None while they are still to come."""
-        end = len(self.data)
-        if not everything:
-            end = self.data.find(b"\n", self._searched) + 1
-            self._searched = 0 if end else len(self.data)
-            if not end and (not self.writers or self.full):
-                end = len(self.data)
-        if not end and self.writers:
-            self._hungry = not everything
-            return None
-        self._hungry, self._searched = False, 0
-        found = bytes(self.data[:end])
-        del self.data[:end]
+    def take(self, *, everything: bool) -> bytes:
+        """The bytes up to the end of a line, else all."""
+        end = 0 if everything else self.data.find(b"\n") + 1
+        found = bytes(self.data[: end or len(self.data)])
+        del self.data[: len(found)]
         return found
 
 
@@ -180,8 +169,8 @@ class PipeWriter(Stream):
 
     def write(self, data: bytes) -> Steps:
         pipe = self._pipe
-        while pipe.readers and pipe.full:
-            yield Until(lambda: not (pipe.readers and pipe.full))
+        while pipe.is_full():
+            yield Until(lambda: not pipe.is_full())
         if not pipe.readers:
             raise BrokenPipe
         pipe.data += data
@@ -201,11 +190,15 @@ class PipeReader(Stream):
     def release(self) -> None:
         self._pipe.readers -= 1
 
-    def read(self, *, everything: bool = False, within: float | None = None) -> Generator[Effect, bytes, bytes]:
-        pipe = self._pipe
-        while (found := pipe.take(everything=everything)) is None:
-            yield Until(lambda: bool(pipe.data and everything) or not pipe.writers or pipe.full or b"\n" in pipe.data)
-        return found
+    def read(self, *, everything: bool = False, within: float | None = None) -> Bytes:
+        pipe, line = self._pipe, bytearray()
+        while True:
+            while not pipe.data and pipe.writers:
+                yield Until(lambda: bool(pipe.data) or not pipe.writers)
+            found = pipe.take(everything=everything)
+            line += found
+            if everything or not found or line.endswith(b"\n") or len(line) > _LONGEST_LINE:
+                return bytes(line)
 
 
 # Tasks
@@ -236,38 +229,43 @@ class Task:
     def end(self, code: int) -> None:
         """End it, whatever it does."""
         if self.code is None:
-            self.code = code
             self.run.close()
-            self._held.release()
-
-    def step(self, now: float) -> None:
-        """Let it run up to its next effect."""
-        try:
-            self.effect = self.following()
-        except StopIteration as end:
-            self._ended(int(end.value))
-        except BrokenPipe:
-            self._ended(BY_SIGNAL + NUMBERS["PIPE"])
-        else:
-            effect = self.effect
-            wait = effect.seconds if isinstance(effect, Sleep | Until) else FOREVER
-            self.wakes = now + wait if wait < FOREVER else FOREVER
-            if isinstance(effect, Read) and effect.within is not None:
-                self.wakes = now + effect.within
-            self.answer()
+            self._ended(code)
 
     def _ended(self, code: int) -> None:
         self.code = code
         self._held.release()
 
-    def writes_to_container(self) -> bool:
-        """True if one of its streams is an output of the container."""
-        held = self._held.streams
-        return self.code is None and any(isinstance(held.get(number), ContainerStream) for number in (1, 2))
+    def step(self, now: float) -> None:
+        """Let it run up to its next effect."""
+        try:
+            effect = self.effect = self.following()
+        except StopIteration as end:
+            self._ended(int(end.value))
+        except BrokenPipe:
+            self._ended(BY_SIGNAL + NUMBERS["PIPE"])
+        else:
+            wait = effect.seconds if isinstance(effect, Sleep | Until) else FOREVER
+            if isinstance(effect, Read) and effect.within is not None:
+                wait = effect.within
+            self.wakes = now + wait if wait < FOREVER else FOREVER
+            self.answer()
 
     def answer(self, data: bytes = b"") -> None:
         """Have it go on with an answer to its effect."""
         self.following = partial(self.run.send, data)
+
+    def is_ready(self, now: float) -> bool:
+        """True if it can go on."""
+        effect = self.effect
+        if isinstance(effect, Until):
+            return effect.ready() or self.wakes <= now or self.signals.take_news()
+        return not isinstance(effect, Read | Sleep) or self.wakes <= now
+
+    def writes_to_container(self) -> bool:
+        """True if one of its streams is an output of the container."""
+        held = self._held.streams
+        return self.code is None and any(isinstance(held.get(number), ContainerStream) for number in (1, 2))
 
 
 class Kernel:
@@ -312,10 +310,12 @@ class Kernel:
         An ``Interrupted`` that is thrown in goes to the foreground. ``Unsupported`` passes through, and ends all.
         """
         try:
-            while not (not self.tasks if until is None else until.code is not None and not (self.tasks and heard())):
+            while (bool(self.tasks) if until is None else until.code is None) or (self.tasks and heard()):
                 moved = False
                 for task in tuple(self.tasks):
-                    if self._ready(task):
+                    if task.signals.ended_by:
+                        task.end(task.signals.ended_by)
+                    if task.code is None and task.is_ready(self.now):
                         moved = True
                         yield from self._step(task, until)
                     if task.code is not None and task in self.tasks:
@@ -328,18 +328,6 @@ class Kernel:
                 task.end(BY_SIGNAL + NUMBERS["KILL"])
             self.tasks.clear()
             raise
-
-    def _ready(self, task: Task) -> bool:
-        if task.code is None and task.signals.ended_by:
-            task.end(task.signals.ended_by)
-        if task.code is not None:
-            return False
-        effect = task.effect
-        if isinstance(effect, Read):
-            return task.wakes <= self.now
-        if isinstance(effect, Until):
-            return effect.ready() or task.wakes <= self.now or task.signals.take_news()
-        return not isinstance(effect, Sleep) or task.wakes <= self.now
 
     def _step(self, task: Task, until: Task | None) -> Generator[Effect, Any, None]:
         task.step(self.now)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
-from simkit.simulation.shell.kernel import ContainerStream, Effect, Kernel, Run, Stream, Task
+from simkit.simulation.shell.kernel import STDERR, STDOUT, Bytes, ContainerStream, Kernel, Run, Steps, Stream, Task
 from simkit.simulation.shell.paths import resolved
 from simkit.simulation.shell.script import Node, Unsupported
 from simkit.simulation.shell.signals import Signals
@@ -102,12 +102,28 @@ class Failed(Exception):
         self.code = code
 
 
+class Return(Exception):
+    """``return`` ends a function, or a file that ``.`` runs."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class LoopControl(Exception):
+    """``break`` or ``continue``, and the loops that are left to leave."""
+
+    def __init__(self, word: str, loops: int) -> None:
+        super().__init__(word)
+        self.word, self.loops = word, loops
+
+
 Command = Callable[["Machine", list[str]], Run]
 """A command, from the words that it is called with."""
 
 
 def _streams() -> dict[int, Stream]:
-    return {0: ContainerStream(), 1: ContainerStream("stdout"), 2: ContainerStream("stderr")}
+    return {0: ContainerStream(), 1: ContainerStream(STDOUT), 2: ContainerStream(STDERR)}
 
 
 def _no_signal(name: str) -> bool:
@@ -130,16 +146,17 @@ class Machine:
     """Sends a signal to the process that the container was started with."""
     variables: dict[str, str] = field(default_factory=dict)
     exported: set[str] = field(default_factory=set)
-    readonly: set[str] = field(default_factory=set)
     functions: dict[str, Node] = field(default_factory=dict)
     options: set[str] = field(default_factory=set)
     """The letters of ``set``, and ``pipefail``."""
     name: str = "sh"
     arguments: Sequence[str] = ()
-    """The name of the script, and the words after it."""
+    """The words behind the name of the script."""
     folder: str = "/"
     code: int = 0
     """The exit code of the last command."""
+    trapped: int | None = None
+    """The exit code before the command of a trap that runs, which ``exit`` alone gives."""
     signals: Signals = field(default_factory=Signals)
     streams: dict[int, Stream] = field(default_factory=_streams)
     jobs: dict[int, Task] = field(default_factory=dict)
@@ -149,13 +166,11 @@ class Machine:
     tested: int = 0
     """The conditions around the present command, whose exit code ``set -e`` does not heed."""
     loops: int = 0
+    depth: int = 0
     sourced: int = 0
     """The files around the present command that ``.`` runs."""
-    depth: int = 0
     frames: list[dict[str, tuple[str | None, bool]]] = field(default_factory=list)
     """The local variables as they were before, by function that runs."""
-    temporary: list[str] = field(default_factory=list)
-    """The variables that were set in front of the functions that run."""
     found: dict[str, str] = field(default_factory=dict)
     """The files of commands that were found in the folders of ``PATH``."""
     substituted: int | None = None
@@ -174,31 +189,36 @@ class Machine:
         for stream in self.streams.values():
             stream.retain()
         return replace(
-            self, files=self.files.copy(), variables=dict(self.variables), exported=set(self.exported),
-            readonly=set(self.readonly), functions=dict(self.functions), options=set(self.options),
-            signals=self.signals.inherited(), streams=dict(self.streams), jobs={}, frames=[],
+            self, variables=dict(self.variables), exported=set(self.exported), functions=dict(self.functions),
+            options=set(self.options), signals=self.signals.inherited(), streams=dict(self.streams), jobs={},
+            frames=[dict(frame) for frame in self.frames], ends_with_program=False,
         )  # fmt: skip
 
     def program(self, name: str, arguments: Sequence[str]) -> Machine:
         """A shell that is started as a program: it knows the exported variables."""
         made = self.child()
         made.variables = {key: value for key, value in self.variables.items() if key in self.exported}
-        made.exported, made.readonly, made.functions, made.options = set(made.variables), set(), {}, set()
+        made.exported, made.functions, made.options, made.frames = set(made.variables), {}, set(), []
         made.name, made.arguments, made.code, made.tested, made.loops = name, arguments, 0, 0, 0
         if self.ends_with_program:
-            made.signals = self.signals
+            made.signals, made.ends_with_program = self.signals, True
         return made
+
+    def lead(self, number: int, stream: Stream | None) -> None:
+        """Have a stream under a number in place of the one that was there; None closes it."""
+        before = self.streams.pop(number, None)
+        if before is not None:
+            before.release()
+        if stream is not None:
+            self.streams[number] = stream
 
     def release(self) -> None:
         """Let go of all streams, at the end of the shell."""
-        for stream in self.streams.values():
-            stream.release()
-        self.streams = {}
+        for number in tuple(self.streams):
+            self.lead(number, None)
 
     def assign(self, name: str, value: str) -> None:
-        """Set a variable. Raises Fatal for one that is read-only, and where variables hold too much."""
-        if name in self.readonly:
-            raise Fatal(f"{name}: is read only")
+        """Set a variable. Raises Fatal where variables hold too much, and Unsupported for one that has effects."""
         if name in _EFFECTIVE:
             raise Unsupported(f"{name}=")
         before = self.variables.get(name)
@@ -208,47 +228,42 @@ class Machine:
         self.variables[name] = value
         if name == "PATH":
             self.found = {}
-        if "a" in self.options:
-            self.exported.add(name)
 
     def unset(self, name: str) -> None:
-        """Remove a variable. Raises Fatal for one that is read-only."""
-        if name in self.readonly:
-            raise Fatal(f"unset: {name}: is read only")
+        """Remove a variable."""
         before = self.variables.pop(name, None)
         self.held -= 0 if before is None else len(name) + len(before) + _PER_ENTRY
         self.exported.discard(name)
 
+    def state(self, name: str) -> tuple[str | None, bool]:
+        """The value of a variable, and whether it is exported."""
+        return self.variables.get(name), name in self.exported
+
     def restore(self, name: str, before: tuple[str | None, bool]) -> None:
         """Have a variable as it was."""
-        self.readonly.discard(name)
         self.unset(name)
         if before[0] is not None:
             self.assign(name, before[0])
         if before[1]:
             self.exported.add(name)
 
-    def state(self, name: str) -> tuple[str | None, bool]:
-        """The value of a variable, and whether it is exported."""
-        return self.variables.get(name), name in self.exported
-
     def path(self, text: str) -> str:
         """An absolute path."""
         return resolved(text, self.folder)
 
-    def write(self, text: str | bytes, number: int = 1) -> Generator[Effect, bytes, None]:
+    def write(self, text: str | bytes, number: int = 1) -> Steps:
         """Write to one of the streams."""
         data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
         if number not in self.streams:
             raise Failed("write error: Bad file descriptor")
         yield from self.streams[number].write(data)
 
-    def complain(self, text: str) -> Generator[Effect, bytes, None]:
+    def complain(self, text: str) -> Steps:
         """Write a line to the standard error; one that is closed takes nothing."""
         if 2 in self.streams:
             yield from self.streams[2].write(f"{text}\n".encode("utf-8", "surrogateescape"))
 
-    def read(self, *, everything: bool = False, within: float | None = None) -> Generator[Effect, bytes, bytes]:
+    def read(self, *, everything: bool = False, within: float | None = None) -> Bytes:
         """A line of the standard input, or some of all there is; no bytes at the end."""
         if 0 not in self.streams:
             raise Failed("read error: Bad file descriptor")

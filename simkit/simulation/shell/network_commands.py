@@ -7,44 +7,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Mapping, Sequence
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from simkit.simulation.shell.files import FileError
-from simkit.simulation.shell.kernel import Effect, Run, Sleep
+from simkit.simulation.shell.kernel import Effect, Run, Sleep, Steps
 from simkit.simulation.shell.machine import RESOLVER, Command, Connection, Failed, Machine, Refused, Unreachable
 from simkit.simulation.shell.options import options, whole
 from simkit.simulation.shell.script import Unsupported
 
 _PATIENCE: Final = 127
 """Seconds after which Linux gives up a connection."""
-_URL: Final = re.compile(
-    r"(?:(https?)://)?(?:[^/@?#]*@)?(\[[^\]/]*\]|[^:/?#\s]+)(?::(\d{1,5}))?([/?][^#]*)?(?:#.*)?", re.IGNORECASE
-)
-_STATUS: Final = re.compile(rb"HTTP/1\.[01] (\d{3})(?: ([^\r\n]*))?\r?\n")
+_URL: Final = re.compile(r"(?:http://)?([^/:@?#\s\[\]]+)(?::([0-9]{1,5}))?(/[^#\s]*)?", re.IGNORECASE)
+_STATUS: Final = re.compile(rb"HTTP/1\.[01] ([0-9]{3})(?: ([^\r\n]*))?\r?\n")
 _LONG: Final[Mapping[str, str]] = {
-    "silent": "s", "show-error": "S", "fail": "f", "insecure": "k", "head": "I", "include": "i", "output": "o",
-    "write-out": "w", "request": "X", "header": "H", "data": "d", "max-time": "m", "connect-timeout": "m", "quiet": "q",
-    "output-document": "O", "timeout": "T", "post-data": "p", "no-check-certificate": "k", "spider": "z",
+    "silent": "s", "show-error": "S", "fail": "f", "head": "I", "output": "o", "write-out": "w", "max-time": "m",
+    "quiet": "q", "output-document": "O", "timeout": "T", "spider": "z",
 }  # fmt: skip
 """The short form of long options."""
 
 
-class _Address(NamedTuple):
-    secure: bool
+class _Target(NamedTuple):
     host: str
     port: int
     path: str
-
-    @property
-    def authority(self) -> str:
-        """Host and port; the port only where it is not the usual one."""
-        return self.host if self.port == (443 if self.secure else 80) else f"{self.host}:{self.port}"
-
-    @property
-    def file_name(self) -> str:
-        """The name of the file that a page is kept in."""
-        return self.path.partition("?")[0].rpartition("/")[2] or "index.html"
 
 
 class _Answer(NamedTuple):
@@ -62,13 +47,18 @@ class _NotConnected(Exception):
         self.kind, self.address = kind, address
 
 
-def _address(text: str) -> _Address | None:
-    found = _URL.fullmatch(text)
-    if found is None or int(found[3] or 1) > 65535:
+def _refused(words: Sequence[str]) -> Unsupported:
+    return Unsupported(" ".join(words)[:80])
+
+
+def _target(words: Sequence[str], rest: Sequence[str]) -> _Target | None:
+    """What a URL names; None for what is no URL. Raises Unsupported for other schemes, and for several URLs."""
+    if len(rest) != 1 or "://" in rest[0].removeprefix("http://"):
+        raise _refused(words)
+    found = _URL.fullmatch(rest[0])
+    if found is None or int(found[2] or 80) > 65535:
         return None
-    secure, path = (found[1] or "").lower() == "https", found[4] or "/"
-    port = int(found[3] or (443 if secure else 80))
-    return _Address(secure, found[2].strip("[]"), port, path if path[0] == "/" else f"/{path}")
+    return _Target(found[1], int(found[2] or 80), found[3] or "/")
 
 
 def _connected(machine: Machine, host: str, port: int, patience: float) -> Generator[Effect, bytes, Connection]:
@@ -85,22 +75,19 @@ def _connected(machine: Machine, host: str, port: int, patience: float) -> Gener
         raise _NotConnected("time", found[0]) from None
 
 
-def _exchanged(
-    connection: Connection, target: _Address, method: str, headers: Sequence[str], body: bytes
-) -> _Answer | None:
-    """Send a request; its answer, or None for bytes that are no answer of HTTP/1."""
-    lines = [f"{method} {target.path} HTTP/1.1", f"Host: {target.authority}", *headers]
-    if body:
-        lines.append(f"Content-Length: {len(body)}")
-    got = connection("\r\n".join([*lines, "", ""]).encode() + body)
+def _exchanged(connection: Connection, target: _Target, method: str, program: str) -> _Answer:
+    """The answer to a request. Raises Failed for bytes that are no answer of HTTP/1."""
+    authority = target.host if target.port == 80 else f"{target.host}:{target.port}"
+    lines = (f"{method} {target.path} HTTP/1.1", f"Host: {authority}", f"User-Agent: {program}", "Accept: */*")
+    got = connection("\r\n".join([*lines, "Connection: close", "", ""]).encode())
     found = _STATUS.match(got)
     if found is None:
-        return None
+        raise Failed("error getting response")
     head, _, rest = got.partition(b"\r\n\r\n")
     return _Answer(int(found[1]), (found[2] or b"").decode("latin-1"), head + b"\r\n\r\n", rest)
 
 
-def _kept(machine: Machine, name: str, body: bytes) -> Generator[Effect, bytes, None]:
+def _kept(machine: Machine, name: str, body: bytes) -> Steps:
     """Write what was fetched to a file, or to the standard output for ``-``."""
     if name == "-":
         yield from machine.write(body)
@@ -122,14 +109,17 @@ def _short(words: Sequence[str]) -> list[str]:
     return made
 
 
-def _seconds(text: str, usual: float) -> float:
-    return float(text) if re.fullmatch(r"\d{1,6}(\.\d{1,3})?", text) else usual
+def _seconds(words: Sequence[str], text: str) -> float:
+    """A time limit; the usual one where none is said."""
+    if text and re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text) is None:
+        raise _refused(words)
+    return float(text or _PATIENCE)
 
 
 def _nslookup(machine: Machine, words: list[str]) -> Run:
     names = options(words)[1]
     if len(names) != 1:
-        raise Unsupported(" ".join(words))
+        raise _refused(words)
     yield from machine.write(f"Server:\t\t{RESOLVER}\nAddress:\t{RESOLVER}:53\n\n")
     full, found = machine.network.addresses(names[0])
     for each in found:
@@ -150,9 +140,9 @@ def _nc(machine: Machine, words: list[str]) -> Run:
     """``nc -z [-v] [-w SECONDS] HOST PORT``: whether something listens."""
     given, rest = options(words, "zv", "w")
     if len(rest) != 2 or not 0 < whole(words, rest[1]) < 65536 or "z" not in given:
-        raise Unsupported(" ".join(words))
+        raise _refused(words)
     try:
-        yield from _connected(machine, rest[0], int(rest[1]), _seconds(given.get("w", ""), _PATIENCE))
+        yield from _connected(machine, rest[0], int(rest[1]), _seconds(words, given.get("w", "")))
     except _NotConnected as failed:
         raise Failed(_BUSYBOX[failed.kind].format(host=rest[0], address=failed.address)) from failed
     if "v" in given:
@@ -161,26 +151,23 @@ def _nc(machine: Machine, words: list[str]) -> Run:
 
 
 def _wget(machine: Machine, words: list[str]) -> Run:
-    given, rest = options(_short(words), "qzkS", "OTp")
-    target = _address(rest[0]) if len(rest) == 1 else None
+    """``wget [-q] [-O FILE] [-T SECONDS] [--spider] URL``."""
+    given, rest = options(_short(words), "qz", "OT")
+    target = _target(words, rest)
     if target is None:
-        raise Failed(f"not an http or ftp url: {rest[-1]}" if rest else "an address is missing")
-    patience = _seconds(given.get("T", ""), _PATIENCE)
+        raise Failed(f"not an http or ftp url: {rest[0]}")
     try:
+        patience = _seconds(words, given.get("T", ""))
         connection = yield from _connected(machine, target.host, target.port, patience)
     except _NotConnected as failed:
         told = "download timed out" if failed.kind == "time" and "T" in given else _BUSYBOX[failed.kind]
         raise Failed(told.format(host=target.host, address=failed.address)) from failed
-    if target.secure:
-        raise Unsupported("wget over TLS")
-    body = given.get("p", "").encode()
-    headers = ("User-Agent: Wget", "Connection: close")
-    answer = _exchanged(connection, target, "POST" if "p" in given else "GET", headers, body)
-    if answer is None or answer.code >= 400:
-        told = f"server returned error: HTTP/1.1 {answer.code} {answer.reason}" if answer else "error getting response"
-        raise Failed(told)
+    answer = _exchanged(connection, target, "GET", "Wget")
+    if answer.code >= 300:
+        raise Failed(f"server returned error: HTTP/1.1 {answer.code} {answer.reason}")
     if "z" not in given:
-        yield from _kept(machine, given.get("O") or target.file_name, answer.body)
+        own = target.path.partition("?")[0].rpartition("/")[2] or "index.html"
+        yield from _kept(machine, given.get("O") or own, answer.body)
     return 0
 
 
@@ -192,61 +179,31 @@ _CURL: Final[Mapping[str, tuple[int, str]]] = {
 
 
 def _curl(machine: Machine, words: list[str]) -> Run:
-    given, rest = options(_short(words), "sSfkIi", "owXHdm")
-    target = _address(rest[0]) if len(rest) == 1 else None
-    if target is None:
-        yield from machine.complain("curl: (3) URL rejected: No host part in the URL")
-        return 3
-    if target.secure:
-        raise Unsupported("curl over TLS")
-    patience = _seconds(given.get("m", ""), _PATIENCE)
-    try:
-        connection = yield from _connected(machine, target.host, target.port, patience)
-    except _NotConnected as failed:
-        code, told = _CURL[failed.kind]
-        text = told.format(host=target.host, port=target.port, ms=int(patience * 1000))
-        return (yield from _complained(machine, given, code, text, 0))
-    answer = _sent(connection, target, given, _headers(words))
-    if answer is None:
-        return (yield from _complained(machine, given, 1, "Received HTTP/0.9 when not allowed", 0))
-    if "f" in given and answer.code >= 400:
-        told = f"The requested URL returned error: {answer.code}"
-        return (yield from _complained(machine, given, 22, told, answer.code))
-    shown = answer.head if "I" in given else answer.head + answer.body if "i" in given else answer.body
-    if given.get("o") != "/dev/null":
-        yield from _kept(machine, given.get("o", "-"), shown)
-    yield from _told_status(machine, given, answer.code)
-    return 0
-
-
-def _headers(words: Sequence[str]) -> list[str]:
-    return [word for flag, word in pairwise(words) if flag in ("-H", "--header")]
-
-
-def _sent(connection: Connection, target: _Address, given: Mapping[str, str], headers: list[str]) -> _Answer | None:
-    body = given.get("d", "").encode()
-    method = given.get("X") or ("HEAD" if "I" in given else "POST" if body else "GET")
-    sent = ["User-Agent: curl/8.5.0", "Accept: */*", *headers]
-    if body and not any(header.lower().startswith("content-type:") for header in headers):
-        sent.append("Content-Type: application/x-www-form-urlencoded")
-    return _exchanged(connection, target, method, sent, body)
-
-
-def _complained(machine: Machine, given: Mapping[str, str], code: int, text: str, status: int) -> Run:
-    if "s" not in given or "S" in given:
-        yield from machine.complain(f"curl: ({code}) {text}")
-    yield from _told_status(machine, given, status)
+    """``curl [-sSfI] [-o FILE] [-w FORMAT] [-m SECONDS] URL``."""
+    given, rest = options(_short(words), "sSfI", "owm")
+    target = _target(words, rest)
+    form = given.get("w", "").replace("\\n", "\n").replace("%{response_code}", "%{http_code}")
+    if "%" in form.replace("%{http_code}", "") or "\\" in form or form.startswith("@"):
+        raise _refused(words)
+    code, told, status = 3, "URL rejected: Malformed input to a URL function", 0
+    if target is not None:
+        patience = _seconds(words, given.get("m", ""))
+        try:
+            connection = yield from _connected(machine, target.host, target.port, patience)
+        except _NotConnected as failed:
+            code, told = _CURL[failed.kind]
+            told = told.format(host=target.host, port=target.port, ms=int(patience * 1000))
+        else:
+            answer = _exchanged(connection, target, "HEAD" if "I" in given else "GET", "curl/8.5.0")
+            status, code, told = answer.code, 0, ""
+            if "f" in given and status >= 400:
+                code, told = 22, f"The requested URL returned error: {status}"
+            else:
+                yield from _kept(machine, given.get("o", "-"), answer.head if "I" in given else answer.body)
+    if code and ("s" not in given or "S" in given):
+        yield from machine.complain(f"curl: ({code}) {told}")
+    yield from machine.write(form.replace("%{http_code}", f"{status:03}"))
     return code
-
-
-def _told_status(machine: Machine, given: Mapping[str, str], status: int) -> Generator[Effect, bytes, None]:
-    """Write what ``-w`` asks for, of which the status is known."""
-    form = given.get("w", "").replace("\\n", "\n").replace("%{http_code}", f"{status:03}")
-    form = form.replace("%{response_code}", f"{status:03}")
-    if "%{" in form or "\\" in form or form.startswith("@"):
-        raise Unsupported(f"curl -w {given['w']}")
-    if form:
-        yield from machine.write(form)
 
 
 NETWORK_COMMANDS: Final[Mapping[str, Command]] = {"curl": _curl, "nc": _nc, "nslookup": _nslookup, "wget": _wget}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from simkit.simulation.shell.files import MOST_BYTES, FileError
-from simkit.simulation.shell.kernel import Effect
+from simkit.simulation.shell.kernel import Bytes
 from simkit.simulation.shell.machine import Failed, Fatal, Machine
 from simkit.simulation.shell.script import Unsupported
 
-_INPUT: Final = ("-", "/dev/stdin")
+_LEAVING: Final = ("break", "continue", "exit", "return", "shift")
+_LINE: Final = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
 def options(words: Sequence[str], flags: str = "", valued: str = "") -> tuple[dict[str, str], list[str]]:
@@ -49,35 +50,36 @@ def options(words: Sequence[str], flags: str = "", valued: str = "") -> tuple[di
 
 def whole(words: Sequence[str], text: str) -> int:
     """A number in decimal digits. Raises Failed, or Fatal for a command that leaves the shell, a function or a loop."""
-    if re.fullmatch(r"[-+]?\d{1,18}", text) is None:
-        if words[0] in ("break", "continue", "exit", "return", "shift"):
+    if re.fullmatch(r"[-+]?[0-9]{1,18}", text) is None:
+        if words[0] in _LEAVING:
             raise Fatal(f"{words[0]}: Illegal number: {text}")
         raise Failed(f"invalid number '{text}'")
     return int(text)
 
 
-def read_all(machine: Machine) -> Generator[Effect, bytes, bytes]:
+def read_all(machine: Machine) -> Bytes:
     """The rest of the standard input. Raises Failed for more than the files of a container may hold."""
-    parts, size = list[bytes](), 0
+    found = bytearray()
     while part := (yield from machine.read(everything=True)):
-        parts.append(part)
-        size += len(part)
-        if size > MOST_BYTES:
+        found += part
+        if len(found) > MOST_BYTES:
             raise Failed("out of memory")
-    return b"".join(parts)
+    return bytes(found)
 
 
-def content(machine: Machine, name: str) -> Generator[Effect, bytes, bytes]:
+def content(machine: Machine, name: str) -> Bytes:
     """The content of a file, or of the standard input for ``-``. Raises Failed."""
-    if name in _INPUT:
+    if name in ("-", "/dev/stdin"):
         return (yield from read_all(machine))
+    if machine.path(name).startswith(("/dev/", "/proc/")) and machine.path(name) != "/dev/null":
+        raise Unsupported(name)
     try:
         return machine.files.read(machine.path(name))
     except FileError as problem:
         raise Failed(f"{name}: {problem}") from problem
 
 
-def only_content(machine: Machine, words: Sequence[str], names: Sequence[str]) -> Generator[Effect, bytes, bytes]:
+def only_content(machine: Machine, words: Sequence[str], names: Sequence[str]) -> Bytes:
     """The content of the one file that is named, or of the standard input. Raises Unsupported for several files."""
     if len(names) > 1:
         raise Unsupported(f"{words[0]} with several files")
@@ -85,7 +87,7 @@ def only_content(machine: Machine, words: Sequence[str], names: Sequence[str]) -
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """The lines of an input without their ends. Raises Failed for more than a command may hold."""
+    """The lines of an input with their ends. Raises Failed for more than a command may hold."""
     if len(data) + 128 * data.count(b"\n") > 4 * MOST_BYTES:
         raise Failed("out of memory")
-    return data.removesuffix(b"\n").split(b"\n") if data else []
+    return _LINE.findall(data)

@@ -35,16 +35,15 @@ def resolved(path: str, folder: str = "/") -> str:
     return "/" + "/".join(parts)
 
 
-# Modes, owners and times of files, as numbers and as letters.
+# Modes, owners and times of files.
 # References: POSIX.1-2017, ``chmod``, EXTENDED DESCRIPTION.
 
 FOLDER_MODE: Final = 0o755
 FILE_MODE: Final = 0o644
-SETUID, SETGID, STICKY = 0o4000, 0o2000, 0o1000
-_CLAUSE: Final = re.compile(r"([ugoa]*)((?:[-+=][rwxXstugo]*)+)")
-_ACTION: Final = re.compile(r"([-+=])([rwxXstugo]*)")
-_SHIFTS: Final = {"u": 6, "g": 3, "o": 0}
-_BITS: Final = {"r": 4, "w": 2, "x": 1}
+SETGID, STICKY = 0o2000, 0o1000
+UMASK: Final = 0o022
+"""The bits that new files do not have."""
+_BITS: Final = {"r": 0o444, "w": 0o222, "x": 0o111, "u": 0o700, "g": 0o070, "o": 0o007}
 
 
 class Mark(NamedTuple):
@@ -57,66 +56,26 @@ class Mark(NamedTuple):
     """The time at which it was written last, in seconds since the epoch."""
 
 
-def mode_of(text: str, before: int, *, is_folder: bool, umask: int) -> int | None:
-    """The mode that a text such as ``640`` or ``u+x,g=r`` makes of another one; None for a text that is none.
+def mode_of(text: str, before: int) -> int | None:
+    """The mode that a text such as ``640`` or ``u+x,g=r`` makes of another one; None for any other text.
 
     Examples
     --------
-    >>> oct(mode_of("u+x,go-r", 0o644, is_folder=False, umask=0o022)), mode_of("z+x", 0, is_folder=False, umask=0)
+    >>> oct(mode_of("u+x,go-r", 0o644)), mode_of("z+x", 0)
     ('0o700', None)
     """
-    if re.fullmatch("[0-7]{1,5}", text):
-        return int(text, 8) & 0o7777
+    if re.fullmatch("[0-7]{3,4}", text):
+        return int(text, 8)
     mode = before
     for clause in text.split(","):
-        found = _CLAUSE.fullmatch(clause)
+        found = re.fullmatch("([ugoa]*)([-+=])([rwx]*)", clause)
         if found is None:
             return None
-        for sign, letters in _ACTION.findall(found[2]):
-            mode = _acted(mode, found[1], sign, letters, is_folder=is_folder, umask=umask)
+        who = _sum("ugo" if not found[1] or "a" in found[1] else found[1])
+        bits = _sum(found[3]) & who & ~(0 if found[1] else UMASK)
+        mode = mode & ~bits if found[2] == "-" else (mode if found[2] == "+" else mode & ~who) | bits
     return mode
 
 
-def _acted(mode: int, who: str, sign: str, letters: str, *, is_folder: bool, umask: int) -> int:
-    chosen = "ugo" if not who or "a" in who else who
-    bits = 0
-    for letter in letters:
-        for each in chosen:
-            bits |= _bits(mode, letter, each, is_folder=is_folder)
-    bits &= ~umask if not who else 0o7777
-    if sign == "+":
-        return mode | bits
-    if sign == "-":
-        return mode & ~bits
-    cleared = sum(0o7 << _SHIFTS[each] for each in set(chosen))
-    cleared |= STICKY if "o" in chosen else 0
-    cleared |= (SETUID if "u" in chosen else 0) | (SETGID if "g" in chosen and not is_folder else 0)
-    return mode & ~cleared | bits
-
-
-def _bits(mode: int, letter: str, who: str, *, is_folder: bool) -> int:
-    """The bits of one letter for the owner, the group or all others."""
-    if letter in _BITS:
-        return _BITS[letter] << _SHIFTS[who]
-    if letter == "X":
-        return (1 << _SHIFTS[who]) if is_folder or mode & 0o111 else 0
-    if letter == "s":
-        return {"u": SETUID, "g": SETGID, "o": 0}[who]
-    if letter == "t":
-        return STICKY
-    return (mode >> _SHIFTS[letter] & 7) << _SHIFTS[who]
-
-
-def as_letters(mode: int, kind: str) -> str:
-    """A mode as ``ls -l`` shows it.
-
-    Examples
-    --------
-    >>> as_letters(0o755, "d"), as_letters(0o1777, "d"), as_letters(0o4750, "-")
-    ('drwxr-xr-x', 'drwxrwxrwt', '-rwsr-x---')
-    """
-    letters = [letter if mode >> 8 - place & 1 else "-" for place, letter in enumerate("rwxrwxrwx")]
-    for bit, place, sign in ((SETUID, 2, "s"), (SETGID, 5, "s"), (STICKY, 8, "t")):
-        if mode & bit:
-            letters[place] = sign if letters[place] == "x" else sign.upper()
-    return kind + "".join(letters)
+def _sum(letters: str) -> int:
+    return sum(_BITS[letter] for letter in set(letters))

@@ -10,9 +10,10 @@ POSIX.1-2017, Shell Command Language, 2.13.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final
 
+from simkit.meta.linear_patterns import re2_module
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.paths import resolved
 from simkit.simulation.shell.script import Unsupported
@@ -20,47 +21,9 @@ from simkit.simulation.shell.user_files import UserFiles
 
 _SPECIAL: Final = re.compile(r"[*?\[\]\\!^:-]")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
-
-
-def _is_punctuation(letter: str) -> bool:
-    return letter.isprintable() and not letter.isalnum() and letter != " "
-
-
-CLASSES: Final[Mapping[str, Callable[[str], bool]]] = {
-    "alpha": str.isalpha, "digit": str.isdigit, "alnum": str.isalnum, "upper": str.isupper, "lower": str.islower,
-    "space": str.isspace, "punct": _is_punctuation, "blank": " 	".__contains__,
-    "xdigit": "0123456789abcdefABCDEF".__contains__,
-}  # fmt: skip
-"""Classes of letters by the name in ``[:name:]``."""
+_PART: Final = re.compile(r"\\(.)|(\*+)|(\?)|\[([!^]?)(\]?(?:\[:[a-z]+:\]|\\.|[^]\\[])+)\]|(.)", re.DOTALL)
+_IN_SET: Final = re.compile(r"\[:[a-z]+:\]|\\(.)|([]^&~|[])", re.DOTALL)
 _MOST_PATHS: Final = 20_000
-_MOST_STEPS: Final = 1 << 22
-
-
-class _Set:
-    """``[...]``: a set of letters."""
-
-    def __init__(self, text: str) -> None:
-        self._negated = text[0] in "!^"
-        self._parts = re.findall(r"\[:\w+:\]|\\.|.-(?:\\.|.)|.", text[self._negated :], re.DOTALL)
-        for part in self._parts:
-            if part.startswith("[:") and part[2:-2] not in CLASSES:
-                raise Unsupported(part)
-
-    def holds(self, letter: str) -> bool:
-        """True if a letter is in the set."""
-        return any(_in_part(part, letter) for part in self._parts) != self._negated
-
-
-def _in_part(part: str, letter: str) -> bool:
-    if part.startswith("[:") and len(part) > 4:
-        return CLASSES[part[2:-2]](letter)
-    if len(part) > 2 and part[1] == "-" and part[0] != "\\":
-        return part[0] <= letter <= part[-1]
-    return letter == part[-1]
-
-
-_Part = str | _Set | None
-"""A letter, a set, or None for ``*``; ``?`` is the empty text."""
 
 
 def escaped(text: str) -> str:
@@ -68,40 +31,55 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 
+def unescaped(pattern: str) -> str:
+    """The text that a pattern without ``*``, ``?`` and sets means."""
+    return _ESCAPED.sub(r"\1", pattern)
+
+
 def is_magic(pattern: str) -> bool:
     """True if a pattern may mean several texts."""
-    return any(part in ("", None) or isinstance(part, _Set) for part in _compiled(pattern))
+    return any(part[2] or part[3] or part[5] for part in _PART.finditer(pattern))
 
 
-def _compiled(pattern: str) -> list[_Part]:
-    parts, position = list[_Part](), 0
-    while position < len(pattern):
-        letter = pattern[position]
-        if letter == "\\" and position + 1 < len(pattern):
-            position += 1
-            parts.append(pattern[position])
-        elif letter == "*":
-            if not parts or parts[-1] is not None:
-                parts.append(None)
-        elif letter == "?":
-            parts.append("")
-        elif letter == "[" and (end := _closing(pattern, position)):
-            parts.append(_Set(pattern[position + 1 : end]))
-            position = end
+def _regular(pattern: str, star: str) -> str:
+    """A pattern as a regular expression. Raises Unsupported for a bracket that shells read differently."""
+    made = list[str]()
+    for literal, stars, question, negation, inside, letter in _PART.findall(pattern):
+        if stars:
+            made.append(star)
+        elif question:
+            made.append(".")
+        elif inside:
+            made.append(f"[{'^' if negation else ''}{_IN_SET.sub(_member, inside)}]")
+        elif letter == "[" and "]" in pattern:
+            raise Unsupported(f"the pattern {pattern}")
         else:
-            parts.append(letter)
-        position += 1
-    return parts
+            made.append(re.escape(literal or letter))
+    return "".join(made)
 
 
-def _closing(pattern: str, opening: int) -> int:
-    """The position of the bracket that closes a set; 0 if none does."""
-    end = opening + 1 + (pattern[opening + 1 : opening + 2] in ("!", "^"))
-    end += pattern[end : end + 1] == "]"
-    while end < len(pattern) and pattern[end] != "]":
-        inner = pattern.find(":]", end + 2) if pattern.startswith("[:", end) else -1
-        end = inner + 2 if inner > 0 else end + 1 + (pattern[end] == "\\")
-    return end if end < len(pattern) else 0
+def _member(found: re.Match[str]) -> str:
+    return f"\\{found[1] or found[2]}" if found[1] or found[2] else found[0]
+
+
+@lru_cache(1000)
+def _compiled(expression: str) -> Any:
+    re2 = re2_module()
+    settings = re2.Options()
+    settings.log_errors = False
+    try:
+        return re2.compile(f"(?s){expression}", settings)
+    except re2.error as error:
+        raise Unsupported(f"a pattern such as {expression[:40]}") from error
+
+
+def _matched(pattern: str, expression: str, text: str) -> Any:
+    if not text.isascii() and any(part[3] or part[5] for part in _PART.finditer(pattern)):
+        raise Unsupported("a pattern that counts letters outside of ASCII")
+    try:
+        return _compiled(expression).fullmatch(text)
+    except UnicodeEncodeError as error:
+        raise Unsupported("a pattern of bytes that are no letters") from error
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -116,64 +94,33 @@ def matches(pattern: str, text: str) -> bool:
     >>> matches("a*[!b-d]?", "axxey"), matches("a*[!b-d]?", "axby"), matches("[[:digit:]]", "7")
     (True, False, True)
     """
-    return _matched(_compiled(pattern), text)
-
-
-def _matched(parts: list[_Part], text: str) -> bool:
-    at, here, star, resumed = 0, 0, -1, 0
-    while here < len(text):
-        if at < len(parts) and parts[at] is None:
-            star, resumed, at = at, here, at + 1
-        elif at < len(parts) and _is(parts[at], text[here]):
-            at, here = at + 1, here + 1
-        elif star >= 0:
-            resumed += 1
-            at, here = star + 1, resumed
-        else:
-            return False
-    return all(part is None for part in parts[at:])
-
-
-def _is(part: _Part, letter: str) -> bool:
-    if not isinstance(part, str) or not part:
-        _refuse_wide(letter)
-    return part.holds(letter) if isinstance(part, _Set) else part in ("", letter)
-
-
-def _refuse_wide(text: str) -> None:
-    """Raise Unsupported for letters that are one or several, depending on the locale."""
-    if not text.isascii():
-        raise Unsupported("a pattern that counts letters outside of ASCII")
+    if not is_magic(pattern):
+        return unescaped(pattern) == text
+    return _matched(pattern, _regular(pattern, ".*"), text) is not None
 
 
 def without(text: str, pattern: str, operator: str) -> str:
-    """A text without the part that ``#``, ``##``, ``%`` or ``%%`` cuts. Raises Unsupported where that takes too long.
+    """A text without the part that ``#``, ``##``, ``%`` or ``%%`` cuts.
 
     Examples
     --------
     >>> without("a.b.c", "*.", "#"), without("a.b.c", ".*", "%%")
     ('b.c', 'a')
     """
-    parts, sizes = _compiled(pattern), list(range(len(text) + 1))
-    if len(text) * len(text) * len(parts) > _MOST_STEPS and not all(isinstance(part, str) for part in parts):
-        raise Unsupported(f"${{...{operator}...}} of {len(text)} letters")
-    if len(operator) == 2:
-        sizes.reverse()
-    for size in sizes:
-        if operator[0] == "#" and _matched(parts, text[:size]):
-            return text[size:]
-        if operator[0] == "%" and _matched(parts, text[len(text) - size :]):
-            return text[: len(text) - size]
-    return text
+    cut = _regular(pattern, ".*" if operator == "##" else ".*?")
+    rest = "(.*?)" if operator == "%%" else "(.*)"
+    found = _matched(pattern, f"{cut}{rest}" if operator[0] == "#" else f"{rest}{cut}", text)
+    return text if found is None else str(found[1])
 
 
 def paths(files: UserFiles, folder: str, pattern: str) -> list[str]:
     """The paths of files that a pattern means, in order. Raises FileError where they are too many."""
-    start = "/" if pattern.startswith("/") else ""
-    found = [start]
+    if "//" in pattern or pattern.endswith("/"):
+        raise Unsupported(f"the pattern {pattern}")
+    found = ["/" if pattern.startswith("/") else ""]
     names = [name for name in pattern.split("/") if name]
-    for number, name in enumerate(names):
-        last = number == len(names) - 1
+    for number, name in enumerate(names, 1):
+        last = number == len(names)
         found = [each for prefix in found for each in _in_folder(files, folder, prefix, name, last=last)]
         if len(found) > _MOST_PATHS:
             raise FileError("Argument list too long")
@@ -183,20 +130,14 @@ def paths(files: UserFiles, folder: str, pattern: str) -> list[str]:
 def _in_folder(files: UserFiles, folder: str, prefix: str, name: str, *, last: bool) -> list[str]:
     where = resolved(prefix or ".", folder)
     if not is_magic(name):
-        plain = _ESCAPED.sub(r"\1", name)
+        plain = unescaped(name)
         there = files.exists(resolved(plain, where)) if last else files.is_folder(resolved(plain, where))
         return [f"{prefix}{plain}{'' if last else '/'}"] if there else []
     try:
         names = [*([".", ".."] if name.startswith(".") else []), *files.listed(where)] if files.is_folder(where) else []
     except FileError:
         return []
-    parts = _compiled(name)
-    chosen = [each for each in names if (each[0] != "." or name[0] == ".") and _matched(parts, each)]
+    chosen = [each for each in names if (each[0] != "." or name[0] == ".") and matches(name, each)]
     if last:
         return [f"{prefix}{each}" for each in chosen]
     return [f"{prefix}{each}/" for each in chosen if files.is_folder(resolved(each, where))]
-
-
-def unescaped(pattern: str) -> str:
-    """The text that a pattern without ``*``, ``?`` and sets means."""
-    return _ESCAPED.sub(r"\1", pattern)

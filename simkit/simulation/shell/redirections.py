@@ -7,7 +7,6 @@ POSIX.1-2017, Shell Command Language, 2.7.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Sequence
 from typing import Final
 
@@ -17,11 +16,7 @@ from simkit.simulation.shell.kernel import BytesStream, Effect, FileStream, Run,
 from simkit.simulation.shell.machine import Failed, Machine
 from simkit.simulation.shell.script import Redirection, Unsupported
 
-_NULL: Final = "/dev/null"
-_DEVICES: Final = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2, "/dev/fd/0": 0, "/dev/fd/1": 1, "/dev/fd/2": 2}
-_OTHER_DEVICES: Final = (
-    "/dev/fd/", "/dev/full", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/tcp/", "/dev/udp/",
-)  # fmt: skip
+_DEVICES: Final = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 class NotRedirected(Exception):
@@ -32,36 +27,22 @@ def redirected(
     machine: Machine, expander: Expander, redirections: Sequence[Redirection], run: Run, *, lasts: bool = False
 ) -> Run:
     """Run something with streams led elsewhere; those of ``exec`` stay so."""
-    before, opened = dict(machine.streams), list[Stream]()
+    before = machine.streams
+    machine.streams = {number: stream.retain() for number, stream in before.items()}
     try:
         for redirection in redirections:
-            made = yield from _opened(machine, expander, redirection)
-            if made is None:
-                machine.streams.pop(redirection.number, None)
-            else:
-                machine.streams[redirection.number] = made
-                opened.append(made)
+            machine.lead(redirection.number, (yield from _opened(machine, expander, redirection)))
+        if not lasts:
+            return (yield from run)
+        before, machine.streams = machine.streams, before
     except (FileError, Failed) as problem:
-        run.close()
         yield from machine.complain(f"{machine.name}: {problem}")
-        for stream in opened:
-            stream.release()
-        machine.streams = before
         raise NotRedirected from problem
-    except BaseException:
-        run.close()
-        raise
-    if lasts:
-        for number, stream in before.items():
-            if machine.streams.get(number) is not stream:
-                stream.release()
-        return (yield from run)
-    try:
-        return (yield from run)
     finally:
-        for stream in opened:
-            stream.release()
+        run.close()
+        machine.release()
         machine.streams = before
+    return 0
 
 
 def _opened(machine: Machine, expander: Expander, redirection: Redirection) -> Generator[Effect, bytes, Stream | None]:
@@ -73,20 +54,20 @@ def _opened(machine: Machine, expander: Expander, redirection: Redirection) -> G
     if operator in (">&", "<&"):
         if target == "-":
             return None
-        if re.fullmatch(r"\d{1,9}", target) is None:
+        if len(target) != 1 or target not in "0123456789":
             raise Unsupported(f"{operator}{target}")
         if int(target) not in machine.streams:
             raise Failed(f"{target}: bad file descriptor")
         return machine.streams[int(target)].retain()
     path = machine.path(target)
-    if path.startswith(_OTHER_DEVICES) and path not in _DEVICES:
-        raise Unsupported(target)
     if path in _DEVICES and _DEVICES[path] in machine.streams:
         return machine.streams[_DEVICES[path]].retain()
+    if path.startswith(("/dev/", "/proc/")) and path != "/dev/null":
+        raise Unsupported(target)
     try:
         if operator == "<":
             return BytesStream(machine.files.read(path))
-        return _Sink() if path == _NULL else FileStream(machine.files, path, append=operator == ">>")
+        return _Sink() if path == "/dev/null" else FileStream(machine.files, path, append=operator == ">>")
     except FileError as problem:
         raise Failed(f"{target}: {problem}") from problem
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 HINT: Final = "not in a simulated container; run real programs with --host-program"
+
+SPECIAL: Final = frozenset(
+    {":", ".", "break", "continue", "eval", "exit", "export", "return", "set", "shift", "trap", "unset"}
+)
+"""Commands of the shell that functions cannot replace, and in front of which assignments last in some shells."""
 
 
 class ScriptError(Exception):
@@ -148,7 +152,7 @@ class While:
 
     condition: Node
     body: Node
-    until: bool = False
+    until: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,7 @@ class If:
     """``if`` with its branches in order, and ``else``."""
 
     branches: tuple[tuple[Node, Node], ...]
-    otherwise: Node | None = None
+    otherwise: Node | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,35 +186,3 @@ def plain(word: Word) -> str | None:
     """The text of a word without variables and substitutions; None for any other."""
     texts = [piece.text for piece in word if isinstance(piece, Text)]
     return "".join(texts) if len(texts) == len(word) else None
-
-
-def command_names(node: Node) -> set[str]:
-    """The commands that a script names literally, without its own functions."""
-    nodes = list(_nodes(node))
-    own = {each.name for each in nodes if isinstance(each, Function)}
-    first = [each.words[0] for each in nodes if isinstance(each, Simple) and each.words]
-    return {name for word in first if (name := plain(word)) is not None} - own
-
-
-def _nodes(node: Node) -> Iterator[Node]:
-    yield node
-    for inner in _parts(node):
-        yield from _nodes(inner)
-
-
-def _parts(node: Node) -> Iterator[Node]:
-    match node:
-        case Pipeline(parts) | Commands(parts):
-            yield from parts
-        case AndOr(joined):
-            yield from (part for _, part in joined)
-        case Background(body) | Subshell(body) | Redirected(body, _) | For(_, _, body) | Function(_, body):
-            yield body
-        case While(condition, body, _):
-            yield from (condition, body)
-        case If(branches, otherwise):
-            yield from (each for branch in branches for each in branch)
-            if otherwise is not None:
-                yield otherwise
-        case Case(_, branches):
-            yield from (body for _, body in branches)

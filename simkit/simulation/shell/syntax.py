@@ -13,6 +13,7 @@ import re
 from typing import Final, NamedTuple
 
 from simkit.simulation.shell.script import (
+    SPECIAL,
     AndOr,
     Assignment,
     Background,
@@ -36,14 +37,13 @@ from simkit.simulation.shell.script import (
 )
 from simkit.simulation.shell.words import WordReader, assignment_of
 
-MOST_LETTERS: Final = 64 * 1024
+_MOST_LETTERS: Final = 64 * 1024
 _DEEPEST: Final = 30
-_FOREIGN: Final = ("<<<", "&>>", "&>", "|&", ";;&", ";&", "<(", ">(", "<>")
-_OPERATORS: Final = ("<<-", "&&", "||", ";;", "<<", ">>", ">|", ">&", "<&", ">", "<", "|", ";", "\n", "(", ")", "&")
+_FOREIGN: Final = re.compile(r"<<<|&>|\|&|;;&|;&|<\(|>\(|<>|\{\w+\}[<>]")
+_OPERATOR: Final = re.compile(r"<<-|&&|\|\||;;|<<|>>|>\||>&|<&|[<>|;\n()&]")
 _REDIRECTIONS: Final = frozenset({"<<-", "<<", ">>", ">|", ">&", "<&", ">", "<"})
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
-_NUMBERED: Final = re.compile(r"(\d)(?=[<>])")
-_NUMBER_NAME: Final = re.compile(r"\{\w+\}")
+_NUMBERED: Final = re.compile(r"([0-9])(?=[<>])")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED: Final = frozenset(
     {"if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "{", "}", "!", "in"}
@@ -64,15 +64,25 @@ class _Document(NamedTuple):
 
 def parse(text: str) -> Node:
     """The tree of a script. Raises ScriptError, or Unsupported."""
-    if len(text) > MOST_LETTERS:
+    return _parsed(text)[0]
+
+
+def command_names(text: str) -> set[str]:
+    """The commands that a script names literally, without its own functions. Raises ScriptError, or Unsupported."""
+    reader = _parsed(text)[1]
+    return reader.names - reader.functions
+
+
+def _parsed(text: str) -> tuple[Node, _Reader]:
+    if len(text) > _MOST_LETTERS:
         raise ScriptError("script is too long")
     if "\0" in text:
         raise Unsupported("a zero byte in a script")
     reader = _Reader(text, 0, 0)
     node = reader.list()
     if reader.token:
-        raise ScriptError(f"unexpected {reader.shown}")
-    return node
+        raise reader.unexpected()
+    return node, reader
 
 
 class _Reader:
@@ -80,9 +90,10 @@ class _Reader:
 
     def __init__(self, text: str, position: int, depth: int) -> None:
         self._text, self._depth = text, depth
+        self.names, self.functions = set[str](), set[str]()
         self._words = WordReader(text, self._inside)
         self._documents: list[_Document] = []
-        self._start, self.end = position, position
+        self.start, self._end = position, position
         """The positions of the next token, and behind it."""
         self.token = ""
         self._word: Word = ()
@@ -96,72 +107,72 @@ class _Reader:
         node = reader.list()
         if reader.token != ")":
             raise ScriptError("unterminated command substitution", unfinished=not reader.token)
-        return node, reader._start
+        self.names |= reader.names
+        return node, reader.start
 
     # Tokens
 
     def _next(self) -> None:
         text = self._text
-        skipped = _BLANKS.match(text, self.end)
-        position = skipped.end() if skipped is not None else self.end
+        skipped = _BLANKS.match(text, self._end)
+        self._end = skipped.end() if skipped is not None else self._end
         self.token, self._word, self._number = "", (), None
-        if position >= len(text):
-            self.end = position
+        if self._end >= len(text):
             self._read_documents()
             return
-        numbered = _NUMBERED.match(text, position)
+        numbered = _NUMBERED.match(text, self._end)
         if numbered is not None:
-            self._number, position = int(numbered[0]), numbered.end()
-        self._start = position
-        foreign = next((each for each in _FOREIGN if text.startswith(each, position)), "")
-        if foreign:
-            raise Unsupported(foreign)
-        operator = next((each for each in _OPERATORS if text.startswith(each, position)), "")
-        if operator:
-            self.token, self.end = operator, position + len(operator)
-            if operator == "\n":
-                self._read_documents()
-        else:
+            self._number, self._end = int(numbered[0]), numbered.end()
+        self.start = self._end
+        if (foreign := _FOREIGN.match(text, self.start)) is not None:
+            raise Unsupported(foreign[0])
+        operator = _OPERATOR.match(text, self.start)
+        if operator is None:
             self.token = "word"
-            self._word, self.end = self._words.word(position)
+            self._word, self._end = self._words.word(self.start)
+        else:
+            self.token, self._end = operator[0], operator.end()
+            if self.token == "\n":
+                self._read_documents()
 
     def _read_documents(self) -> None:
         """Read the here-documents that begin after this line."""
-        for pending in self._documents:
-            start, lines, stop = self.end, list[str](), self.end
+        pending, self._documents = self._documents, []
+        for document in pending:
+            start, lines, stop = self._end, list[str](), self._end
             while True:
-                if self.end >= len(self._text):
+                if self._end >= len(self._text):
                     raise ScriptError("unterminated here-document", unfinished=True)
-                end = self._text.find("\n", self.end)
+                end = self._text.find("\n", self._end)
                 end = len(self._text) if end < 0 else end
-                line = self._text[self.end : end].lstrip("\t" if pending.without_tabs else "")
-                stop, self.end = self.end, min(end + 1, len(self._text))
-                if line == pending.delimiter:
+                line = self._text[self._end : end].lstrip("\t" if document.without_tabs else "")
+                stop, self._end = self._end, min(end + 1, len(self._text))
+                if line == document.delimiter:
                     break
                 lines.append(f"{line}\n")
             body = "".join(lines)
-            if pending.quoted:
-                pending.redirection.target = (Text(body, True),)
-            elif pending.without_tabs:
-                pending.redirection.target = WordReader(body, self._inside).document(0, len(body))
+            if document.quoted:
+                document.redirection.target = (Text(body, True),)
+            elif document.without_tabs:
+                document.redirection.target = WordReader(body, self._inside).document(0, len(body))
             else:
-                pending.redirection.target = self._words.document(start, stop)
-        self._documents = []
+                document.redirection.target = self._words.document(start, stop)
 
-    @property
-    def shown(self) -> str:
-        """The next token for messages."""
-        if not self.token:
-            return "end of file"
-        return '"newline"' if self.token == "\n" else f'"{self._reserved() or self.token}"'
+    def unexpected(self, behind: str = "") -> ScriptError:
+        """The error of a token that must not stand here."""
+        shown = "newline" if self.token == "\n" else self._reserved() or self.token
+        shown = f'"{shown}"' if self.token else "end of file"
+        return ScriptError(f"unexpected {shown}{behind}", unfinished=not self.token)
 
     def _reserved(self) -> str:
-        """The next word, where it has no quotes and variables."""
+        """The next word, where it has no quotes and variables, or the next operator."""
+        if self.token != "word":
+            return self.token
         word = self._word
         return word[0].text if len(word) == 1 and isinstance(word[0], Text) and not word[0].quoted else ""
 
     def _take(self, *wanted: str) -> bool:
-        found = self._reserved() if self.token == "word" else self.token
+        found = self._reserved()
         if found and found in wanted:
             self._next()
             return True
@@ -169,24 +180,14 @@ class _Reader:
 
     def _expect(self, wanted: str) -> None:
         if not self._take(wanted):
-            raise self._unexpected(f' (expecting "{wanted}")')
-
-    def _unexpected(self, behind: str = "") -> ScriptError:
-        return ScriptError(f"unexpected {self.shown}{behind}", unfinished=not self.token)
+            raise self.unexpected(f' (expecting "{wanted}")')
 
     def _take_word(self) -> Word:
         if self.token != "word":
-            raise self._unexpected()
+            raise self.unexpected()
         word = self._word
         self._next()
         return word
-
-    def _take_name(self) -> str:
-        name = plain(self._word) if self.token == "word" else None
-        if name is None or _NAME.fullmatch(name) is None:
-            raise ScriptError("bad variable name")
-        self._next()
-        return name
 
     def _skip_lines(self) -> None:
         while self._take("\n"):
@@ -206,7 +207,7 @@ class _Reader:
             if self._take("&"):
                 part = Background(part)
             elif self.token not in ("", ";", "\n", ")", ";;"):
-                raise self._unexpected()
+                raise self.unexpected()
             else:
                 self._take(";")
             parts.append(part)
@@ -234,10 +235,10 @@ class _Reader:
     # Commands
 
     def _command(self) -> Node:
-        reserved = self._reserved() if self.token == "word" else self.token
+        reserved = self._reserved()
         if reserved in _OF_OTHERS:
             raise Unsupported(reserved)
-        if reserved == "(" and self._text.startswith("(", self.end):
+        if reserved == "(" and self._text.startswith("(", self._end):
             raise Unsupported("((")
         compound = {
             "if": self._if, "for": self._for, "while": self._while, "until": self._while, "case": self._case,
@@ -252,13 +253,13 @@ class _Reader:
 
     def _subshell(self) -> Node:
         self._next()
-        node = self.list()
+        node = self._filled()
         self._expect(")")
         return Subshell(node)
 
     def _group(self) -> Node:
         self._next()
-        node = self.list()
+        node = self._filled()
         self._expect("}")
         return node
 
@@ -266,15 +267,16 @@ class _Reader:
         self._next()
         if self.token == "(":
             raise Unsupported("for ((")
-        name, words = self._take_name(), None
+        name, words = plain(self._take_word()) or "", list[Word]()
+        if _NAME.fullmatch(name) is None:
+            raise ScriptError("bad variable name")
         self._skip_lines()
-        if self._take("in"):
-            words = []
-            while self.token == "word":
-                words.append(self._take_word())
+        listed = self._take("in")
+        while listed and self.token == "word":
+            words.append(self._take_word())
         self._take(";")
         self._skip_lines()
-        return For(name, None if words is None else tuple(words), self._body())
+        return For(name, tuple(words) if listed else None, self._body())
 
     def _while(self) -> Node:
         until = self._reserved() == "until"
@@ -292,7 +294,7 @@ class _Reader:
         """A list that has a command."""
         found = self.list()
         if found == Commands(()):
-            raise self._unexpected()
+            raise self.unexpected()
         return found
 
     def _if(self) -> Node:
@@ -322,45 +324,45 @@ class _Reader:
             self._expect(")")
             branches.append((tuple(patterns), self.list()))
             if not self._take(";;") and self._reserved() != "esac":
-                raise self._unexpected(' (expecting ";;")')
+                raise self.unexpected(' (expecting ";;")')
             self._skip_lines()
         return Case(subject, tuple(branches))
 
     def _simple(self) -> Node:
         words, assignments, redirections = list[Word](), list[Assignment](), list[Redirection]()
         if self.token == "word" and self._reserved() in _CLOSING:
-            raise self._unexpected()
+            raise self.unexpected()
         while self.token == "word" or self.token in _REDIRECTIONS:
             if self.token != "word":
                 redirections.append(self._redirection())
                 continue
-            word = self._take_word()
-            if _NUMBER_NAME.fullmatch(plain(word) or "") is not None and self.token in _REDIRECTIONS:
-                raise Unsupported(f"{plain(word)}{self.token}")
+            name, word = self._reserved(), self._take_word()
             assigned = assignment_of(word) if not words else None
             if assigned is not None:
-                if not assigned[1] and self.token == "(" and self._text[self._start - 1] == "=":
-                    raise Unsupported(f"{assigned[0]}=(...)")
                 assignments.append(Assignment(*assigned))
-                continue
-            words.append(word)
-            if self.token == "(" and len(words) == 1 and not assignments and not redirections:
-                return self._function(word)
-        if self.token == "(":
-            raise Unsupported(f"{plain(words[-1]) if words else ''}(")
+            else:
+                words.append(word)
+            if self.token == "(":
+                if assigned is None and len(words) == 1 and not assignments and not redirections:
+                    return self._function(name)
+                raise Unsupported(f"{plain(word) or ''}(")
         if not words and not assignments and not redirections:
-            raise self._unexpected()
+            raise self.unexpected()
+        if words:
+            self.names |= {plain(words[0]) or ""} - {""}
         return Simple(tuple(words), tuple(assignments), tuple(redirections))
 
-    def _function(self, word: Word) -> Node:
-        name = plain(word) or ""
+    def _function(self, name: str) -> Node:
         self._next()
         self._expect(")")
+        if name in SPECIAL:
+            raise Unsupported(f"{name}()")
         if _NAME.fullmatch(name) is None or name in RESERVED:
             raise ScriptError("bad function name")
         self._skip_lines()
-        if self.token != "(" and self._reserved() not in ("{", "if", "for", "while", "until", "case"):
-            raise self._unexpected()
+        if self._reserved() not in ("(", "{", "if", "for", "while", "until", "case"):
+            raise self.unexpected()
+        self.functions.add(name)
         return Function(name, self._command())
 
     def _redirection(self) -> Redirection:
@@ -368,18 +370,17 @@ class _Reader:
         usual = 0 if operator[0] == "<" else 1
         self._next()
         if self.token != "word":
-            raise self._unexpected()
+            raise self.unexpected()
         made = Redirection(usual if number is None else number, operator.replace("<<-", "<<").replace(">|", ">"))
+        target = plain(self._word)
         if made.operator == "<<":
-            delimiter = plain(self._word)
-            if delimiter is None:
+            if target is None:
                 raise Unsupported("<< with a variable")
             quoted = any(isinstance(piece, Text) and piece.quoted for piece in self._word)
-            self._documents.append(_Document(made, delimiter, quoted, operator == "<<-"))
-        else:
-            made.target = self._word
-            if operator == ">&" and number is None and not _is_number(plain(self._word)):
-                raise Unsupported(">&FILE")
+            self._documents.append(_Document(made, target, quoted, operator == "<<-"))
+        elif operator == ">&" and number is None and target not in (*"0123456789-", None):
+            raise Unsupported(">&FILE")
+        made.target = self._word
         self._next()
         return made
 
@@ -387,7 +388,3 @@ class _Reader:
 def is_name(text: str) -> bool:
     """True if a text is the name of a variable."""
     return _NAME.fullmatch(text) is not None
-
-
-def _is_number(text: str | None) -> bool:
-    return text is None or text == "-" or (text.isdigit() and len(text) == 1)

@@ -4,47 +4,53 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+import string
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.meta.linear_patterns import re2_module
 from simkit.simulation.shell.kernel import Run
 from simkit.simulation.shell.machine import Command, Failed, Machine
 from simkit.simulation.shell.options import content, lines_of, only_content, options, read_all, whole
-from simkit.simulation.shell.patterns import CLASSES
 from simkit.simulation.shell.script import Unsupported
 
-_LINES: Final = re.compile(rb"[^\n]*\n|[^\n]+")
-_COUNT: Final = re.compile(r"^-(\d{1,9})$")
+
+def _counted(words: Sequence[str]) -> tuple[str, str, list[str]]:
+    """The unit (``n`` for lines, ``c`` for bytes), the number and the files of ``head`` and ``tail``."""
+    short = re.fullmatch("-[0-9]{1,9}", words[1]) if len(words) > 1 else None
+    given, names = options([words[0], f"-n{words[1][1:]}", *words[2:]] if short else words, "", "nc")
+    if len(given) > 1:
+        raise Unsupported(" ".join(words))
+    unit, text = next(iter(given.items()), ("n", "10"))
+    whole(words, text)
+    return unit, text, names
 
 
 def _head(machine: Machine, words: list[str]) -> Run:
-    """``head [-n LINES | -c BYTES] [FILE]``; without a file it reads no more than it shows."""
-    plain = [words[0], *(_COUNT.sub(r"-n\1", word) for word in words[1:2]), *words[2:]]
-    given, names = options(plain, "", "nc")
-    count = whole(words, given.get("c", given.get("n", "10")))
-    if count < 0 or given.get("c", given.get("n", ""))[:1] == "+":
+    """``head [-n LINES | -c BYTES] [FILE]``; without a file it reads no more lines than it shows."""
+    unit, text, names = _counted(words)
+    if not text.isdigit():
         raise Unsupported(" ".join(words))
-    if names or "c" in given:
+    if names or unit == "c":
         data = yield from only_content(machine, words, names)
-        kept = data[:count] if "c" in given else b"".join(_LINES.findall(data)[:count])
+        kept = data[: int(text)] if unit == "c" else b"".join(lines_of(data)[: int(text)])
         yield from machine.write(kept)
         return 0
-    while count and (line := (yield from machine.read())):
+    left = int(text)
+    while left and (line := (yield from machine.read())):
         yield from machine.write(line)
-        count -= 1
+        left -= 1
     return 0
 
 
 def _tail(machine: Machine, words: list[str]) -> Run:
-    plain = [words[0], *(_COUNT.sub(r"-n\1", word) for word in words[1:2]), *words[2:]]
-    given, names = options(plain, "", "nc")
-    text = given.get("c", given.get("n", "10"))
-    count = abs(whole(words, text))
+    """``tail [-n LINES | -c BYTES] [FILE]``; ``+N`` begins with the line or byte of that number."""
+    unit, text, names = _counted(words)
     data = yield from only_content(machine, words, names)
-    start = count - 1 if text.startswith("+") else -count or len(data)
-    kept = data[start:] if "c" in given else b"".join((_LINES.findall(data) or [b""])[start:])
-    yield from machine.write(kept)
+    lines, count = lines_of(data) if unit == "n" else [], abs(int(text))
+    size = len(lines) if unit == "n" else len(data)
+    start = max(0, count - 1 if text.startswith("+") else size - count)
+    yield from machine.write(b"".join(lines[start:]) if unit == "n" else data[start:])
     return 0
 
 
@@ -60,155 +66,112 @@ def _wc(machine: Machine, words: list[str]) -> Run:
 
 
 def _grep(machine: Machine, words: list[str]) -> Run:
-    """``grep [-FEivqcnx] PATTERN [FILE]``."""
-    given, rest = options(words, "FEivqcnxs", "e")
-    names = rest if "e" in given else rest[1:]
-    if "e" not in given and not rest:
-        raise Failed("a pattern is missing", 2)
-    pattern = _pattern(given.get("e", rest[0] if rest else ""), given)
+    """``grep [-FEivqcx] PATTERN [FILE]``."""
+    given, rest = options(words, "FEivqcx")
+    if not rest:
+        raise Unsupported("grep without a pattern")
+    pattern = _pattern(rest[0], given)
     try:
-        data = yield from only_content(machine, words, names)
+        data = yield from only_content(machine, words, rest[1:])
     except Failed as problem:
         raise Failed(str(problem), 2) from problem
-    found = []
-    for number, line in enumerate(lines_of(data), 1):
-        if (pattern.search(line.decode("utf-8", "replace")) is not None) != ("v" in given):
-            found.append((number, line))
-    if "c" in given and "q" not in given:
-        yield from machine.write(f"{len(found)}\n")
-    elif "q" not in given:
-        for number, line in found:
-            yield from machine.write((f"{number}:".encode() if "n" in given else b"") + line + b"\n")
+    lines = [line.removesuffix(b"\n") for line in lines_of(data)]
+    found = [each for each in lines if (pattern.search(each.decode("utf-8", "replace")) is None) == ("v" in given)]
+    if "q" not in given:
+        shown = f"{len(found)}\n".encode() if "c" in given else b"".join(line + b"\n" for line in found)
+        yield from machine.write(shown)
     return int(not found)
 
 
+_PART: Final = re.compile(r"\\[].*^$[\\/+?(){}|-]|\[\^?\]?[^]\\[]*\]|.", re.DOTALL)
+
+
 def _pattern(text: str, given: Mapping[str, str]) -> Any:
-    """A pattern of ``grep`` as a regular expression. Raises Unsupported for what shells' programs read differently."""
-    if "\n" in text:
-        raise Unsupported("grep with several patterns")
-    made = re.escape(text) if "F" in given else _expression(text, extended="E" in given)
-    made = f"^(?:{made})$" if "x" in given else made
+    """A pattern of ``grep`` as a regular expression. Raises Unsupported for what programs read differently."""
+    parts = [text] if "F" in given else _PART.findall(text)
+    made = [re.escape(text)] if "F" in given else [_part(part, extended="E" in given) for part in parts]
+    if "F" not in given and "E" not in given:
+        misplaced = parts[:1] == ["*"] or "^" in parts[1:] or "$" in parts[:-1] or parts[:2] == ["^", "*"]
+        if misplaced or any(re.fullmatch(r"\\[+?(){}|]", part) for part in parts):
+            raise Unsupported(f"grep {text}")
+    if "\n" in text or (not text and given.keys() & {"x", "F"}):
+        raise Unsupported("grep with several patterns, or none")
     re2 = re2_module()
     settings = re2.Options()
     settings.log_errors, settings.case_sensitive = False, "i" not in given
     try:
-        return re2.compile(made, settings)
-    except re2.error as error:
+        return re2.compile(f"^(?:{''.join(made)})$" if "x" in given else "".join(made), settings)
+    except (re2.error, UnicodeEncodeError) as error:
         raise Unsupported(f"grep {text}") from error
 
 
-def _expression(text: str, *, extended: bool) -> str:
-    position, made = 0, list[str]()
-    while position < len(text):
-        letter, following = text[position], text[position + 1 : position + 2]
-        if letter == "\\":
-            if not following or following.isalnum() or (following in "(){}+?|<>'`" and not extended):
-                raise Unsupported(f"grep \\{following}")
-            made.append(re.escape(following))
-            position += 2
-            continue
-        if letter == "[":
-            end = _end_of_set(text, position)
-            made.append(text[position:end].replace("\\", "\\\\"))
-            position = end
-            continue
-        if not extended and (
-            (letter == "*" and not made) or (letter == "^" and made) or (letter == "$" and position < len(text) - 1)
-        ):
-            raise Unsupported(f"grep {text}")
-        made.append(letter if letter in ".*^$" or (extended and letter in "+?|(){}") else re.escape(letter))
-        position += 1
-    return "".join(made)
-
-
-def _end_of_set(text: str, opening: int) -> int:
-    end = opening + 1 + (text[opening + 1 : opening + 2] == "^")
-    end += text[end : end + 1] == "]"
-    while end < len(text) and text[end] != "]":
-        inner = text.find(":]", end + 2) if text.startswith("[:", end) else -1
-        end = inner + 2 if inner > 0 else end + 1
-    if end >= len(text):
-        raise Failed(f"unmatched [ in {text}", 2)
-    return end + 1
+def _part(part: str, *, extended: bool) -> str:
+    if part in ("\\", "[", "{"):
+        raise Unsupported(f"grep with {part}")
+    special = len(part) > 1 or part in tuple(".*^$") or (extended and part in tuple("+?|()"))
+    return part if special else re.escape(part)
 
 
 def _sort(machine: Machine, words: list[str]) -> Run:
     """``sort [-rnu] [FILE...]`` by bytes."""
     given, names = options(words, "rnu")
+    if {"n", "u"} <= given.keys():
+        raise Unsupported("sort -n -u")
     data = b""
     for name in names or ["-"]:
         part = yield from content(machine, name)
         data += part + (b"\n" if part and not part.endswith(b"\n") else b"")
-    lines = lines_of(data)
-    if "u" in given:
-        lines = list({_key(line, given): line for line in reversed(lines)}.values())
-    lines.sort(key=lambda line: (_key(line, given), line), reverse="r" in given)
+    lines = [line.removesuffix(b"\n") for line in lines_of(data)]
+    lines = list(set(lines)) if "u" in given else lines
+    lines.sort(key=lambda line: (_number(line) if "n" in given else 0.0, line), reverse="r" in given)
     yield from machine.write(b"".join(line + b"\n" for line in lines))
     return 0
 
 
-def _key(line: bytes, given: Mapping[str, str]) -> bytes | float:
-    if "n" not in given:
-        return line
-    found = re.match(rb"[ \t]*(-?\d{1,300}(?:\.\d{0,300})?|-?\.\d{1,300})", line)
+def _number(line: bytes) -> float:
+    found = re.match(rb"[ \t]*(-?[0-9]{1,300}(?:\.[0-9]{0,300})?)", line)
     return float(found[1]) if found is not None else 0.0
 
 
+_CLASSES: Final = {
+    "[:upper:]": string.ascii_uppercase, "[:lower:]": string.ascii_lowercase, "[:digit:]": string.digits,
+    "[:alpha:]": string.ascii_letters, "[:alnum:]": string.ascii_letters + string.digits, "[:space:]": " \t\n\r\v\f",
+}  # fmt: skip
+
+
 def _tr(machine: Machine, words: list[str]) -> Run:
-    """``tr [-cds] SET [SET]`` of letters in ASCII."""
-    given, sets = options(words, "cCds")
-    deletes, squeezes = "d" in given, "s" in given
-    if len(sets) not in ((1,) if deletes else (1, 2) if squeezes else (2,)) or (deletes and squeezes):
+    """``tr SET SET``, and ``tr [-c] -d SET``, of letters in ASCII."""
+    given, sets = options(words, "cd")
+    if len(sets) != 2 - len(given.keys() & {"d"}) or given.keys() == {"c"}:
         raise Unsupported(" ".join(words))
-    if len(sets) == 2 and (not sets[1] or ("[:" in sets[1] and sets[1] not in ("[:upper:]", "[:lower:]"))):
-        raise Unsupported(" ".join(words))
-    first, second = _letters(sets[0]), _letters(sets[1]) if len(sets) > 1 else ""
-    if {"c", "C"} & given.keys():
-        first = "".join(chr(number) for number in range(256) if chr(number) not in first)
-    table = dict(zip(first, second + second[-1:] * (len(first) - len(second)), strict=False))
+    first, second = _letters(sets[0]), _letters(sets[-1])
     text = (yield from read_all(machine)).decode("latin-1")
-    if any(ord(letter) > 127 for letter in text) and ({"c", "C"} & given.keys()):
-        raise Unsupported("tr -c of letters outside of ASCII")
-    if deletes:
-        gone = set(first)
-        text = "".join(letter for letter in text if letter not in gone)
+    if "d" in given:
+        text = "".join(letter for letter in text if (letter in first) == ("c" in given))
+    elif len(first) > len(second) > 1 or not second or (sets[1] in _CLASSES and sets[0] not in _CLASSES):
+        raise Unsupported(" ".join(words))
     else:
-        text = "".join(table.get(letter, letter) for letter in text) if second else text
-        repeated = set(second or first)
-        if squeezes:
-            text = re.sub(r"(.)\1+", lambda run: run[run[1] in repeated], text, flags=re.DOTALL)
+        second = second * len(first) if len(second) == 1 else second[: len(first)]
+        text = text.translate(str.maketrans(first, second))
     yield from machine.write(text.encode("latin-1"))
     return 0
 
 
-_TR_PART: Final = re.compile(r"\[:(\w+):\]|(\\[0-7]{1,3}|\\.|.)-(\\[0-7]{1,3}|\\.|.)|(\\[0-7]{1,3}|\\.|.)", re.DOTALL)
-
-
 def _letters(text: str) -> str:
-    if not text.isascii() or "[=" in text or re.search(r"\[.\*\d*\]", text):
+    """The letters of a set: those of a class, else letters, ranges and ``\\n``, ``\\t``, ``\\r`` and ``\\\\``."""
+    if text in _CLASSES:
+        return _CLASSES[text]
+    plain = re.sub(r"\\([ntr\\])", lambda found: {"n": "\n", "t": "\t", "r": "\r"}.get(found[1], "\0"), text)
+    if not text.isascii() or "[" in text or "\\" in plain:
         raise Unsupported(f"tr {text}")
-    made = list[str]()
-    for name, low, high, single in _TR_PART.findall(text):
-        if name:
-            if name not in CLASSES:
-                raise Failed(f"invalid class {name}")
-            made += [chr(number) for number in range(128) if CLASSES[name](chr(number))]
-        elif low:
-            first, last = ord(_letter(low)), ord(_letter(high))
-            if first > last:
-                raise Failed(f"range-endpoints of '{low}-{high}' are in reverse collating sequence order")
-            made += map(chr, range(first, last + 1))
-        else:
-            made.append(_letter(single))
-    return "".join(made)
+    return re.sub("(.)-(.)", _range, plain, flags=re.DOTALL).replace("\0", "\\")
 
 
-def _letter(text: str) -> str:
-    if len(text) == 1:
-        return text
-    if text[1:].isdigit():
-        return chr(int(text[1:], 8) & 0xFF)
-    return {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}.get(text[1], text[1])
+def _range(found: re.Match[str]) -> str:
+    first, last = ord(found[1]), ord(found[2])
+    if first > last or not (found[1] + found[2]).isalnum():
+        raise Unsupported(f"tr {found[0]}")
+    return "".join(map(chr, range(first, last + 1)))
 
 
 def _sha256sum(machine: Machine, words: list[str]) -> Run:
@@ -225,12 +188,10 @@ def _sha256sum(machine: Machine, words: list[str]) -> Run:
 
 
 def _seq(machine: Machine, words: list[str]) -> Run:
-    """``seq [FIRST [STEP]] LAST`` of whole numbers."""
-    numbers = [whole(words, word) for word in words[1:] if re.fullmatch(r"-?\d+", word)]
-    if not 1 <= len(numbers) <= 3 or len(numbers) != len(words) - 1 or (len(numbers) == 3 and numbers[1] == 0):
+    """``seq [FIRST] LAST`` of whole numbers."""
+    if len(words) not in (2, 3) or not all(re.fullmatch("-?[0-9]{1,18}", word) for word in words[1:]):
         raise Unsupported(" ".join(words))
-    first, step = (numbers[0] if len(numbers) > 1 else 1), (numbers[1] if len(numbers) == 3 else 1)
-    for number in range(first, numbers[-1] + (1 if step > 0 else -1), step):
+    for number in range(int(words[1]) if len(words) > 2 else 1, int(words[-1]) + 1):
         yield from machine.kernel.tick()
         yield from machine.write(f"{number}\n")
     return 0

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from simkit.meta.tar_archives import DAMAGES, TarArchive
 from simkit.simulation.shell.files import MOST_BYTES, FileError, Files
-from simkit.simulation.shell.paths import SETGID, STICKY, Mark, resolved
+from simkit.simulation.shell.paths import SETGID, STICKY, UMASK, Mark, resolved
 
 # The files of a container as a user sees them: the one place where it is decided who may do what.
 # References: path_resolution(7) and inode(7) of Linux.
@@ -60,18 +60,10 @@ class UserFiles:
     simkit.simulation.shell.files.FileError: Permission denied
     """
 
-    __slots__ = ("_now", "base", "umask", "user")
+    __slots__ = ("_now", "base", "user")
 
     def __init__(self, tree: Files | None = None, user: User = ROOT_USER, now: Callable[[], float] = _epoch) -> None:
         self.base, self.user, self._now = tree if tree is not None else Files(), user, now
-        self.umask = 0o022
-        """The bits that new files do not have."""
-
-    def copy(self) -> UserFiles:
-        """The same files for another shell, which may set a ``umask`` of its own."""
-        made = UserFiles(self.base, self.user, self._now)
-        made.umask = self.umask
-        return made
 
     # Decisions
 
@@ -142,10 +134,6 @@ class UserFiles:
         """True if anything is there."""
         return path == _NULL or (self.base.exists(path) and self._enters(path))
 
-    def real(self, path: str, *, last: bool = True) -> str:
-        """The path that a path leads to through symbolic links. Raises FileError where they lead in circles."""
-        return self.base.real(path, last=last)
-
     def target(self, path: str) -> str | None:
         """The target of a symbolic link, as it was given; None for what is none."""
         return self.base.target(path)
@@ -210,7 +198,7 @@ class UserFiles:
             self.base.set_mark(path, self.base.mark(path)._replace(time=self._now()))
             return
         folder = self.base.mark(self.base.real(path).rpartition("/")[0] or "/")
-        gid, mode = self.user.gid, mode & ~self.umask
+        gid, mode = self.user.gid, mode & ~UMASK
         if folder.mode & SETGID:
             gid, mode = folder.gid, mode | (SETGID if self.base.is_folder(path) else 0)
         self.base.set_mark(path, Mark(mode, self.user.uid, gid, self._now()))
@@ -257,10 +245,6 @@ class UserFiles:
             self.base.set_mark(place, mark)
         self.base.remove(source)
 
-    def keep(self, path: str, mark: Mark) -> None:
-        """Give a copy the mode, the owner and the time of what it is a copy of. Raises FileError."""
-        self.base.set_mark(path, mark)
-
     def set_mode(self, path: str, mode: int) -> None:
         """Change a mode. Raises FileError where the user is neither the owner nor root."""
         self._check_owner(path)
@@ -283,16 +267,6 @@ class UserFiles:
         if self.user.uid not in (0, mark.uid) and not self._allows(mark, "w", is_folder=False):
             raise FileError(_DENIED)
         self.base.set_mark(path, mark._replace(time=time))
-
-    # Files of the shell itself
-
-    def place(self, path: str, content: bytes) -> None:
-        """Put a file at a path for the shell itself, which needs no right for that."""
-        self.base.place(path, content)
-
-    def take_away(self, path: str) -> bytes:
-        """Remove a file of the shell itself; gives back its content."""
-        return self.base.take_away(resolved(path))
 
 
 # Tar archives of file trees, as ``kubectl cp`` sends and gets them
@@ -358,7 +332,7 @@ def unpack(files: UserFiles, data: bytes, folder: str, *, times: bool = True, ow
 
 def _mark(files: UserFiles, path: str, entry: tarfile.TarInfo, *, times: bool, owners: bool) -> None:
     """Give what was unpacked its mode, its time and its owner."""
-    files.set_mode(path, entry.mode & 0o7777 if files.user.uid == 0 else entry.mode & 0o777 & ~files.umask)
+    files.set_mode(path, entry.mode & 0o7777 if files.user.uid == 0 else entry.mode & 0o777 & ~UMASK)
     if owners and files.user.uid == 0:
         files.set_owner(path, entry.uid, entry.gid)
     if times:

@@ -27,11 +27,11 @@ from simkit.simulation.shell.script import (
 )
 
 _END: Final = frozenset(" \t\n;&|<>()")
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PARAMETER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+|[@*#?$!-]")
-_SHORT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[\d@*#?$!-]")
-_OPERATOR: Final = re.compile(r":?[-=?+]|##?|%%?")
-_PLAIN: Final = re.compile(r"[^ \t\n;&|<>()'\"\\$`]+")
+_PLAIN: Final = re.compile(r"[^ \t\n;&|<>()'\"\\$`}]+")
+_ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)(\+?=|\[.*)", re.ASCII | re.DOTALL)
+_SHORT: Final = re.compile(r"[A-Za-z_]\w*|[\d@*#?$!]", re.ASCII)
+_BRACED: Final = re.compile(r"([A-Za-z_]\w*|\d+|[@*#?$!])(:?[-=+?]|##?|%%?|)", re.ASCII)
+_LENGTH: Final = re.compile(r"#([A-Za-z_]\w*|\d+|[@*])\}", re.ASCII)
 Commands = Callable[[str, int], tuple[Node, int]]
 """Reads commands up to a closing bracket: from a text and a position to their tree and the position of the bracket."""
 
@@ -50,27 +50,27 @@ class WordReader:
 
     def word(self, position: int) -> tuple[Word, int]:
         """The word at a position, and the position behind it. Raises ScriptError, or Unsupported."""
-        pieces, end = self._until(position, _END, quoted=False)
-        _refuse_braces(pieces)
-        return _with_home(pieces), end
+        pieces, end = self._until(position, _END)
+        word = joined(pieces)
+        _refuse_braces(word)
+        _refuse_home(word)
+        return word, end
 
     def document(self, start: int, stop: int) -> Word:
         """The text of a here-document, or of an expression, in which variables and substitutions count."""
         pieces: list[Piece] = []
         while start < stop:
-            start = self._quoted_piece(start, pieces, escapes="$`\\\n", mark="")
-        return _joined(pieces)
+            start = self._quoted_piece(start, pieces, "$`\\\n")
+        return joined(pieces)
 
-    def _until(self, position: int, ends: frozenset[str], *, quoted: bool) -> tuple[list[Piece], int]:
+    def _until(self, position: int, ends: frozenset[str]) -> tuple[list[Piece], int]:
         text, pieces = self._text, list[Piece]()
         while position < len(text) and text[position] not in ends:
-            if quoted:
-                position = self._quoted_piece(position, pieces, escapes='$`"\\\n}')
-            else:
-                position = self._piece(position, pieces)
+            position = self._piece(position, pieces)
         return pieces, position
 
     def _piece(self, position: int, pieces: list[Piece]) -> int:
+        """Read one piece outside of quotes; gives the position behind it."""
         text, letter = self._text, self._text[position]
         if letter == "\\":
             if text[position + 1 : position + 2] != "\n":
@@ -85,13 +85,11 @@ class WordReader:
         if letter == '"':
             return self._double_quoted(position + 1, pieces)
         if letter in "$`":
-            if text[position + 1 : position + 2] in ("'", '"') and letter == "$":
-                raise Unsupported(f"${text[position + 1]}...{text[position + 1]}")
             return self._expansion(position, pieces, quoted=False)
+        if letter in "<>" and text.startswith("(", position + 1):
+            raise Unsupported(f"{letter}(")
         run = _PLAIN.match(text, position)
         end = position + 1 if run is None else run.end()
-        if run is not None and "}" in run[0]:
-            end = position + max(1, run[0].index("}"))
         pieces.append(Text(text[position:end], False))
         return end
 
@@ -100,44 +98,39 @@ class WordReader:
         while self._text[position : position + 1] != '"':
             if position >= len(self._text):
                 raise ScriptError("unterminated quoted string", unfinished=True)
-            position = self._quoted_piece(position, found, escapes='$`"\\\n')
+            position = self._quoted_piece(position, found, '$`"\\\n')
         pieces.extend(found or [Text("", True)])
         return position + 1
 
-    def _quoted_piece(self, position: int, pieces: list[Piece], *, escapes: str, mark: str = '"') -> int:
-        """Read one piece between double quotes, or in a here-document, where quotes are letters."""
+    def _quoted_piece(self, position: int, pieces: list[Piece], escapes: str) -> int:
+        """Read one piece between double quotes, or in a here-document; a backslash counts before some letters."""
         text, letter = self._text, self._text[position]
         if letter == "\\" and text[position + 1 : position + 2] in tuple(escapes):
             if text[position + 1] != "\n":
                 pieces.append(Text(text[position + 1], True))
             return position + 2
-        if letter == '"' and mark and "}" in escapes:
-            return self._double_quoted(position + 1, pieces)
         if letter in "$`":
             return self._expansion(position, pieces, quoted=True)
         pieces.append(Text(letter, True))
         return position + 1
 
     def _expansion(self, position: int, pieces: list[Piece], *, quoted: bool) -> int:
-        text = self._text
+        text, following = self._text, self._text[position + 1 : position + 2]
         if text[position] == "`":
-            return self._backquoted(position, pieces, quoted=quoted)
+            return self._backquoted(position + 1, pieces, quoted=quoted)
         if text.startswith("$((", position):
             return self._arithmetic(position + 3, pieces, quoted=quoted)
-        if text.startswith("$(", position):
+        if following == "(":
             body, end = self._commands(text, position + 2)
             pieces.append(Substitution(body, quoted))
             return end + 1
-        if text.startswith("${", position):
+        if following == "{":
             return self._braced(position + 2, pieces, quoted=quoted)
+        if following in ("[", "-", "\\") or (following in ("'", '"') and not quoted):
+            raise Unsupported(f"${following}")
         name = _SHORT.match(text, position + 1)
-        if name is None:
-            if text.startswith("$[", position):
-                raise Unsupported("$[...]")
-            pieces.append(Text("$", quoted))
-            return position + 1
-        pieces.append(Parameter(name[0], "", (), quoted))
-        return name.end()
+        pieces.append(Text("$", quoted) if name is None else Parameter(name[0], "", (), quoted))
+        return position + 1 if name is None else name.end()
 
     def _arithmetic(self, position: int, pieces: list[Piece], *, quoted: bool) -> int:
         depth, end = 0, position
@@ -153,36 +146,39 @@ class WordReader:
 
     def _braced(self, position: int, pieces: list[Piece], *, quoted: bool) -> int:
         text = self._text
-        name = _PARAMETER.match(text, position + 1) if text.startswith("#", position) else None
-        if name is not None and text.startswith("}", name.end()):
-            pieces.append(Parameter(name[0], "length", (), quoted))
-            return name.end() + 1
-        name = _PARAMETER.match(text, position)
-        if name is None or (name[0] == "!" and not text.startswith("}", name.end())):
+        length = _LENGTH.match(text, position)
+        if length is not None:
+            pieces.append(Parameter(length[1], "length", (), quoted))
+            return length.end()
+        found = _BRACED.match(text, position)
+        if found is None or (found[1] in "#!$" and found[2]):
             raise Unsupported(f"${{{text[position : position + 12]}")
-        if text.startswith("}", name.end()):
-            pieces.append(Parameter(name[0], "", (), quoted))
-            return name.end() + 1
-        operator = _OPERATOR.match(text, name.end())
-        if operator is None or (operator[0] in ("-", "=") and text.startswith(":", name.end())):
-            raise Unsupported(f"${{{text[position : name.end() + 6]}")
-        cuts = operator[0][0] in "#%"
-        word, end = self._until(operator.end(), frozenset("}"), quoted=quoted and not cuts)
+        if not found[2] and not text.startswith("}", found.end()):
+            raise Unsupported(f"${{{text[position : found.end() + 6]}")
+        in_quotes = quoted and found[2][:1] not in ("#", "%")
+        word, end = self._in_quotes(found.end()) if in_quotes else self._until(found.end(), frozenset("}"))
         if end >= len(text):
             raise ScriptError("unterminated ${", unfinished=True)
-        pieces.append(Parameter(name[0], operator[0], _with_home(word) if not quoted else _joined(word), quoted))
+        _refuse_home(joined(word))
+        pieces.append(Parameter(found[1], found[2], joined(word), quoted))
         return end + 1
 
+    def _in_quotes(self, position: int) -> tuple[list[Piece], int]:
+        """The word of ``"${NAME:-WORD}"``. Raises Unsupported for quotes in it, which shells read differently."""
+        pieces = list[Piece]()
+        while position < len(self._text) and self._text[position] != "}":
+            if self._text[position] in "\"'\\":
+                raise Unsupported(f"{self._text[position]} in quotes in ${{...}}")
+            position = self._quoted_piece(position, pieces, "")
+        return pieces, position
+
     def _backquoted(self, position: int, pieces: list[Piece], *, quoted: bool) -> int:
-        script, end = list[str](), position + 1
-        while self._text[end : end + 1] != "`":
-            if end >= len(self._text):
-                raise ScriptError("unterminated backquote", unfinished=True)
-            if self._text[end] == "\\" and self._text[end + 1 : end + 2] in tuple('\\$`"' if quoted else "\\$`"):
-                end += 1
-            script.append(self._text[end : end + 1])
-            end += 1
-        inner = "".join(script) + "\n)"
+        end = self._text.find("`", position)
+        if end < 0:
+            raise ScriptError("unterminated backquote", unfinished=True)
+        inner = self._text[position:end] + "\n)"
+        if "\\" in inner:
+            raise Unsupported("a backslash in backquotes")
         body, behind = self._commands(inner, 0)
         if behind != len(inner) - 1:
             raise ScriptError('unexpected ")"')
@@ -190,57 +186,46 @@ class WordReader:
         return end + 1
 
 
-def _joined(pieces: list[Piece]) -> Word:
+def joined(pieces: list[Piece]) -> Word:
     """The pieces with neighbouring texts as one."""
-    found: list[Piece] = []
-    run: list[str] = []
-    for number, piece in enumerate(pieces):
+    found, run = list[Piece](), list[str]()
+    for piece, following in zip(pieces, [*pieces[1:], None], strict=False):
         if not isinstance(piece, Text):
             found.append(piece)
             continue
         run.append(piece.text)
-        following = pieces[number + 1] if number + 1 < len(pieces) else None
         if not isinstance(following, Text) or following.quoted != piece.quoted:
             found.append(Text("".join(run), piece.quoted))
             run = []
     return tuple(found)
 
 
-def _with_home(pieces: list[Piece]) -> Word:
-    """A word whose ``~`` at the beginning is the home of the user."""
-    word = _joined(pieces)
-    first = word[0] if word else None
-    if not isinstance(first, Text) or first.quoted or not first.text.startswith("~"):
-        return word
-    if (first.text != "~" and not first.text.startswith("~/")) or (first.text == "~" and len(word) > 1):
-        raise Unsupported(first.text)
-    rest = first.text[1:]
-    return (Parameter("HOME", "", (), True), *((Text(rest, False),) if rest else ()), *word[1:])
-
-
-def _refuse_braces(pieces: list[Piece]) -> None:
+def _refuse_braces(word: Word) -> None:
     """Raise Unsupported for ``{a,b}`` and ``{1..3}``, which bash spreads and other shells leave as they are."""
-    shown = "".join(each.text if isinstance(each, Text) and not each.quoted else "\0" for each in pieces)
+    shown = "".join(each.text if isinstance(each, Text) and not each.quoted else "\0" for each in word)
     for part in shown.split("{")[1:]:
         inner, closing, _ = part.partition("}")
         if closing and ("," in inner or ".." in inner):
             raise Unsupported(f"{{{inner}}}".replace("\0", "."))
 
 
+def _refuse_home(word: Word) -> None:
+    """Raise Unsupported for ``~``, the home of a user: nobody knows the users of an image."""
+    first = word[0] if word else None
+    if isinstance(first, Text) and not first.quoted and first.text.startswith("~"):
+        raise Unsupported(first.text)
+
+
 def assignment_of(word: Word) -> tuple[str, Word] | None:
     """The name and the value of a word that is ``NAME=VALUE``. Raises Unsupported for ``NAME+=`` and ``NAME[...]=``."""
     first = word[0] if word else None
-    if not isinstance(first, Text) or first.quoted:
+    found = _ASSIGNED.match(first.text) if isinstance(first, Text) and not first.quoted else None
+    if found is None or (found[2][0] == "[" and "]=" not in found[2]):
         return None
-    name = _NAME.match(first.text)
-    if name is None:
-        return None
-    rest = first.text[name.end() :]
-    if rest.startswith("+=") or (rest.startswith("[") and "]=" in rest):
-        raise Unsupported(f"{name[0]}{rest[:2]}")
-    if not rest.startswith("="):
-        return None
-    value = rest[1:]
-    if ":~" in value or (value.startswith("~") and value != "~" and not value.startswith("~/")):
-        raise Unsupported(first.text)
-    return name[0], _with_home([*([Text(value, False)] if value else []), *word[1:]])
+    if found[2] != "=":
+        raise Unsupported(f"{found[1]}{found[2]}")
+    value = joined([Text(found.string[found.end() :], False), *word[1:]])
+    _refuse_home(value)
+    if ":~" in found.string:
+        raise Unsupported(found.string)
+    return found[1], tuple(piece for piece in value if piece != Text("", False))
