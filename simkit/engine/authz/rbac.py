@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simkit.logic.authorizers.rbac import IndexAuthorizer
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, missing_text, role_key
-from simkit.logic.rbac.cover import EVERYTHING, missing_rules_text, some_uncovered, uncovered
+from simkit.logic.rbac.cover import EVERYTHING, missing_rules_text, uncovered
 from simkit.logic.rbac.index import AccessIndex, is_access_resource
 from simkit.logic.rbac.rule import Rule, quoted_list, rules_of
 from simkit.meta.attributes import Attributes, Decision
@@ -170,7 +170,7 @@ class RBACEscalationGuard:
 
     def _confirm(self, identity: Identity, rules: Sequence[Rule], written: Key) -> None:
         held = self._index.rules_for(identity, written.namespace)
-        missing = some_uncovered(held.rules, rules, _TOLD + 1)
+        missing = uncovered(held.rules, rules, _TOLD + 1)
         if missing:
             more = "\n(and further ones)" if len(missing) > _TOLD else ""
             groups = quoted_list(identity.groups)

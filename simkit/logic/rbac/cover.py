@@ -34,22 +34,13 @@ def covers(owned: Sequence[Rule], wanted: Iterable[Rule]) -> bool:
     return all(any(_covers_piece(own, piece) for own in owned) for rule in wanted for piece in breakdown(rule))
 
 
-def uncovered(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """The parts of the wanted rules that the owned ones do not cover: one rule per verb, group, resource and name, or
-    path.
+def uncovered(owned: Sequence[Rule], wanted: Iterable[Rule], most: int | None = None) -> list[Rule]:
+    """The parts of the wanted rules that the owned ones do not cover, at most so many: one rule per verb, group,
+    resource and name, or path.
 
-    Rules are compared piece by piece: two owned rules which only together make up a wildcard do not cover it.
-    """
-    return [
-        piece for rule in wanted for piece in breakdown(rule) if not any(_covers_piece(own, piece) for own in owned)
-    ]
-
-
-def some_uncovered(owned: Sequence[Rule], wanted: Iterable[Rule], most: int) -> list[Rule]:
-    """The first parts of the wanted rules that the owned ones do not cover, at most so many.
-
-    A rule has as many parts as the product of the lengths of its lists: what one owned rule covers as a whole is not
-    taken apart. Ends at the request's deadline.
+    Rules are compared piece by piece: two owned rules which only together make up a wildcard do not cover it. A rule
+    has as many parts as the product of the lengths of its lists: what one owned rule covers as a whole is not taken
+    apart. Ends at the request's deadline.
     """
     missing: list[Rule] = []
     for rule in wanted:
@@ -102,6 +93,8 @@ def missing_rules_text(missing: Iterable[Rule]) -> str:
 
 def _covers_whole(own: Rule, rule: Rule) -> bool:
     """True if each part of a rule about resources is covered by one owned rule."""
+    if own is rule:
+        return True
     if rule.paths or (
         own.resource_names and not (rule.resource_names and _within(rule.resource_names, own.resource_names))
     ):
