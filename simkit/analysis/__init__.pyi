@@ -57,7 +57,17 @@ from simkit.analysis.operations.nodes import drain_nodes, lose_nodes
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.operations.workloads import put_under_load, roll_out
 from simkit.analysis.plan import Plan, PlanStep, PlanVerified, plan
-from simkit.analysis.prove import ProofAnswer, always, never, no_new_access
+from simkit.analysis.prove import (
+    ProofAnswer,
+    admits,
+    always,
+    contradictions,
+    dead_rules,
+    equivalent,
+    implies,
+    never,
+    no_new_access,
+)
 from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
 from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
@@ -107,6 +117,7 @@ __all__ = [
     "Usage",
     "access_graph",
     "access_matrix",
+    "admits",
     "always",
     "apply",
     "audit",
@@ -120,15 +131,19 @@ __all__ = [
     "check",
     "compare",
     "compare_paths",
+    "contradictions",
     "cut",
+    "dead_rules",
     "definition_changes",
     "drain_nodes",
+    "equivalent",
     "escalations",
     "exposure",
     "expression_costs",
     "findings",
     "findings_graph",
     "identity_of",
+    "implies",
     "least_privilege",
     "lose_nodes",
     "members_of_audit_log",

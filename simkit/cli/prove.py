@@ -1,4 +1,4 @@
-"""``simkit prove``: claims about all requests, each proven, refuted with an executed counterexample, or undecided."""
+"""``simkit prove``: claims about all requests and objects, each proven, refuted by an executed case, or undecided."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from simkit.cli import limits, reports
 from simkit.cli.flag_types import number
 from simkit.cli.output import VALUES, add_output, write_report, write_rows, write_text, write_value
+from simkit.cli.prove_policies import CLAIMS, add_policy_options, policy_answer
 from simkit.cli.reports import Case, Fault
 from simkit.cli.source import add_members, add_source, cluster_of, dump_of, opened, read_members
 from simkit.meta.errors import SimkitError
@@ -22,10 +23,13 @@ examples:
   simkit prove never get secrets in payments cluster.yaml --except group:platform --except 'sa:kube-system/*'
   simkit prove never cluster-admin cluster.yaml --except group:platform --within-hops 3
   simkit prove always get pods in shop cluster.yaml --by group:on-call
+  simkit prove implies --policy new.yaml --policy old.yaml          # nothing passes the new one that the old refused
+  simkit prove admits cluster.yaml --constraint '!has(object.spec.hostNetwork)'
 
 The answers hold for all requests: of users that nobody has named yet, in any combination of groups, in namespaces and
-for resources that do not exist yet. PASS: the claim holds. FAIL: a counterexample was executed on a copy of the
-cluster. UNKNOWN: it was not decided, and the answer says why.
+for resources that do not exist yet; claims about policies hold for all objects that could be created, and need
+z3-solver (pip install "kube-simkit[prove]"). PASS: the claim holds. FAIL: a counterexample was executed on a copy of
+the cluster. UNKNOWN: it was not decided, and the answer says why.
 
 Exit code: 0 for PASS, 1 for FAIL and UNKNOWN, 2 for wrong use or unreadable input.
 """
@@ -33,6 +37,7 @@ _WHAT: Final = {
     "no-new-access": "AFTER allows no request that BEFORE does not allow",
     "never": "nobody has a permission or reaches a goal",
     "always": "somebody has a permission",
+    **CLAIMS,
 }
 
 
@@ -41,7 +46,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "prove",
         help="prove claims about all requests, or show a counterexample",
-        description="Proves claims about all possible requests, or executes a counterexample on a copy of the cluster.",
+        description="Proves claims about all requests or objects, or executes a counterexample on a copy.",
         epilog=EXAMPLES,
     )
     parser.add_argument(
@@ -61,6 +66,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--within-hops", type=number, default=0, metavar="N", help="also follow N escalation steps (default: none)"
     )
+    add_policy_options(parser)
     add_members(parser)
     add_source(parser)
     add_output(parser, faults=True)
@@ -78,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _answer(args: argparse.Namespace) -> ProofAnswer:
     _refuse_options(args)
+    if args.claim in CLAIMS:
+        return policy_answer(args)
     dump = opened(args)
     what, members = " ".join(args.words), read_members(args)
     if args.claim == "no-new-access":
@@ -99,6 +107,9 @@ def _refuse_options(args: argparse.Namespace) -> None:
         ("--except", args.excepted, ("never",)),
         ("--by", args.by, ("always",)),
         ("--within-hops", args.within_hops, ("no-new-access", "never")),
+        ("--policy", args.policy, tuple(CLAIMS)),
+        ("--constraint", args.constraint, ("admits",)),
+        ("--resource", args.resource, tuple(CLAIMS)),
     ):
         if value and args.claim not in claims:
             raise SimkitError(f"{option} goes with {' and '.join(claims)}, not with {args.claim}")
@@ -122,5 +133,10 @@ def _write(answer: ProofAnswer, args: argparse.Namespace) -> None:
 def _case(answer: ProofAnswer, args: argparse.Namespace) -> Case:
     """The claim as a case for build servers; each counterexample is a fault."""
     told = [str(each) for each in answer.counterexamples] or [answer.why]
-    faults = [] if answer.passed else [Fault(f"{answer.verdict}: {text}", "high", args.dump[-1]) for text in told]
+    faults = [] if answer.passed else [Fault(f"{answer.verdict}: {text}", "high", _place(args)) for text in told]
     return Case(f"prove-{args.claim}", answer.claim, "high", faults)
+
+
+def _place(args: argparse.Namespace) -> str:
+    """The file at which a report places what is wrong."""
+    return next(iter((*args.policy, *args.dump)), "")

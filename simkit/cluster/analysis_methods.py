@@ -36,6 +36,11 @@ class AnalysisMethods(AnalysedCluster):
 
     never = Question("prove.invariants", cluster="sandbox")
     always = Question("prove.invariants", cluster="sandbox")
+    admits = Question("prove.policies", cluster="sandbox")
+    contradictions = Question("prove.policies", cluster="sandbox")
+    dead_rules = Question("prove.policies", cluster="sandbox")
+    equivalent = Question("prove.policies", cluster="sandbox")
+    implies = Question("prove.policies", cluster="sandbox")
     no_new_access = Question("prove.new_access", snapshot="", cluster="after", by_name=("before",))
 
     escalations = Question("escalation.find.queries", cluster="sandbox")

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from simkit.analysis.prove.policy import policy_of_expressions
 from simkit.cli import main
+from simkit.meta.names import GroupResource
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.save import save
 from tests.analysis.worlds import binding, role, rule
@@ -56,3 +58,21 @@ def test_wrong_words_are_explained(dumps: tuple[str, str], capsys: pytest.Captur
     assert "name two dumps" in capsys.readouterr().err
     assert main(["prove", "never", after]) == 2
     assert "name the permission" in capsys.readouterr().err
+
+
+def test_policies_are_files_names_or_expressions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a dump they are tried on an empty cluster."""
+    images = "object.spec.containers.all(c, c.image.startsWith('r.io/'))"
+    policy = policy_of_expressions("images", [images], GroupResource("", "pods"))
+    (tmp_path / "policy.json").write_text(json.dumps(policy))
+    file = ("--policy", str(tmp_path / "policy.json"))
+    assert main(["prove", "implies", *file, "--policy", "object.spec.containers.exists(c, true)"]) == 2
+    assert "resource='pods'" in capsys.readouterr().err
+    assert main(["prove", "implies", *file, "--policy", "size(object.spec.containers) > 1", "--resource", "pods"]) == 1
+    assert "passes images, and is refused by expression-2" in capsys.readouterr().out
+    assert main(["prove", "dead-rules", *file]) == 0
+    assert main(["prove", "contradictions", *file, "-o", "json"]) == 0
+    assert main(["prove", "admits", *file, "--constraint", images]) == 0
+    capsys.readouterr()
+    assert main(["prove", "implies", *file]) == 2
+    assert "implies is about 2 policies" in capsys.readouterr().err

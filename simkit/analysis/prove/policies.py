@@ -1,0 +1,332 @@
+"""Proofs about admission policies, for all objects that could be created."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer
+from simkit.analysis.prove.object_claim import ObjectClaims, ObjectCounterexample, Verdicts, Witness
+from simkit.analysis.prove.policy import CheckedPolicy, policy_of_expressions
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.rendering import counted
+from simkit.meta.domain import api_group
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at, name_of
+from simkit.seams.snapshot import Sandbox, Snapshot
+
+COLUMNS: Final = ("case", "policy", "reason", "executed")
+POLICIES: Final = GroupResource(api_group("admissionregistration"), "validatingadmissionpolicies")
+BINDINGS: Final = GroupResource(api_group("admissionregistration"), "validatingadmissionpolicybindings")
+_NO_SUCH: Final = "The solver proves that there is no such object."
+
+PolicySource = Object | str
+"""A ValidatingAdmissionPolicy, the name of one in the cluster, or a CEL expression about ``object``."""
+
+
+def implies(
+    snapshot: Snapshot,
+    first: PolicySource,
+    second: PolicySource,
+    *,
+    resource: str = "",
+    sandbox: Sandbox | None = None,
+) -> ProofAnswer:
+    """The proof that each new object that one policy lets pass is let pass by another one, too.
+
+    Parameters
+    ----------
+    first, second
+        ValidatingAdmissionPolicies, names of some in the cluster, or CEL expressions about ``object``.
+    resource
+        Whose objects: ``pods``, ``deployments.apps``. It may be left out if a policy names one.
+    sandbox
+        The cluster on forks of which a counterexample is created, with the policies in force.
+
+    Returns
+    -------
+    ProofAnswer
+        PASS, FAIL with an object that the first lets pass and the second refuses, or UNKNOWN with the reason, such as
+        the part of an expression that has no formula.
+
+    Raises
+    ------
+    SimkitError
+        Where z3-solver is not installed (extra ``prove``), an expression does not compile, or no resource is named.
+    NotReproduced
+        Where the server does not confirm a counterexample, which is a fault of simkit.
+
+    Notes
+    -----
+    Objects are those that the schema of the kind allows, as they are created, in any namespace. The solver is bounded
+    by its own count of steps, so that answers are the same on every machine.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> one, other = "size(object.data) > 2", "size(object.data) > 1"
+    >>> options = {"resource": "configmaps"}
+    >>> cluster.implies(one, other, **options).verdict, cluster.implies(other, one, **options).verdict
+    ('PASS', 'FAIL')
+    """
+    one, other, claims = _pair(snapshot, first, second, resource, sandbox)
+    claim = f"Every new object of {claims.resource.resource} that passes {one.name} passes {other.name}"
+    witness = claims.witness(Verdicts((one,), (other,)))
+    return _refuted(claim, witness, f"passes {one.name}, and is refused by {other.name}", claims)
+
+
+def equivalent(
+    snapshot: Snapshot,
+    first: PolicySource,
+    second: PolicySource,
+    *,
+    resource: str = "",
+    sandbox: Sandbox | None = None,
+) -> ProofAnswer:
+    """The proof that two policies let the same new objects pass.
+
+    Parameters
+    ----------
+    first, second, resource, sandbox
+        As for ``implies``.
+
+    Returns
+    -------
+    ProofAnswer
+        PASS, FAIL with an object that one lets pass and the other refuses, or UNKNOWN with the reason.
+
+    Raises
+    ------
+    SimkitError, NotReproduced
+        As ``implies`` does.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> one, other = "!(has(object.immutable) && object.immutable)", "!has(object.immutable) || !object.immutable"
+    >>> cluster.equivalent(one, other, resource="configmaps").verdict
+    'PASS'
+    """
+    one, other, claims = _pair(snapshot, first, second, resource, sandbox)
+    claim = f"{one.name} and {other.name} let the same new objects of {claims.resource.resource} pass"
+    answers = []
+    for left, right in ((one, other), (other, one)):
+        reason = f"passes {left.name}, and is refused by {right.name}"
+        answers.append(_refuted(claim, claims.witness(Verdicts((left,), (right,))), reason, claims))
+    return next((each for verdict in (FAIL, UNKNOWN) for each in answers if each.verdict == verdict), answers[0])
+
+
+def dead_rules(
+    snapshot: Snapshot, policy: PolicySource, *, resource: str = "", sandbox: Sandbox | None = None
+) -> ProofAnswer:
+    """The proof that each validation of a policy refuses something that the others let pass.
+
+    Parameters
+    ----------
+    policy, resource, sandbox
+        As for ``implies``.
+
+    Returns
+    -------
+    ProofAnswer
+        PASS, FAIL where a validation is dead (its number and text are in ``why``), or UNKNOWN with the reason.
+        ``to_frame()`` has one row per validation: case (``alive``, ``dead``, ``undecided``), policy, reason, executed.
+
+    Raises
+    ------
+    SimkitError, NotReproduced
+        As ``implies`` does.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.dead_rules("object.metadata.name.startsWith('team-')", resource="configmaps").verdict
+    'PASS'
+    """
+    (known,) = _policies(snapshot, [policy], resource)
+    claims = ObjectClaims(snapshot, _resource(resource, [known]), sandbox)
+    rows: list[tuple[Any, ...]] = []
+    dead: list[str] = []
+    unknown: list[str] = []
+    for number, validation in enumerate(known.validations):
+        witness = claims.witness(Verdicts((known.without(number),), (known,)))
+        label = f"validation {number} ({validation.source})"
+        if witness.object is not None:
+            shown = ObjectCounterexample(claims.resource.resource, witness.object, "only this validation refuses it")
+            rows.append(("alive", known.name, f"{label}: {shown}", witness.executed))
+        else:
+            (dead if witness.none else unknown).append(label if witness.none else f"{label}: {witness.reason}")
+            rows.append(("dead" if witness.none else "undecided", known.name, label, False))
+    claim = f"Each validation of {known.name} refuses something that the others let pass"
+    cases = table(rows, COLUMNS)
+    if dead:
+        return ProofAnswer(claim, FAIL, f"These refuse nothing that the others let pass: {'; '.join(dead)}.", (), cases)
+    if unknown:
+        return ProofAnswer(claim, UNKNOWN, " ".join(unknown), (), cases)
+    return ProofAnswer(claim, PASS, f"For each of {counted(len(rows), 'validation')} there is an object.", (), cases)
+
+
+def contradictions(
+    snapshot: Snapshot,
+    policies: Iterable[PolicySource] | None = None,
+    *,
+    resource: str = "",
+    sandbox: Sandbox | None = None,
+) -> ProofAnswer:
+    """The proof that policies do not contradict each other: some new object passes all of them.
+
+    Parameters
+    ----------
+    policies
+        As for ``implies``; None: those of the cluster that are bound.
+    resource, sandbox
+        As for ``implies``.
+
+    Returns
+    -------
+    ProofAnswer
+        PASS with such an object in ``to_frame()``, FAIL where there is none, or UNKNOWN with the reason.
+
+    Raises
+    ------
+    SimkitError, NotReproduced
+        As ``implies`` does.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> cluster.contradictions(["has(object.data)", "!has(object.data)"], resource="configmaps").verdict
+    'FAIL'
+    """
+    known = _policies(snapshot, policies, resource)
+    claims = ObjectClaims(snapshot, _resource(resource, known), sandbox)
+    claim = f"Some new object of {claims.resource.resource} passes {_listed(known)}"
+    witness = claims.witness(Verdicts(tuple(known)))
+    if witness.object is not None:
+        shown = ObjectCounterexample(claims.resource.resource, witness.object, "passes", witness.executed)
+        return ProofAnswer(claim, PASS, f"One {shown}.", (), table([_row("passes", shown)], COLUMNS))
+    if witness.none:
+        return ProofAnswer(claim, FAIL, f"Everything is refused. {_NO_SUCH}")
+    return ProofAnswer(claim, UNKNOWN, witness.reason)
+
+
+def admits(
+    snapshot: Snapshot,
+    constraint: str,
+    *,
+    policies: Iterable[PolicySource] | None = None,
+    resource: str = "pods",
+    sandbox: Sandbox | None = None,
+) -> ProofAnswer:
+    """The proof that policies let no new object pass that violates a constraint.
+
+    Parameters
+    ----------
+    constraint
+        A CEL expression about ``object``.
+    policies
+        As for ``implies``; None: those of the cluster that are bound.
+    resource, sandbox
+        As for ``implies``.
+
+    Returns
+    -------
+    ProofAnswer
+        PASS, FAIL with an object that all policies let pass and that violates the constraint, or UNKNOWN.
+
+    Raises
+    ------
+    SimkitError, NotReproduced
+        As ``implies`` does.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> answer = cluster.admits("!has(object.spec.hostNetwork)", policies=["object.spec.containers.size() < 5"])
+    >>> answer.verdict, answer.counterexamples[0].executed
+    ('FAIL', True)
+    """
+    known = _policies(snapshot, policies, resource)
+    claims = ObjectClaims(snapshot, resource, sandbox)
+    wanted = policy_of_expressions("the-constraint", [constraint], claims.resource.group_resource)
+    claim = f"No new object of {claims.resource.resource} passes {_listed(known)} and violates {constraint}"
+    witness = claims.witness(Verdicts(tuple(known), (CheckedPolicy(wanted, snapshot.behaviour),)))
+    return _refuted(claim, witness, "passes all policies, and violates the constraint", claims)
+
+
+def _refuted(claim: str, witness: Witness, reason: str, claims: ObjectClaims) -> ProofAnswer:
+    """The answer to a claim that an object would contradict."""
+    if witness.object is not None:
+        found = ObjectCounterexample(claims.resource.resource, witness.object, reason, witness.executed)
+        how = "It was created on forks with the policies in force." if witness.executed else "It was evaluated only."
+        why = f"There is an object that {reason}. {how}"
+        return ProofAnswer(claim, FAIL, why, (found,), table([_row("counterexample", found)], COLUMNS))
+    return ProofAnswer(claim, PASS, _NO_SUCH) if witness.none else ProofAnswer(claim, UNKNOWN, witness.reason)
+
+
+def _row(case: str, found: ObjectCounterexample) -> tuple[Any, ...]:
+    return (case, found.subject, str(found), found.executed)
+
+
+def _listed(policies: Sequence[CheckedPolicy]) -> str:
+    return ", ".join(policy.name for policy in policies) or "the policies (there are none)"
+
+
+def _pair(
+    snapshot: Snapshot, first: PolicySource, second: PolicySource, resource: str, sandbox: Sandbox | None
+) -> tuple[CheckedPolicy, CheckedPolicy, ObjectClaims]:
+    one, other = _policies(snapshot, [first, second], resource)
+    return one, other, ObjectClaims(snapshot, _resource(resource, [one, other]), sandbox)
+
+
+def _policies(snapshot: Snapshot, policies: Iterable[PolicySource] | None, resource: str) -> Sequence[CheckedPolicy]:
+    objects = _bound(snapshot) if policies is None else _named(snapshot, policies, resource)
+    return [CheckedPolicy(obj, snapshot.behaviour) for obj in objects]
+
+
+def _bound(snapshot: Snapshot) -> Iterator[Object]:
+    """The policies of a cluster that a binding puts in force."""
+    names = {at(obj, "spec", "policyName") for obj in snapshot.scan(BINDINGS) if "Deny" in _actions(obj)}
+    yield from (obj for obj in snapshot.scan(POLICIES) if name_of(obj) in names)
+
+
+def _actions(binding: Object) -> Sequence[str]:
+    spec = binding.get("spec") or {}
+    narrowed = next((name for name in ("paramRef", "matchResources") if spec.get(name)), "")
+    if narrowed:
+        raise SimkitError(f"the binding {name_of(binding)} has {narrowed}; name the policies to look at")
+    return spec.get("validationActions") or ()
+
+
+def _named(snapshot: Snapshot, policies: Iterable[PolicySource], resource: str) -> Iterator[Object]:
+    for number, source in enumerate(policies, 1):
+        if not isinstance(source, str):
+            yield source
+            continue
+        stored = snapshot.get(POLICIES, source) if POLICIES in snapshot.captured() else None
+        if stored is not None:
+            yield stored
+            continue
+        if not resource:
+            raise SimkitError(f"{source!r} is an expression; say whose objects it is about: resource='pods'")
+
+        known = catalogue_of(snapshot).lookup(resource)
+        yield policy_of_expressions(f"expression-{number}", [source], known.group_resource)
+
+
+def _resource(resource: str, policies: Sequence[CheckedPolicy]) -> str:
+    """The resource that is given, or the first one that a policy names."""
+    if resource:
+        return resource
+    named = (each for policy in policies for each in policy.resources if "*" not in (each.group, each.resource))
+    found = next(named, None)
+    if found is None:
+        raise SimkitError("no policy names a resource; say whose objects it is about: resource='pods'")
+    return f"{found.resource}.{found.group}" if found.group else found.resource

@@ -1,0 +1,306 @@
+"""Values that are not known: one for each shape that a schema declares, made of variables of the solver.
+
+Objects have a field only if it is asked for. Lists and maps have a number of slots, each of which holds an element or
+none. How many slots are enough is counted by ``Bounds``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from simkit.analysis.prove.texts import TextTests
+from simkit.language.cel.decl_types import escaped
+from simkit.meta.distribution import install_hint
+from simkit.meta.errors import SimkitError
+from simkit.schema.structural import NO_DEFAULT, Schema
+
+Formula = Any
+"""A term of the solver, whose library has no types."""
+MOST_SLOTS: Final = 24
+"""The slots of a list or a map. Where more would be needed, no proof is claimed."""
+_INT: Final = (-(2**63), 2**63 - 1)
+_INT32: Final = (-(2**31), 2**31 - 1)
+_LAST_LETTER: Final = 0x2FFFF
+_EXAMPLES: Final = {"date": "2024-01-01", "date-time": "2024-01-01T00:00:00Z", "duration": "1s", "byte": "YQ=="}
+"""A text of each format whose values are no strings in expressions."""
+
+
+class Untranslated(Exception):
+    """A part of an expression for which there is no formula. Its text names the part."""
+
+
+def solver() -> Any:
+    """The library of the solver. Raises SimkitError where it is not installed."""
+    try:
+        import z3
+    except ImportError as missing:
+        raise SimkitError(f"proofs about expressions need z3-solver: {install_hint('prove')}") from missing
+    return z3
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A bool, an int, a double or a string."""
+
+    kind: str
+    term: Formula
+
+
+@dataclass(frozen=True)
+class Null:
+    """The value null."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in a list or a map: whether it holds anything, and what; in a map under which key."""
+
+    present: Formula
+    value: Any
+    key: Formula = None
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A list. Empty slots may be between others, unless it is a list of the object itself.
+
+    ``origins`` are the paths of the lists that it is made of.
+    """
+
+    slots: Sequence[Slot]
+    origins: frozenset[str] = frozenset()
+    contiguous: bool = True
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A map from strings to values."""
+
+    slots: Sequence[Slot]
+    origins: frozenset[str] = frozenset()
+
+
+@dataclass
+class Bounds:
+    """How many elements of each list and map of an object the expressions can tell apart.
+
+    Nothing that is said with quantifiers changes when elements are left out that no quantifier needs as its witness. So
+    a list needs as many slots as there are such witnesses; ``uses`` counts them by path. ``exact`` becomes False where
+    this does not hold, as where sizes are compared with each other.
+    """
+
+    uses: dict[str, int] = field(default_factory=dict)
+    counting: bool = True
+    """True in the first pass, in which each list has a single slot, so that each quantifier is met once."""
+    reasons: list[str] = field(default_factory=list)
+    """The reasons for which the slots may not be enough."""
+
+    def need(self, origins: frozenset[str], witnesses: int = 1) -> None:
+        """Count the witnesses of a quantifier over lists of these paths."""
+        if self.counting:
+            for path in origins:
+                self.uses[path] = self.uses.get(path, 0) + witnesses
+
+    def slots(self, path: str) -> int:
+        """The slots of the list at a path."""
+        if self.counting:
+            return 1
+        wanted = max(1, self.uses.get(path, 0))
+        if wanted > MOST_SLOTS:
+            self.inexact(f"{path} would need {wanted} elements, and {MOST_SLOTS} are looked at")
+        return min(wanted, MOST_SLOTS)
+
+    def inexact(self, reason: str) -> None:
+        """Note that the slots may not be enough."""
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+
+
+class Record:
+    """An object whose fields a schema declares. Fields are made when they are first asked for."""
+
+    def __init__(self, universe: Universe, schema: Schema, path: str) -> None:
+        self.universe, self.schema, self.path = universe, schema, path
+        self.fields: dict[str, tuple[Formula, Any]] = {}
+
+    def field(self, name: str) -> tuple[Formula, Any]:
+        """Whether a field is there, and its value; the name is as JSON has it."""
+        if name not in self.fields:
+            node = self.schema.fields.get(name)
+            if node is None and (self.schema.preserve_unknown or not self.schema.fields):
+                raise Untranslated(f"{self.path}.{name}, which no schema describes")
+            self.fields[name] = (self.universe.absent(), None) if node is None else self._made(name, node)
+        return self.fields[name]
+
+    def named(self, spelled: str) -> tuple[Formula, Any]:
+        """The same for the name that expressions use."""
+        name = next((name for name in self.schema.fields if escaped(name) == spelled), spelled)
+        return self.field(name)
+
+    def _made(self, name: str, node: Schema) -> tuple[Formula, Any]:
+        z3, path = self.universe.z3, f"{self.path}.{name}"
+        if node.nullable:
+            raise Untranslated(f"{path}, which may be null")
+        value = self.universe.value(node, path)
+        if name in self.schema.required and isinstance(value, Listed):
+            self.universe.likely.append(value.slots[0].present)
+        go = node.row.get("go")
+        always = name in self.schema.required or go in ("always", "nil") or node.default is not NO_DEFAULT
+        if always:
+            return z3.BoolVal(True), value
+        present = self.universe.flag(path)
+        if go is None and self.universe.built_in:
+            self.universe.require(z3.Implies(present, self.universe.nonzero(value)))
+        return present, value
+
+
+class Universe:
+    """All variables of one question, and what is known of them.
+
+    Parameters
+    ----------
+    bounds
+        The numbers of slots.
+    built_in
+        Whether the object is of a built-in kind, whose empty fields are not written.
+    """
+
+    def __init__(self, bounds: Bounds, *, built_in: bool) -> None:
+        self.z3, self.bounds, self.built_in = solver(), bounds, built_in
+        self.texts = TextTests(self.z3)
+        self.known: list[Formula] = []
+        """What holds for every valid object."""
+        self.likely: list[Formula] = []
+        """What holds for objects that a server takes: lists that must not be empty have elements, texts letters."""
+        self.usual: list[Formula] = []
+        """Names that a server takes."""
+        self._number = 0
+
+    def require(self, formula: Formula) -> None:
+        """Note what holds for every valid object."""
+        self.known.append(formula)
+
+    def absent(self) -> Formula:
+        """The formula of a field that is never there."""
+        return self.z3.BoolVal(False)
+
+    def fresh(self, path: str) -> str:
+        """A name that no other variable has."""
+        self._number += 1
+        return f"{path}#{self._number}"
+
+    def flag(self, path: str) -> Formula:
+        """A variable that says whether something is there."""
+        return self.z3.Bool(self.fresh(f"{path}?"))
+
+    def is_text(self, term: Formula, text: str) -> Formula:
+        """The formula that a text is this one."""
+        return self.texts.test(term, f"is {text!r}", self.z3.Re(self.constant(text)))
+
+    def constant(self, text: str) -> Formula:
+        """The text as a constant of the solver. Raises Untranslated for letters that it does not have."""
+        if any(ord(letter) > _LAST_LETTER for letter in text):
+            raise Untranslated(f"the text {text!r}")
+        escapes = (letter if " " <= letter <= "~" and letter != "\\" else f"\\u{{{ord(letter):x}}}" for letter in text)
+        return self.z3.StringVal("".join(escapes))
+
+    def value(self, node: Schema, path: str) -> Any:
+        """An unknown value of a schema. Raises Untranslated for one that has no formulas."""
+        if node.int_or_string:
+            return Opaque(f"{path}, which may be a number or a text", 1)
+        if node.type == "string":
+            example = _EXAMPLES.get(node.format)
+            what = f"{path} of format {node.format}"
+            return self._text(node, path) if example is None else Opaque(what, example)
+        if node.type in ("boolean", "integer", "number"):
+            return self._number_or_bool(node, path)
+        if node.type == "array" and node.items is not None:
+            return self._list(node.items, path)
+        if node.type == "object" and node.values is not None:
+            return self._map(node.values, path)
+        if node.type == "object":
+            return Record(self, node, path)
+        return Opaque(f"{path}, which no schema describes")
+
+    def _text(self, node: Schema, path: str) -> Scalar:
+        z3 = self.z3
+        term = z3.String(self.fresh(path))
+        if node.enum:
+            self.require(z3.Or([self.is_text(term, str(each)) for each in node.enum]))
+        checks: Mapping[str, Any] = node.row.get("checks", {})
+        if "minLength" in checks:
+            self.require(z3.Length(term) >= int(checks["minLength"]))
+        if "maxLength" in checks:
+            self.require(z3.Length(term) <= int(checks["maxLength"]))
+        self.likely.append(z3.Not(self.is_text(term, "")))
+        if path.rpartition(".")[2] == "name":
+            self.usual.append(self.is_text(term, f"n{self._number}"))
+        return Scalar("string", term)
+
+    def _number_or_bool(self, node: Schema, path: str) -> Scalar:
+        z3, name = self.z3, self.fresh(path)
+        if node.type == "boolean":
+            return Scalar("bool", z3.Bool(name))
+        term = z3.Int(name) if node.type == "integer" else z3.Real(name)
+        if node.type == "integer":
+            least, most = _INT32 if node.format == "int32" else _INT
+            self.require(z3.And(term >= least, term <= most))
+        checks: Mapping[str, Any] = node.row.get("checks", {})
+        if "minimum" in checks:
+            self.require(term > checks["minimum"] if checks.get("exclusiveMinimum") else term >= checks["minimum"])
+        if "maximum" in checks:
+            self.require(term < checks["maximum"] if checks.get("exclusiveMaximum") else term <= checks["maximum"])
+        return Scalar("int" if node.type == "integer" else "double", term)
+
+    def _list(self, items: Schema, path: str) -> Listed:
+        z3 = self.z3
+        slots: list[Slot] = []
+        for number in range(self.bounds.slots(path)):
+            present = self.flag(f"{path}[{number}]")
+            if slots:
+                self.require(z3.Implies(present, slots[-1].present))
+            slots.append(Slot(present, self.value(items, f"{path}[]")))
+        return Listed(tuple(slots), frozenset({path}))
+
+    def _map(self, values: Schema, path: str) -> Mapped:
+        z3 = self.z3
+        slots: list[Slot] = []
+        for number in range(self.bounds.slots(path)):
+            present, key = self.flag(f"{path}[{number}]"), z3.String(self.fresh(f"{path}.key"))
+            self.likely.append(z3.Not(self.is_text(key, "")))
+            for other in slots:
+                self.require(z3.Implies(z3.And(present, other.present), key != other.key))
+            slots.append(Slot(present, self.value(values, f"{path}[]"), key))
+        return Mapped(tuple(slots), frozenset({path}))
+
+    def nonzero(self, value: Any) -> Formula:
+        """The formula of a value that Go writes although the field may be left out."""
+        z3 = self.z3
+        if isinstance(value, Listed | Mapped):
+            return z3.Or([slot.present for slot in value.slots])
+        if not isinstance(value, Scalar):
+            return z3.BoolVal(True)
+        if value.kind == "bool":
+            return value.term
+        return z3.Not(self.is_text(value.term, "")) if value.kind == "string" else value.term != 0
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A value about which there are no formulas; ``what`` names it, and ``example`` is one that servers take."""
+
+    what: str
+    example: Any = None
+
+
+def parts_of(value: Any) -> Iterator[Any]:
+    """The values in a value, itself among them."""
+    yield value
+    if isinstance(value, Listed | Mapped):
+        for slot in value.slots:
+            yield from parts_of(slot.value)
+    elif isinstance(value, Record):
+        for _, inner in value.fields.values():
+            yield from parts_of(inner)

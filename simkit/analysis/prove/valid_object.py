@@ -1,0 +1,118 @@
+"""An object that a server takes, around the fields that a claim is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from simkit.analysis.prove.symbols import Record
+from simkit.meta.objects import Draft, Object
+from simkit.schema.catalogue import Resource
+from simkit.schema.structural import NO_DEFAULT, Schema
+
+_CONTAINER: Final = {"name": "c", "image": "example.com/image:v1"}
+_POD: Final = {"containers": [_CONTAINER], "initContainers": [{**_CONTAINER, "name": "i"}]}
+_LABELS: Final = {"app": "proof"}
+_WORKLOAD: Final = {
+    "selector": {"matchLabels": _LABELS},
+    "template": {"metadata": {"labels": _LABELS}, "spec": _POD},
+}
+_PATTERNS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "Pod": {"spec": _POD},
+    "Deployment": {"spec": _WORKLOAD},
+    "ReplicaSet": {"spec": _WORKLOAD},
+    "DaemonSet": {"spec": _WORKLOAD},
+    "StatefulSet": {"spec": {**_WORKLOAD, "serviceName": "proof"}},
+    "Job": {"spec": {"template": {"spec": {**_POD, "restartPolicy": "Never"}}}},
+    "Service": {"spec": {"ports": [{"port": 80}]}},
+}
+"""What objects of a kind need besides what their schemas require. Of a list, the element stands for each one."""
+_OPTIONAL: Final = frozenset({"initContainers"})
+"""Lists of the patterns that objects need not have."""
+_EXAMPLES: Final = {"string": "a", "integer": 1, "number": 1.0, "boolean": True}
+
+
+def valid_object(found: Object, root: Record, schema: Schema, resource: Resource, namespace: str) -> Draft:
+    """An object with the found fields, and all that one of its kind needs besides.
+
+    Parameters
+    ----------
+    found
+        The fields that a claim is about.
+    root
+        The same fields, of which those count too that are found absent.
+    schema
+        The schema of the kind.
+    resource, namespace
+        Where it shall be created.
+    """
+    made = _completed(found, root, schema, _PATTERNS.get(resource.kind, {}))
+    metadata = {"name": "proof", **(made.get("metadata") or {})}
+    if resource.namespaced:
+        metadata["namespace"] = namespace
+    version = f"{resource.group}/{resource.version}" if resource.group else resource.version
+    return {**made, "apiVersion": version, "kind": resource.kind, "metadata": metadata}
+
+
+def _completed(found: Any, asked: Any, schema: Schema, pattern: Any) -> Any:
+    """A part of the object: found values stay, absent ones stay absent, and the pattern gives the others."""
+    if isinstance(found, Mapping) and schema.values is None:
+        known = asked.fields if isinstance(asked, Record) else {}
+        wanted = {name: value for name, value in _needed(pattern or {}).items() if name not in known}
+        made = {**wanted, **found}
+        for name in schema.required:
+            if name not in made and name not in known:
+                made[name] = _example(schema.fields[name])
+        return {name: _field(name, value, known, schema, pattern, name in found) for name, value in made.items()}
+    if isinstance(found, list) and schema.items is not None:
+        each = pattern[0] if isinstance(pattern, list) and pattern else None
+        slots = list(getattr(asked, "slots", ()))
+        return [
+            _numbered(
+                _completed(value, slots[number].value if number < len(slots) else None, schema.items, each),
+                number,
+                value,
+            )
+            for number, value in enumerate(found)
+        ]
+    return found
+
+
+def _needed(pattern: Any) -> Any:
+    """A pattern without the lists that objects need not have."""
+    if isinstance(pattern, list):
+        return [_needed(each) for each in pattern]
+    if not isinstance(pattern, Mapping):
+        return pattern
+    return {name: _needed(value) for name, value in pattern.items() if name not in _OPTIONAL}
+
+
+def _field(name: str, value: Any, known: Mapping[str, Any], schema: Schema, pattern: Any, found: bool) -> Any:
+    node = schema.fields.get(name)
+    if node is None or not found:
+        return value
+    inner = pattern.get(name) if isinstance(pattern, Mapping) else None
+    return _completed(value, known[name][1] if name in known else None, node, inner)
+
+
+def _numbered(element: Any, number: int, found: Any) -> Any:
+    """An element of a list under a name of its own, unless its name was found."""
+    if isinstance(element, Mapping) and "name" in element and "name" not in found:
+        return {**element, "name": f"{element['name']}{number}"}
+    return element
+
+
+def _example(node: Schema) -> Any:
+    """Some value of a schema."""
+    if node.default is not NO_DEFAULT and node.default not in ("", {}):
+        return node.default
+    if node.enum:
+        return node.enum[0]
+    if node.type == "array":
+        return [_example(node.items)] if node.items is not None else []
+    if node.type == "object":
+        return {name: _example(node.fields[name]) for name in node.required if name in node.fields}
+    checks: Mapping[str, Any] = node.row.get("checks", {})
+    if node.type in ("integer", "number") and "minimum" in checks:
+        return checks["minimum"]
+    return _EXAMPLES.get(node.type, 1)

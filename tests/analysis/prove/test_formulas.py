@@ -1,0 +1,154 @@
+"""Formulas of expressions say of each object what evaluating the expression says."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from simkit.analysis.prove.object_search import ObjectSearch
+from simkit.analysis.prove.policy import CheckedPolicy, policy_of_expressions
+from simkit.analysis.prove.symbols import Listed, Mapped, Record, Scalar, Universe
+from simkit.meta.names import GroupResource, GroupVersionKind
+from simkit.schema.behaviour import default_behaviour
+from simkit.schema.definitions import definitions
+
+PODS = GroupResource("", "pods")
+KNOWN = definitions("1.30")
+_NAME = KNOWN.name_of(GroupVersionKind("", "v1", "Pod"))
+assert _NAME is not None
+POD = KNOWN.node(_NAME)
+IMAGES = ("a", "b/a", "b/a:v1", "b/c@sha256:ff")
+LEAVES = (
+    "c.image.startsWith('b/')",
+    "c.image.contains('@')",
+    "c.image.endsWith('a')",
+    "c.image.matches('^[a-z]/.*:v[0-9]$')",
+    "c.image == 'a'",
+    "c.image in ['a', 'b/a']",
+    "c.name != 'x'",
+    "has(c.securityContext)",
+    "has(c.securityContext.privileged)",
+    "c.securityContext.privileged",
+    "c.securityContext.privileged == false",
+    "c.securityContext.runAsUser > 5",
+    "c.securityContext.runAsUser + 1 == 8",
+    "c.ports.exists(p, p.containerPort == 80)",
+    "c.ports.all(p, p.containerPort < 1024)",
+    "size(c.ports) > 1",
+    "c.name.size() == 1",
+)
+ROOTS = (
+    "has(object.metadata.labels)",
+    "has(object.metadata.labels.a)",
+    "object.metadata.labels['a'] == 'b'",
+    "'a' in object.metadata.labels",
+    "object.metadata.labels.exists(k, object.metadata.labels[k] == 'b')",
+    "object.metadata.name == 'x'",
+    "object.spec.hostNetwork",
+    "object.spec.containers[0].name == 'x'",
+    "object.spec.containers[1].name == 'x'",
+    "size(object.spec.containers) == 2",
+    "object == null",
+    "oldObject == null",
+    "request.operation == 'CREATE'",
+    "object.spec.containers.map(c, c.name).exists(n, n == 'y')",
+    "'x' in object.spec.containers.filter(c, has(c.image)).map(c, c.name)",
+    "object.spec.containers.filter(c, c.name == 'x').size() == 1",
+)
+LISTS = (
+    "object.spec.containers",
+    "object.spec.initContainers",
+    "(object.spec.containers + (has(object.spec.initContainers) ? object.spec.initContainers : []))",
+)
+
+
+def expression(random: Random, depth: int, leaves: tuple[str, ...] = ROOTS) -> str:
+    """A random condition."""
+    kind = random.randint(0, 7 if depth else 1)
+    if kind <= 1:
+        return random.choice(leaves)
+    if kind == 2:
+        return f"!({expression(random, depth - 1, leaves)})"
+    one, other = (expression(random, depth - 1, leaves) for _ in range(2))
+    if kind <= 4:
+        return f"({one}) {random.choice(('&&', '||'))} ({other})"
+    if kind == 5:
+        return f"({one}) ? ({other}) : ({random.choice(leaves)})"
+    if leaves is LEAVES:
+        return random.choice(leaves)
+    macro = random.choice(("all", "exists", "exists_one"))
+    return f"{random.choice(LISTS)}.{macro}(c, {expression(random, depth - 1, LEAVES)})"
+
+
+def pod(random: Random) -> dict[str, Any]:
+    """A random pod, as a server would have it."""
+
+    def maybe(made: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in made.items() if random.random() < 0.6}
+
+    def container() -> dict[str, Any]:
+        security = maybe({"privileged": random.random() < 0.5, "runAsUser": random.choice((0, 7, 1000))})
+        ports = [{"containerPort": random.choice((80, 8080)), "protocol": "TCP"} for _ in range(random.randint(1, 2))]
+        more = maybe({"image": random.choice(IMAGES), "securityContext": security, "ports": ports})
+        return {"name": random.choice(("x", "y", "zz")), "resources": {}, **more}
+
+    spec = {"containers": [container() for _ in range(random.randint(0, 2))]}
+    spec |= maybe({"hostNetwork": True, "initContainers": [container()]})
+    labels = maybe({"labels": maybe({"a": random.choice("bc"), "d": "b"}) or {"z": "z"}})
+    return {"metadata": {"name": random.choice("xy"), **labels}, "spec": spec}
+
+
+def same(universe: Universe, value: Any, wanted: Any) -> Any:
+    """The formula that a value is that of an object; None if it has more elements than there are slots."""
+    z3 = universe.z3
+    if isinstance(value, Record):
+        parts = [
+            z3.And(present, same(universe, inner, wanted[name])) if name in wanted else z3.Not(present)
+            for name, (present, inner) in value.fields.items()
+        ]
+    elif isinstance(value, Listed):
+        parts = [z3.BoolVal(len(wanted) <= len(value.slots))]
+        for number, slot in enumerate(value.slots):
+            there = number < len(wanted)
+            parts += [
+                slot.present == z3.BoolVal(there),
+                *([same(universe, slot.value, wanted[number])] if there else []),
+            ]
+    elif isinstance(value, Mapped):
+        parts = [z3.BoolVal(len(wanted) <= len(value.slots))]
+        for number, slot in enumerate(value.slots):
+            key = sorted(wanted)[number] if number < len(wanted) else None
+            parts.append(slot.present == z3.BoolVal(key is not None))
+            if key is not None:
+                parts += [universe.is_text(slot.key, key), same(universe, slot.value, wanted[key])]
+    elif isinstance(value, Scalar):
+        return universe.is_text(value.term, wanted) if value.kind == "string" else value.term == wanted
+    else:
+        parts = []
+    return z3.And(parts or [z3.BoolVal(True)])
+
+
+def compared(seed: int) -> bool:
+    """Whether a random condition and a random pod could be compared; they agree then."""
+    random = Random(seed)
+    source = f"({expression(random, 3)}) && true"
+    policy = CheckedPolicy(policy_of_expressions("p", [source], PODS), default_behaviour("1.30"))
+    obj = pod(random)
+
+    def searched(*, accepted: bool) -> bool:
+        def build(universe: Universe, root: Record) -> Any:
+            formula = policy.accepted(universe, root, PODS)  # which makes the fields that are compared
+            same_pod = same(universe, root, obj)
+            return universe.z3.And(same_pod, formula) if accepted else same_pod
+
+        return ObjectSearch(POD, build, built_in=True).run().found is not None
+
+    if not searched(accepted=False):
+        return False  # the pod has more elements than the condition can tell apart
+    assert searched(accepted=True) is policy.accepts(obj, PODS), (source, obj)
+    return True
+
+
+def test_formulas_agree_with_the_evaluator() -> None:
+    """Random conditions over random pods, with their errors."""
+    assert sum(compared(seed) for seed in range(150)) > 75

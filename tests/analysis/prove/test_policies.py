@@ -1,0 +1,222 @@
+"""Proofs about admission policies, with objects that the server takes and refuses."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import simkit
+from simkit.analysis import implies
+from simkit.analysis.prove.object_claim import ObjectCounterexample
+from simkit.analysis.prove.policy import policy_of_expressions
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource
+from simkit.snapshot.memory import MemorySnapshot
+
+PODS = GroupResource("", "pods")
+OURS = "startsWith('registry.example.com/')"
+CONTAINERS = f"object.spec.containers.all(c, c.image.{OURS})"
+EVERY_CONTAINER = (
+    "(object.spec.containers + (has(object.spec.initContainers) ? object.spec.initContainers : []))"
+    f".all(c, c.image.{OURS})"
+)
+IF_SET = (
+    "object.spec.containers.all(c, !has(c.securityContext) || !has(c.securityContext.runAsNonRoot) || "
+    "c.securityContext.runAsNonRoot)"
+)
+SET = "object.spec.containers.all(c, has(c.securityContext) && c.securityContext.?runAsNonRoot.orValue(false))"
+ALWAYS_SET = (
+    "object.spec.containers.all(c, has(c.securityContext) && has(c.securityContext.runAsNonRoot) && "
+    "c.securityContext.runAsNonRoot)"
+)
+NOTHING = MemorySnapshot([], captured=["*"])
+
+
+@pytest.fixture(scope="module")
+def cluster() -> simkit.Cluster:
+    """An empty cluster."""
+    return simkit.Cluster(seed=1)
+
+
+def found(answer: Any) -> Mapping[str, Any]:
+    """The object of the only counterexample, which was created on forks."""
+    (example,) = answer.counterexamples
+    assert isinstance(example, ObjectCounterexample)
+    assert example.executed
+    return example.object
+
+
+def test_a_policy_that_forgot_init_containers_is_found(cluster: simkit.Cluster) -> None:
+    """Images of init containers come from anywhere; the pod is created with the policy in force."""
+    answer = cluster.implies(CONTAINERS, EVERY_CONTAINER, resource="pods")
+    assert answer.verdict == "FAIL"
+    spec = found(answer)["spec"]
+    assert all(each["image"].startswith("registry.example.com/") for each in spec["containers"])
+    assert not all(each["image"].startswith("registry.example.com/") for each in spec["initContainers"])
+    assert cluster.implies(EVERY_CONTAINER, CONTAINERS, resource="pods").verdict == "PASS"
+
+
+def test_has_on_the_wrong_side_is_found(cluster: simkit.Cluster) -> None:
+    """What is allowed where nothing is set is found with a container that sets nothing."""
+    answer = cluster.admits(ALWAYS_SET, policies=[IF_SET])
+    assert answer.verdict == "FAIL"
+    first = found(answer)["spec"]["containers"][0]
+    assert "runAsNonRoot" not in first.get("securityContext", {})
+    assert cluster.admits(IF_SET, policies=[ALWAYS_SET]).verdict == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [
+        ("object.spec.containers.all(c, c.image.matches('^r[.]io/[a-z]+:v[0-9]+$'))", CONTAINERS, "FAIL"),
+        ("object.spec.containers.all(c, c.image.matches('^registry[.]example[.]com/[a-z]+$'))", CONTAINERS, "PASS"),
+        ("object.metadata.labels['team'] == 'a'", "'team' in object.metadata.labels", "PASS"),
+        ("size(object.spec.containers) > 2", "size(object.spec.containers) > 1", "PASS"),
+        ("size(object.spec.containers) > 1", "size(object.spec.containers) > 2", "FAIL"),
+        (
+            "object.spec.containers.exists_one(c, c.name == 'a')",
+            "object.spec.containers.exists(c, c.name == 'a')",
+            "PASS",
+        ),
+        (
+            "object.metadata.name.startsWith('a-') && object.metadata.name.endsWith('-b')",
+            "object.metadata.name != 'a'",
+            "PASS",
+        ),
+        ("object.spec.hostNetwork == false", "false", "PASS"),
+        ("!has(object.spec.hostNetwork)", "!object.spec.?hostNetwork.orValue(false)", "UNKNOWN"),
+        ("object.spec.terminationGracePeriodSeconds > 10", "object.spec.terminationGracePeriodSeconds >= 11", "PASS"),
+        (
+            "object.spec.containers.all(c, c.name.size() > 3)",
+            "object.spec.containers.map(c, c.name.size()).all(s, s > 3)",
+            "PASS",
+        ),
+    ],
+)
+def test_implications(cluster: simkit.Cluster, first: str, second: str, verdict: str) -> None:
+    """Strings, patterns, sizes, quantifiers, and fields that Kubernetes does not write when they are empty."""
+    assert cluster.implies(first, second, resource="pods").verdict == verdict
+
+
+def test_what_has_no_formula_is_named(cluster: simkit.Cluster) -> None:
+    """UNKNOWN says which part of the expression it is."""
+    answer = cluster.implies("quantity(object.metadata.name).isInteger()", "true", resource="configmaps")
+    assert (answer.verdict, "isInteger" in answer.why) == ("UNKNOWN", True)
+    answer = cluster.implies(
+        "object.spec.volumes.all(v, object.spec.containers.exists(c, c.name == v.name))",
+        "object.spec.volumes.all(v, object.spec.containers.exists(c, c.name.startsWith('') && c.name == v.name))",
+        resource="pods",
+    )
+    assert (answer.verdict, "depends on the elements" in answer.why) == ("UNKNOWN", True)
+
+
+def test_size_comparisons_through_variables_are_not_taken_for_proven(cluster: simkit.Cluster) -> None:
+    """A size that a variable holds has no bound that the proof knows."""
+    policy = policy_of_expressions("sizes", ["variables.count > 100"], PODS)
+    policy["spec"]["variables"] = [{"name": "count", "expression": "size(object.spec.containers)"}]
+    assert cluster.contradictions([policy]).verdict == "UNKNOWN"
+
+
+def test_failure_policies_and_match_conditions_count(cluster: simkit.Cluster) -> None:
+    """An error refuses, or not; a condition that is false lets everything pass."""
+    strict = policy_of_expressions("strict", ["object.metadata.labels.team == 'a'"], PODS)
+    loose = {**strict, "spec": {**strict["spec"], "failurePolicy": "Ignore"}}
+    assert cluster.implies(strict, loose).verdict == "PASS"
+    assert "team" not in found(cluster.implies(loose, strict))["metadata"].get("labels", {})
+    conditions = [{"name": "named", "expression": "object.metadata.name != 'b'"}]
+    narrow = {**strict, "spec": {**strict["spec"], "matchConditions": conditions}}
+    assert found(cluster.implies(narrow, strict))["metadata"]["name"] == "b"
+
+
+def test_equivalence_looks_both_ways(cluster: simkit.Cluster) -> None:
+    """De Morgan holds; a weaker rule is told from both sides."""
+    one, other = (
+        "!(has(object.spec.nodeName) && has(object.spec.nodeSelector))",
+        ("!has(object.spec.nodeName) || !has(object.spec.nodeSelector)"),
+    )
+    assert cluster.equivalent(one, other, resource="pods").verdict == "PASS"
+    assert cluster.equivalent(EVERY_CONTAINER, CONTAINERS, resource="pods").verdict == "FAIL"
+
+
+def test_dead_rules_and_contradictions(cluster: simkit.Cluster) -> None:
+    """A validation that another one includes is dead; policies that refuse everything contradict each other."""
+    policy = policy_of_expressions("images", [CONTAINERS, EVERY_CONTAINER], PODS)
+    answer = cluster.dead_rules(policy)
+    assert answer.verdict == "FAIL"
+    assert answer.to_frame()["case"].tolist() == ["dead", "alive"]
+    elsewhere = "object.spec.containers.exists(c, c.image == 'elsewhere')"
+    assert cluster.contradictions([CONTAINERS, elsewhere], resource="pods").verdict == "FAIL"
+    assert cluster.contradictions([CONTAINERS, IF_SET], resource="pods").verdict == "PASS"
+
+
+def test_bound_policies_of_the_cluster_are_looked_at() -> None:
+    """Names stand for policies of the cluster, and bound ones count where none are given."""
+    cluster = simkit.Cluster(seed=1)
+    policy = policy_of_expressions("ours", [CONTAINERS], PODS)
+    cluster.apply(policy)
+    assert cluster.admits(CONTAINERS).verdict == "FAIL"
+    binding = {"policyName": "ours", "validationActions": ["Deny"]}
+    kind = "ValidatingAdmissionPolicyBinding"
+    cluster.apply({"apiVersion": policy["apiVersion"], "kind": kind, "metadata": {"name": "ours"}, "spec": binding})
+    assert cluster.admits(CONTAINERS).verdict == "PASS"
+    assert cluster.implies("ours", EVERY_CONTAINER, resource="pods").verdict == "FAIL"
+
+
+def test_custom_resources_have_their_schemas() -> None:
+    """Minima, enumerations and required fields of a definition hold for every object."""
+    fields = {
+        "size": {"type": "integer", "minimum": 1, "maximum": 9},
+        "mode": {"type": "string", "enum": ["fast", "safe"]},
+        "note": {"type": "string"},
+    }
+    spec = {"type": "object", "required": ["size", "mode"], "properties": fields}
+    schema = {"openAPIV3Schema": {"type": "object", "required": ["spec"], "properties": {"spec": spec}}}
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+    cluster = simkit.Cluster(seed=1)
+    cluster.apply(definition)
+    options = {"resource": "widgets.example.com"}
+    assert cluster.implies("true", "object.spec.size > 0 && object.spec.size < 10", **options).verdict == "PASS"
+    assert cluster.implies("object.spec.mode != 'fast'", "object.spec.mode == 'safe'", **options).verdict == "PASS"
+    assert (
+        cluster.implies("object.metadata.labels.a == 'b'", "'a' in object.metadata.labels", **options).verdict == "PASS"
+    )
+    assert "note" not in found(cluster.implies("true", "has(object.spec.note)", **options))["spec"]
+
+
+def test_without_a_cluster_expressions_are_evaluated() -> None:
+    """A snapshot alone gives counterexamples that were not executed."""
+    (example,) = implies(NOTHING, CONTAINERS, EVERY_CONTAINER, resource="pods").counterexamples
+    assert not example.executed
+
+
+def test_selectors_and_parameters_are_not_decided(cluster: simkit.Cluster) -> None:
+    """What narrows a policy besides its conditions is named."""
+    policy = policy_of_expressions("narrow", [CONTAINERS], PODS)
+    narrowed = {**policy["spec"]["matchConstraints"], "objectSelector": {"matchLabels": {"a": "b"}}}
+    answer = cluster.implies(
+        {**policy, "spec": {**policy["spec"], "matchConstraints": narrowed}}, CONTAINERS, resource="pods"
+    )
+    assert (answer.verdict, "objectSelector" in answer.why) == ("UNKNOWN", True)
+
+
+def test_a_missing_solver_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence, with what to type."""
+    monkeypatch.setitem(sys.modules, "z3", None)
+    with pytest.raises(SimkitError, match=r"need z3-solver: pip install 'kube-simkit\[prove\]'"):
+        implies(NOTHING, "true", "false", resource="pods")
+
+
+def test_expressions_need_a_resource() -> None:
+    """A policy names its resource; an expression does not."""
+    with pytest.raises(SimkitError, match="resource='pods'"):
+        implies(NOTHING, "true", "false")
