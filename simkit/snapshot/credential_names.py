@@ -28,6 +28,8 @@ _WHOLE: Final = frozenset(
 """Names that mean a credential alone, not as the end of a longer one."""
 _NAMES_ANOTHER: Final = frozenset({"secret"})
 """Fields whose name says that they hold another object's name, not a value."""
+_VALUE_WORDS: Final = re.compile(r"(?<=.)(?:value|val|text|string|data|plain|raw|literal|inline|hash|base64|b64)$")
+"""Ends of names that say of what is called so that it stands there itself: ``secretValue``."""
 _SEPARATORS: Final = re.compile(r"[-_. ]")
 _ELSEWHERE: Final = ("-stdin", "-file", "-path", "-dir", "-env")
 """Ends of flags that say where the credential is."""
@@ -50,11 +52,11 @@ def holds_secret(field: str) -> bool:
 
     Examples
     --------
-    >>> [holds_secret(name) for name in ("secret-access-key", "sharedKey", "example.com/password", "passwordRef")]
+    >>> [holds_secret(name) for name in ("secret-access-key", "secretValue", "example.com/password", "passwordRef")]
     [True, True, True, False]
     """
     last = _SEPARATORS.sub("", field.rpartition("/")[2]).lower()
     if last in _NAMES_ANOTHER:
         return False
     one = last.removesuffix("s")
-    return one.endswith(_ENDINGS) or one in _WHOLE or last in _WHOLE
+    return one.endswith(_ENDINGS) or _VALUE_WORDS.sub("", one).endswith(_ENDINGS) or one in _WHOLE or last in _WHOLE

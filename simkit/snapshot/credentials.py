@@ -6,7 +6,7 @@ Every text is read in one pass, whatever it holds: no pattern here starts again 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.snapshot.credential_names import called_like_secret
@@ -21,6 +21,8 @@ _SETTERS: Final = re.compile(r"(?:set|setenv|set_header|add_header) $")
 _PLAIN_VALUE: Final = re.compile(r"[^\s;&|'\"]+")
 _SCHEMES: Final = frozenset({"bearer", "basic", GONE.lower()})
 _IN_ADDRESS: Final = re.compile(r"[?&]([\w.-]+)=([^\s&'\"]+)")
+_SHORT: Final = frozenset({"key", "sig", "signature", "sas", "code"})
+"""Names of credentials in addresses, which elsewhere mean much."""
 _LOGIN: Final = re.compile(r"(?<!\S)(-u ?|-U ?|--user[= ]|--proxy-user[= ])(['\"]?)[^\s:'\"-][^\s:'\"]*:[^\s'\"]+")
 _CLIENTS: Final = re.compile(
     r"mysql|mariadb|sshpass|mongo|redis-cli|ldap(?:search|add|modify|whoami)|smbclient|sqlcmd|openssl|(?<![a-z])login(?![a-z])"
@@ -28,10 +30,61 @@ _CLIENTS: Final = re.compile(
 """Programs that take a password by a flag of one letter."""
 _LETTER: Final = re.compile(r"(?<!\S)(-[pPawkK])(?:( )(?!-)|(?=[^\s=-]))([^\s'\"]+)")
 _BARE_LETTERS: Final = frozenset({"-p", "-P", "-a", "-w", "-k", "-K"})
-_WRITTEN_OUT: Final = re.compile(
-    r"(?<!\S)((?:echo|printf)(?: -n)?|vault login|htpasswd -\w*b\w* \S+) (['\"]?)[^\s'\"$-][^\s'\"]*"
+_WRITTEN_OUT: Final = re.compile(r"(?<!\S)((?:echo|printf)(?: -n)?) (['\"]?)[^\s'\"$-][^\s'\"]*")
+"""What is written out, where a program reads a password from its input."""
+_WORD: Final = re.compile(r"[^\s;&|]+|[;&|\n]")
+_POSITIONS: Final[Mapping[tuple[str, str], int]] = {
+    ("vault", "login"): 1,
+    ("rabbitmqctl", "add_user"): 2,
+    ("rabbitmqctl", "change_password"): 2,
+    ("rabbitmqctl", "authenticate_user"): 2,
+    ("mysqladmin", "password"): 1,
+}
+"""Programs with the place behind a word at which they take a password; flags do not count."""
+_ENDS_OF_COMMANDS: Final = frozenset(";&|\n")
+_TOLD: Final = re.compile(
+    r"(?i)\b(?:pass(?:word|wd|phrase|code)|pwd)(?: is| was)? (['\"]?)([^\s'\",;]+)"
+    r"|\bcredentials? (['\"]?)([^\s'\",;/:]+[/:][^\s'\",;]+)"
 )
-"""Commands whose next word is a password; what ``echo`` writes, where a program reads one from its input."""
+"""A password in a sentence, such as the message of an Event."""
+_GO_ON: Final = frozenset(
+    [
+        *(
+            "a",
+            "an",
+            "and",
+            "as",
+            "at",
+            "auth",
+            "authentication",
+            "based",
+            "by",
+            "cannot",
+            "change",
+            "changed",
+            "check",
+        ),
+        *("contains", "did", "does", "empty", "expired", "failed", "failure", "field", "file", "for", "from", "grant"),
+        *("given", "has", "hash", "hashing", "in", "incorrect", "invalid", "is", "length", "login", "manager", "may"),
+        *("method", "mismatch", "missing", "must", "not", "of", "on", "only", "or", "policy", "prompt", "protected"),
+        *(
+            "provided",
+            "required",
+            "reset",
+            "rotated",
+            "rotation",
+            "set",
+            "should",
+            "that",
+            "the",
+            "to",
+            "too",
+            "updated",
+        ),
+        *("using", "verification", "via", "was", "will", "with", "without", "wrong"),
+    ]
+)
+"""Words with which a sentence goes on behind the word password."""
 _LOGIN_FLAGS: Final = frozenset({"-u", "-U", "--user", "--proxy-user"})
 _SHAPES: Final = (
     (re.compile(r"(\w://)[^/\s:@]*:[^/\s@]+@"), rf"\1{GONE}@"),
@@ -98,10 +151,59 @@ def without_assignments(text: str) -> str:
             continue
         kept += [text[done : assigned.end()], GONE]
         done = end
-    shown = "".join([*kept, text[done:]])
-    if "stdin" in shown or "vault" in shown or "htpasswd" in shown:
+    shown = _without_positional("".join([*kept, text[done:]]))
+    if "stdin" in shown:
         shown = _WRITTEN_OUT.sub(rf"\1 \2{GONE}", shown)
-    return _LOGIN.sub(rf"\1\2{GONE}", shown)
+    return _TOLD.sub(_untold, _LOGIN.sub(rf"\1\2{GONE}", shown))
+
+
+def _untold(found: re.Match[str]) -> str:
+    quote, word = (found[1], found[2]) if found[2] else (found[3], found[4])
+    if not quote and word.lower().rstrip(".:!?)") in _GO_ON:
+        return found[0]
+    return found[0].removesuffix(word) + GONE
+
+
+def _without_positional(text: str) -> str:
+    """The text without passwords that programs take by the place at which they stand."""
+    if not any(program in text for program, _ in (*_POSITIONS, ("htpasswd", ""))):
+        return text
+    words, kept, done = list(_WORD.finditer(text)), list[str](), 0
+    for index in positional_passwords([word[0] for word in words]):
+        kept += [text[done : words[index].start()], GONE]
+        done = words[index].end()
+    return "".join([*kept, text[done:]])
+
+
+def positional_passwords(words: Sequence[Any]) -> list[int]:
+    """The indexes of the words of commands that are passwords by their place.
+
+    Examples
+    --------
+    >>> positional_passwords(["htpasswd", "-cb", "file", "user", "hunter2", ";", "rabbitmqctl", "add_user", "a", "b"])
+    [4, 9]
+    """
+    found: list[int] = []
+    start = 0
+    for index in range(len(words) + 1):
+        if index == len(words) or words[index] in _ENDS_OF_COMMANDS:
+            found += (start + each for each in _in_command(words[start:index]))
+            start = index + 1
+    return found
+
+
+def _in_command(words: Sequence[Any]) -> list[int]:
+    """The same for one command: ``htpasswd -b`` takes the password last."""
+    named = [str(word).rpartition("/")[2] for word in words]
+    if "htpasswd" in named:
+        flags = "".join(word for word in named if word.startswith("-"))
+        return [len(words) - 1] if "b" in flags else []
+    plain = [index for index, word in enumerate(named) if not word.startswith("-")]
+    for (program, verb), place in _POSITIONS.items():
+        if program in named and verb in named:
+            later = [index for index in plain if index > named.index(verb)]
+            return later[place - 1 : place]
+    return []
 
 
 def _assigned(text: str, name: re.Match[str]) -> re.Match[str] | None:
@@ -126,8 +228,10 @@ def without_flags(words: Sequence[Any], programs: str = "") -> list[Any]:
     client = any(_CLIENTS.search(text) for text in (programs, *texts))
     kept: list[Any] = []
     before = ""
-    for word in words:
-        kept.append(_without_flag(word, before, client=client) if isinstance(word, str) else word)
+    positional = positional_passwords(words)
+    for index, word in enumerate(words):
+        plain = GONE if index in positional else word
+        kept.append(_without_flag(plain, before, client=client) if isinstance(word, str) else word)
         before = word if isinstance(word, str) else ""
     return kept
 
@@ -156,6 +260,6 @@ def _end_of_value(text: str, assigned: re.Match[str]) -> int:
 
 
 def _unset_parameter(found: re.Match[str]) -> str:
-    if not called_like_secret(found[1]):
+    if found[1].lower() not in _SHORT and not called_like_secret(found[1]):
         return found[0]
     return f"{found[0][: found.start(2) - found.start()]}{GONE}"

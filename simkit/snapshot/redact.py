@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.meta.objects import Object, annotations_of, with_metadata
+from simkit.meta.objects import Object, annotations_of, labels_of, with_metadata
 from simkit.snapshot.credential_names import called_like_secret, holds_secret
 from simkit.snapshot.credentials import (
     GONE,
@@ -31,7 +31,7 @@ _NAMES: Final = frozenset(
 _EXPRESSIONS: Final = re.compile(r"(?i)expression$|^(?:rule|pattern|jsonPath|query)$")
 """Fields whose signs compare, and assign nothing."""
 _VALUES: Final = frozenset(
-    ["value", "val", "values", "plain", "plaintext", "plainText", "inline", "string", "raw", "data"]
+    ["value", "val", "values", "plain", "plaintext", "plainText", "inline", "string", "raw", "data", "basic", "bearer"]
 )
 """Fields that hold what the field around them is called: ``password: {value: x}``."""
 _VARIABLES: Final = re.compile(r"(?i)(?:env|envs|environment|envvars|headers)$")
@@ -76,7 +76,8 @@ def redacted(
 
 def _bare(obj: Object, *, keep_config: bool) -> Object:
     notes = {name: _note(name, text) for name, text in annotations_of(obj).items() if not _COPIES.search(name)}
-    bare: Object = with_metadata(obj, managedFields=None, annotations=notes or None)
+    labels = {name: GONE if _hides(name, str(text)) else text for name, text in labels_of(obj).items()}
+    bare: Object = with_metadata(obj, managedFields=None, annotations=notes or None, labels=labels or None)
     if is_secret(bare):
         return withheld(bare)
     kind = bare.get("kind")

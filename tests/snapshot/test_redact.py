@@ -214,6 +214,13 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         {"env": {"KEY": "hunter2"}, "extraEnv": [{"name": "KEY", "value": "hunter2"}, "KEY=hunter2"]},
         {"headers": [{"name": "X-Any", "value": "hunter2"}], "restuserkey": "hunter2", "sshKey": "hunter2"},
         {"connectionString": "hunter2", "webhookUrl": "https://a/hunter2", "mnemonic": "hunter2", "pat": "hunter2"},
+        {"secretValue": "hunter2", "passwordHash": "hunter2", "auth": {"basic": "hunter2"}, "tokenText": "hunter2"},
+        {"message": "login failed using password hunter2, then with passphrase 'correct'; the password is hunter2"},
+        {"message": "retry with credentials me/hunter2 (pwd hunter2)"},
+        {"command": ["sh", "-c", "htpasswd -cb file me hunter2 && rabbitmqctl add_user me hunter2; exit 0"]},
+        {"command": ["htpasswd", "-b", "-c", "file", "me", "hunter2"], "args": ["x"]},
+        {"command": ["/usr/sbin/rabbitmqctl", "-q", "change_password", "me", "hunter2"]},
+        {"url": "https://a/b?x=1&key=hunter2&sig=hunter2", "callback": "https://a/?sig=hunter2&sv=2020"},
         {"creds": "hunter2", "basic-auth": "me:hunter2", "licence": "hunter2", "otp": "hunter2", "seed": "hunter2"},
     ],
 )
@@ -247,6 +254,9 @@ def test_words_that_only_a_generator_writes_are_gone(spec: dict[str, Any]) -> No
                 {"kind": "User", "name": "oidc:token=ann@corp.example", "apiGroup": "rbac.authorization.k8s.io"}
             ]
         },
+        {"message": 'password authentication failed; secret "app-tls" not found, credentials for a were refused'},
+        {"args": ["rabbitmqctl", "list_users"], "script": "htpasswd file user; vault login -method=oidc"},
+        {"secretKeyRef": {"name": "app", "key": "password"}, "serviceAccountToken": {"audience": "vault", "path": "t"}},
         {"claims": [{"name": "app-pwd-claim-5f6d7c8b9-x2z4q"}], "version": "ImplementationSpecificV1Beta1"},
     ],
 )
@@ -254,6 +264,13 @@ def test_what_only_looks_like_a_credential_stays(spec: dict[str, Any]) -> None:
     """Digests, names, expressions, paths of credentials and switches."""
     obj = {"apiVersion": "example.com/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec}
     assert next(redacted([obj]))["spec"] == spec
+
+
+def test_labels_called_like_credentials_are_gone() -> None:
+    """Others stay, since selectors need them."""
+    meta = {"name": "a", "labels": {"password": "hunter2", "example.com/api-token": "hunter2", "app": "web"}}
+    (shared,) = redacted([{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {}}])
+    assert shared["metadata"]["labels"] == {"password": "REDACTED", "example.com/api-token": "REDACTED", "app": "web"}
 
 
 def test_who_asks_for_a_certificate_keeps_no_token() -> None:
