@@ -309,11 +309,13 @@ class SimulationMethods(AnalysedCluster):
         ------
         SimkitError
             Where the clock is the machine's: start the cluster with ``Options(clock=SimulatedClock())``.
+        ValueError
+            For a time that is earlier, or no date.
         """
         clock, runner = self._control_plane.clock, self._control_plane.runner
         if not isinstance(clock, SimulatedClock):
             raise SimkitError("the clock is the machine's; start the cluster with Options(clock=SimulatedClock())")
-        end = clock.now() + seconds + 60 * minutes + 3600 * hours + 86400 * days
+        end = clock.after(seconds, minutes=minutes, hours=hours, days=days)
         runner.run_due()
         while (when := runner.next_time) is not None and when <= end:
             clock.advance(max(0.0, when - clock.now()))

@@ -13,6 +13,8 @@ from typing import Final, Protocol
 _RANDOM_BITS: Final = ~(0xF000 << 64 | 0xC000 << 48)
 """The digits of a UUID that are random: all but those of its version and its variant."""
 _VERSION_4: Final = 4 << 76 | 0x8000 << 48
+LATEST: Final = 253_402_300_799.0
+"""Seconds from the epoch to the end of the year 9999, after which there are no dates."""
 SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """The letters of generated names: no vowels, to avoid words."""
 
@@ -44,17 +46,28 @@ class SimulatedClock:
     """
 
     def __init__(self, start: float | datetime = datetime(2024, 4, 17, tzinfo=UTC)) -> None:
-        self._now = start.timestamp() if isinstance(start, datetime) else float(start)
+        self._now = _told(start.timestamp() if isinstance(start, datetime) else float(start))
 
     def now(self) -> float:
         return self._now
 
     def advance(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
-        """Advance the clock. Negative seconds raise ValueError."""
+        """Advance the clock. Raises ValueError for a time that ``after`` refuses."""
+        self._now = self.after(seconds, minutes=minutes, hours=hours, days=days)
+
+    def after(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> float:
+        """The time so much later. Raises ValueError for an earlier one, and for one that is no date."""
         step = seconds + 60 * minutes + 3600 * hours + 86400 * days
         if step < 0:
             raise ValueError(f"a clock cannot be turned back (by {-step} seconds); start another cluster instead")
-        self._now += step
+        return _told(self._now + step)
+
+
+def _told(seconds: float) -> float:
+    """The same seconds, if they are a time that objects can tell. Raises ValueError for others."""
+    if not 0 <= seconds <= LATEST:
+        raise ValueError(f"{seconds:g} seconds since the epoch is no time from 1970 to 9999")
+    return seconds
 
 
 def fork_clock(clock: Clock) -> Clock:

@@ -1,11 +1,16 @@
-"""Uids of the source of names."""
+"""Uids of the source of names, and times of a simulated clock."""
 
 from __future__ import annotations
 
+import math
 import random
 import uuid
 
-from simkit.meta.clock import NameSource
+import pytest
+
+import simkit
+from simkit.cluster.options import Options
+from simkit.meta.clock import NameSource, SimulatedClock
 
 
 def test_uids_are_random_uuids() -> None:
@@ -13,3 +18,14 @@ def test_uids_are_random_uuids() -> None:
     source, bits = NameSource(7), random.Random(7)
     for _ in range(200):
         assert source.uid() == str(uuid.UUID(int=bits.getrandbits(128), version=4))
+
+
+@pytest.mark.parametrize("seconds", [-5.0, math.nan, math.inf, -math.inf, 1e300, 253_402_300_800.0])
+def test_times_that_there_are_not(seconds: float) -> None:
+    """A clock neither stands still silently nor leaves the dates that objects can tell."""
+    clock = SimulatedClock()
+    before = clock.now()
+    for advance in (clock.advance, simkit.Cluster(options=Options(clock=clock)).advance):
+        with pytest.raises(ValueError, match="turned back|no time from 1970"):
+            advance(seconds)
+    assert clock.now() == before

@@ -41,6 +41,7 @@ from simkit.simulation.kubelet.node_config import (
 )
 from simkit.simulation.kubelet.pod_admission import (
     EVICTED,
+    Arrivals,
     Resizes,
     pressure_objection,
     rejected_status,
@@ -105,7 +106,7 @@ class Kubelets:
         """Pods that are looked at now, and those that could not be, with the times of the next tries."""
         self._heartbeats = Heartbeats(clock, perform)
         self._network_condition = version >= (1, 29)
-        self._resizes = Resizes()
+        self._resizes, self._arrivals = Resizes(), Arrivals()
         self._does_resize, self._tells_generation = version >= (1, 33), version >= (1, 34)
         self._written: dict[Key, str] = {}
         """The versions of pods with a status of ours, which need no second look."""
@@ -240,6 +241,7 @@ class Kubelets:
         keys += sorted(self._failed.due())
         self._failed.add(keys)
         self._resizes.begin()
+        self._arrivals.begin()
         for key in dict.fromkeys(keys):
             self._due.drop(key)
             self._failed.process((key,), lambda key: self._sync_pod(lister, key))
@@ -291,10 +293,9 @@ class Kubelets:
         if has_ended(pod):
             self._end(node, pod)
             return
-        objection = "" if at(pod, "status", "startTime") else pressure_objection(pod, node.pressing)
-        if objection:
-            self._event(client, pod, (EVICTED, objection, True))
-            self._write(client, pod, rejected_status(pod, EVICTED, objection, self._clock.now()), key)
+        if not at(pod, "status", "startTime") and (objection := self._objection(pod, node, lister)):
+            self._event(client, pod, (*objection, True))
+            self._write(client, pod, rejected_status(pod, *objection, self._clock.now()), key)
             return
         progress = Progress(self._clock.now())
         network = self._pod_network(node, pod)
@@ -322,6 +323,15 @@ class Kubelets:
             self._heartbeats.report_soon(node.name, progress.now)
         if status != pod.get("status"):
             self._write(client, pod, status, key)
+
+    def _objection(self, pod: Object, node: SimulatedNode, lister: Lister) -> tuple[str, str] | None:
+        """The reason and the message for which a new pod is not run; None if it is."""
+        pressure = pressure_objection(pod, node.pressing)
+        return (
+            (EVICTED, pressure)
+            if pressure
+            else self._arrivals.objection(pod, lister.get(Key(NODES, "", node.name)), lister)
+        )
 
     def _end(self, node: SimulatedNode, pod: Object) -> None:
         node.addresses.release(uid_of(pod))

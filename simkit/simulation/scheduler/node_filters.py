@@ -7,7 +7,7 @@ noderesources,imagelocality}, release 1.30.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -104,10 +104,11 @@ def node_ports(pod: PodInfo, view: View) -> Filter | None:
     if not pod.ports:
         return None
     rejection = rejected("node(s) didn't have free ports for the requested pod ports")
-    return lambda info: rejection if any(_taken(port, info.ports) for port in pod.ports) else None
+    return lambda info: rejection if any(is_taken(port, info.ports) for port in pod.ports) else None
 
 
-def _taken(port: HostPort, used: Mapping[HostPort, int]) -> bool:
+def is_taken(port: HostPort, used: Iterable[HostPort]) -> bool:
+    """True if one of the ports in use is the same, on the same address or on all."""
     address, protocol, number = port
     for other, other_protocol, other_number in used:
         if (protocol, number) == (other_protocol, other_number) and (
