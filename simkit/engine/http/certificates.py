@@ -87,6 +87,7 @@ ADMINISTRATOR: Final = "kubernetes-admin"
 """The user of client configurations, whom kubeadm calls so too."""
 _AUTHORITY: Final = "simkit-ca"
 _PUBLIC: Final = 0o644
+_LOCK: Final = ".lock"
 _DAY: Final = timedelta(days=1)
 _MONTH: Final = 30 * _DAY
 _CENTURY: Final = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
@@ -157,11 +158,14 @@ def _make_private(folder: Path) -> None:
 
 
 def _check_trust(folder: Path) -> None:
-    """Raise SimkitError for a folder, or keys in it, that another user has made or may change."""
+    """Raise SimkitError for a folder, or files in it, that another user has made or may change.
+
+    Certificates count as keys do: the server believes whom the authority in them has signed.
+    """
     if not hasattr(os, "geteuid"):
         return
-    for path, closed in ((folder, 0o022), *((key, 0o077) for key in sorted(folder.glob("*.key")))):
-        found = path.lstat()
+    for path in (folder, *sorted(each for each in folder.iterdir() if each.name != _LOCK)):
+        found, closed = path.lstat(), 0o077 if path.suffix == ".key" else 0o022
         if found.st_uid != os.geteuid():
             raise SimkitError(
                 f"{path} belongs to another user (uid {found.st_uid}), who would be an administrator of this server; "
@@ -267,7 +271,7 @@ else:
     @contextlib.contextmanager
     def _locked(folder: Path) -> Iterator[None]:
         """Hold the folder against other processes that make certificates at the same time."""
-        with (folder / ".lock").open("wb") as lock:
+        with (folder / _LOCK).open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 

@@ -225,10 +225,10 @@ def test_folders_and_keys_of_others_are_not_trusted(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files to others")
 def test_files_of_another_user_are_refused(tmp_path: Path) -> None:
-    """The folder itself, and each key in it."""
+    """The folder itself, and each key and certificate in it: whom an authority has signed is an administrator."""
     folder = tmp_path / "made"
     ensure_certificates(folder)
-    for path in (folder, next(folder.glob("*.key"))):
+    for path in (folder, *folder.glob("*.key"), *folder.glob("*.crt")):
         os.chown(path, 4242, 4242)
         with pytest.raises(SimkitError, match="belongs to another user"):
             ensure_certificates(folder)
