@@ -10,6 +10,7 @@ from simkit.client.controller import Client
 from simkit.client.lister import Lister
 from simkit.client.work_queue import WorkQueue
 from simkit.meta.clock import Clock
+from simkit.meta.foreign import passes
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
 from simkit.seams.snapshot import Snapshot
@@ -89,7 +90,11 @@ class ReconcilingController:
         return self.queue.next_time
 
     def concerns(self, change: Change) -> bool:
-        return self.reconciler.concerns(change)
+        try:
+            return self.reconciler.concerns(change)
+        except BaseException as error:
+            self._look_at_everything_later(error, f"a change of {change.entry.key}")
+            return False
 
     def reset_backoff(self) -> None:
         self.queue.retry_now()
@@ -113,9 +118,8 @@ class ReconcilingController:
     def _every_key(self, lister: Lister) -> set[Key]:
         try:
             found = _named(self.reconciler.all_keys(lister))
-        except Exception:
-            _LOG.exception("%s: its objects cannot be found", self.name)
-            self.queue.add_rate_limited(_EVERYTHING)
+        except BaseException as error:
+            self._look_at_everything_later(error, "its objects cannot be found")
             return set()
         self.queue.add(found)
         self.queue.forget(_EVERYTHING)
@@ -124,10 +128,16 @@ class ReconcilingController:
     def _keys_affected(self, change: Change, lister: Lister) -> set[Key]:
         try:
             return _named(self.reconciler.keys_affected(change, lister))
-        except Exception:
-            _LOG.exception("%s: a change of %s", self.name, change.entry.key)
-            self.queue.add_rate_limited(_EVERYTHING)
+        except BaseException as error:
+            self._look_at_everything_later(error, f"a change of {change.entry.key}")
             return set()
+
+    def _look_at_everything_later(self, error: BaseException, what: str) -> None:
+        """Tell of an error that concerns no single key; raises an interrupt."""
+        if passes(error):
+            raise error
+        _LOG.error("%s: %s", self.name, what, exc_info=error)
+        self.queue.add_rate_limited(_EVERYTHING)
 
     def _tell(self, client: Client, lister: Lister, key: Key, error: BaseException) -> None:
         obj = lister.get(key)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from simkit.meta.clock import Clock
-from simkit.meta.foreign import passes
+from simkit.meta.foreign import passes, shown
 from simkit.meta.interrupts import interruption_point
 
 _FIRST_RETRY: Final = 0.5
@@ -118,7 +118,7 @@ class WorkQueue(Generic[K]):
         for key in ordered:
             interruption_point()
             try:
-                again = reconcile(key)
+                again = _judged(reconcile(key))
             except RequeueError:
                 self.add_rate_limited(key)
             except BaseException as error:
@@ -138,3 +138,10 @@ class WorkQueue(Generic[K]):
                 else:
                     self._failures.pop(key, None)
                     self._times[key] = again
+
+
+def _judged(given: Any) -> float | None:
+    """The time of the next look at a key. Raises TypeError for what is none, which no comparison would survive."""
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int | float) or given != given):
+        raise TypeError(f"reconcile gave {shown(given)}: it returns a time in seconds since the epoch, or None")
+    return given

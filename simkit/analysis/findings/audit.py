@@ -31,6 +31,7 @@ from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
+from simkit.meta.foreign import passes, shown
 from simkit.meta.names import Key
 from simkit.meta.python_gc import collection_paused
 from simkit.meta.visible_text import html_text
@@ -266,18 +267,29 @@ def _found(survey: Survey, checks: Iterable[Check]) -> tuple[list[Finding], list
     for check in tracked(checks, "checks"):
         try:
             require_captured(survey.snapshot, check.needs)
-            findings += check.find(survey, check)
+            findings += _judged(check.find(survey, check))
         except IncompleteSnapshot as missing:
             skipped.append(Skipped(check.id, check.title, str(missing)))
         except SimkitError:
             raise
-        except Exception as error:  # of a check of anybody; without a row for it, nothing would seem to be found
+        except BaseException as error:  # of a check of anybody; without a row for it, nothing would seem to be found
+            if passes(error):
+                raise
             _LOG.exception("the check %s failed", check.id)
             findings.append(_failed(check, error))
     return findings, skipped
 
 
-def _failed(check: Check, error: Exception) -> Finding:
+def _judged(given: Any) -> list[Finding]:
+    """What a check gives. Raises TypeError for what are no findings."""
+    found = list(given) if isinstance(given, Iterable) else [given]
+    for each in found:
+        if not isinstance(each, Finding):
+            raise TypeError(f"it gave {shown(each)} for a Finding")
+    return found
+
+
+def _failed(check: Check, error: BaseException) -> Finding:
     """The finding that stands for those of a check that failed."""
     message = f"The check failed, so that nothing is known of it: {type(error).__name__}: {error}"
     return check.finding(message, fix="Fix the check, or report the error to the package that it is from.")

@@ -5,9 +5,10 @@ Upstream: k8s.io/apiserver/pkg/admission/chain.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeGuard
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeGuard
 
+from simkit.meta.foreign import ForeignFault, shown
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
 from simkit.seams import Mutator, Operation, Plugin, Review, Validator
@@ -94,8 +95,8 @@ class Chain:
         for mutate in self._asked(review).mutators:
             made = mutate(review)
             if made is not current and review.object is not None:
-                current = made
-                review = review.with_object(made)
+                current = _judged(mutate, made)
+                review = review.with_object(current)
         again = review.reinvocation
         if again.should_reinvoke and not again.is_reinvoke:
             again.is_reinvoke = True
@@ -110,4 +111,16 @@ class Chain:
         if review.operation in ("DELETE", "CONNECT"):
             Chain.mutate(self, review)
         for validate in self._asked(review).validators:
-            validate(review)
+            if (given := validate(review)) is not None:  # of others, who may think that an answer counts
+                raise ForeignFault(f"{_named(validate)} gave {shown(given)}: it returns nothing, or raises")
+
+
+def _judged(mutate: Mutate, given: Any) -> Object:
+    """What a mutator gives. Raises ForeignFault for what is no object."""
+    if not isinstance(given, Mapping) or not isinstance(given.get("metadata"), Mapping):
+        raise ForeignFault(f"{_named(mutate)} gave {shown(given)}: it returns the object")
+    return given
+
+
+def _named(function: Callable[..., Any]) -> str:
+    return f"admission plugin {getattr(function, '__qualname__', function)}"
