@@ -159,7 +159,7 @@ def test_claims_are_open_and_paths_of_nodes_are_not() -> None:
         made["spec"]["securityContext"] = context
         cluster.create(made)
         cluster.settle()
-        assert execute(cluster, name, "touch", "/node/f") == (1, "touch: Permission denied\n")
+        assert execute(cluster, name, "touch", "/node/f") == (1, "touch: /node/f: Permission denied\n")
         assert execute(cluster, name, "touch", f"/claim/{name}")[0] == 0
     given = [marked(cluster, "grouped", path) for path in ("/claim", "/claim/plain", "/claim/grouped")]
     assert given == [(0o2777, 0, 2000), (0o664, 1000, 2000), (0o644, 1000, 2000)]
@@ -177,7 +177,7 @@ def test_a_read_only_root() -> None:
     )  # fmt: skip
     cluster.create(made)
     cluster.settle()
-    assert execute(cluster, "p", "touch", "/f") == (1, "touch: Read-only file system\n")
+    assert execute(cluster, "p", "touch", "/f") == (1, "touch: /f: Read-only file system\n")
     assert execute(cluster, "p", "sh", "-c", "echo x > /tmp/f; cat /tmp/f") == (0, "x\n")
     assert execute(cluster, "p", "test", "-w", "/etc")[0] == 1
 

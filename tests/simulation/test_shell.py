@@ -183,9 +183,9 @@ _UNKNOWN = {
         "declare x=1", "readonly x=1", "source ./f", "unheard-of", "./run.py", "PATH=/nowhere; ls",
     ),
     "options": (
-        "ls -l", "grep -o a", "sort -k2", "head -n -1", "tail -f f", "tail -c 1 -n 1 f", "wc", "wc -lw", "date -d tomorrow",
+        "ls -l", "grep -o a", "sort -k2", "head -n -1", "tail -f f", "tail -c 1 -n 1 f", "tail -n 1k f", "wc", "wc -lw", "date -d tomorrow",
         "date +%V", "id -un", "cp -a a b", "mkdir -m 700 d", "chmod u+s f", "env -i", "set -f", "set -o noglob", "set -m",
-        "read x -t 1", "read", "cd -P .", "pwd -P", "local -r x=1", "export -p", "command -V ls", "exec -a x ls", "exec set -e", "env trap 'x' EXIT",
+        "read x -t 1", "read", "cd -P .", "pwd -P", "local -r x=1", "local x=1", "export 1x=2", "export -p", "command -V ls", "exec -a x ls", "exec set -e", "env trap 'x' EXIT",
         "command -v --x", "kill %1",
         "kill -STOP 1", "wait %1", "trap 'x' ERR", "nc -l 80", "curl https://a", "curl -L a", "wget -c a", "tar czf - .",
         "seq 1 2 9", "tr -c a b", "tr -s a", "curl -d a b", "grep -n a f", "test a -nt b", "test a -a b", "[ ( a ) ]".replace("(", "'('").replace(")", "')'"),

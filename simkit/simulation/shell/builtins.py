@@ -146,12 +146,10 @@ def _export(machine: Machine, words: list[str]) -> Run:
         raise _refused(words)
     for word in words[1:]:
         name, equals, value = word.partition("=")
-        if not is_name(name):
-            raise Fatal(f"{word}: bad variable name")
+        if not is_name(name) or (words[0] == "local" and not machine.frames):
+            raise _refused(words)
         if words[0] == "export":
             machine.exported.add(name)
-        elif not machine.frames:
-            raise Fatal("local: not in a function")
         else:
             if not equals and name in machine.variables and name not in machine.frames[-1]:
                 raise Unsupported(f"local {name} without a value")
@@ -165,10 +163,10 @@ def _export(machine: Machine, words: list[str]) -> Run:
 def _unset(machine: Machine, words: list[str]) -> Run:
     given, names = options(words, "fv")
     for name in names:
+        if not is_name(name):
+            raise _refused(words)
         if "f" in given:
             machine.functions.pop(name, None)
-        elif not is_name(name):
-            raise Fatal(f"unset: {name}: bad variable name")
         elif any(name in frame for frame in machine.frames) or ("v" not in given and name in machine.functions):
             raise Unsupported(f"unset {name}, which is local or a function")
         else:

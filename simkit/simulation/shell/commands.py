@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -14,7 +14,7 @@ from simkit.simulation.shell.kernel import FOREVER, FileStream, Run, Sleep
 from simkit.simulation.shell.machine import Command, Failed, Machine
 from simkit.simulation.shell.network_commands import NETWORK_COMMANDS
 from simkit.simulation.shell.options import content, options, read_all
-from simkit.simulation.shell.paths import mode_of
+from simkit.simulation.shell.paths import UMASK, mode_of
 from simkit.simulation.shell.printing import PRINTING
 from simkit.simulation.shell.script import Unsupported
 from simkit.simulation.shell.script_files import ONLY_OWN
@@ -82,120 +82,128 @@ def _ls(machine: Machine, words: list[str]) -> Run:
     return code
 
 
+def _each(machine: Machine, words: Sequence[str], names: Sequence[str], act: Callable[[str], None]) -> Run:
+    """Do something with each file; a failure is told, and the others have their turn."""
+    code = 0
+    for name in names:
+        try:
+            act(name)
+        except (Failed, FileError) as problem:
+            told = str(problem) if isinstance(problem, Failed) else f"{name}: {problem}"
+            yield from machine.complain(f"{words[0]}: {told}")
+            code = 1
+    return code
+
+
 def _mkdir(machine: Machine, words: list[str]) -> Run:
     given, names = options(words, "p")
-    for name in _operands(names):
+
+    def make(name: str) -> None:
         path = machine.path(name)
         if machine.files.exists(path) and not ("p" in given and machine.files.is_folder(path)):
             raise Failed(f"can't create directory '{name}': File exists")
         if "p" not in given and not machine.files.is_folder(path.rpartition("/")[0] or "/"):
             raise Failed(f"can't create directory '{name}': No such file or directory")
         machine.files.make_folder(path)
-    yield from ()
-    return 0
+
+    return (yield from _each(machine, words, _operands(names), make))
 
 
 def _rm(machine: Machine, words: list[str]) -> Run:
     given, names = options(words, "rRf")
-    code = 0
-    for name in names if "f" in given else _operands(names):
+
+    def remove(name: str) -> None:
         path = machine.path(name)
         is_link = machine.files.target(path) is not None
-        problem = ""
-        if not is_link and not machine.files.exists(path):
-            problem = "" if "f" in given else "No such file or directory"
-        elif not is_link and machine.files.is_folder(path) and not {"r", "R"} & given.keys():
-            problem = "Is a directory"
-        else:
-            try:
-                machine.files.remove(path)
-            except FileError as error:
-                problem = str(error)
-        if problem:
-            yield from machine.complain(f"rm: can't remove '{name}': {problem}")
-            code = 1
-    return code
+        if not is_link and machine.files.is_folder(path) and not {"r", "R"} & given.keys():
+            raise Failed(f"can't remove '{name}': Is a directory")
+        if is_link or machine.files.exists(path) or "f" not in given:
+            machine.files.remove(path)
+
+    return (yield from _each(machine, words, names if "f" in given else _operands(names), remove))
 
 
-def _places(machine: Machine, names: Sequence[str]) -> list[tuple[str, str]]:
-    """The paths of the operands of ``cp`` and ``mv``, each with the one that it goes to. Raises Failed."""
+def _moves(machine: Machine, words: list[str], names: Sequence[str], act: Callable[[str, str], None]) -> Run:
+    """Do something with the path of each operand of ``cp`` and ``mv`` but the last, and the one that it goes to."""
     *sources, target = _operands(names, 2)
     into = machine.path(target)
     is_folder = machine.files.is_folder(into)
     if not is_folder and (len(sources) > 1 or target.endswith("/")):
         raise Failed(f"target '{target}' is not a directory")
-    found = []
-    for name in sources:
+
+    def move(name: str) -> None:
         path = machine.path(name)
         place = f"{into.rstrip('/')}/{path.rpartition('/')[2]}" if is_folder else into
         if machine.files.target(path) is None and not machine.files.exists(path):
             raise Failed(f"can't stat '{name}': No such file or directory")
         if place == path or place.startswith(f"{path.rstrip('/')}/"):
             raise Failed(f"'{name}' and '{place}' are the same file, or one is in the other")
-        found.append((path, place))
-    return found
+        act(path, place)
+
+    return (yield from _each(machine, words, sources, move))
 
 
 def _cp(machine: Machine, words: list[str]) -> Run:
     given, names = options(words, "rR")
-    for source, into in _places(machine, names):
-        if machine.files.is_folder(source) and not given:
-            raise Failed(f"omitting directory '{source}'")
-        _copy(machine, source, into, recursive=bool(given))
-    yield from ()
-    return 0
-
-
-def _copy(machine: Machine, source: str, into: str, *, recursive: bool) -> None:
     files = machine.files
-    for found in files.tree(source) if recursive else [source]:
-        place, target = into + found[len(source) :], files.target(found) if recursive else None
-        if target is not None:
-            files.link(target, place)
-        elif files.is_folder(found):
-            files.make_folder(place)
-        else:
-            new = not files.exists(place)
-            files.write(place, files.read(found))
-            if new:
-                files.set_mode(place, files.mark(found).mode & 0o755)
+
+    def copy(source: str, into: str) -> None:
+        if files.is_folder(source) and not given:
+            raise Failed(f"omitting directory '{source}'")
+        for found in files.tree(source) if given else [source]:
+            place, target = into + found[len(source) :], files.target(found) if given else None
+            if target is not None:
+                files.link(target, place)
+            elif files.is_folder(found):
+                files.make_folder(place)
+            else:
+                new = not files.exists(place)
+                files.write(place, files.read(found))
+                if new:
+                    files.set_mode(place, files.mark(found).mode & ~UMASK & 0o777)
+
+    return (yield from _moves(machine, words, names, copy))
 
 
 def _mv(machine: Machine, words: list[str]) -> Run:
-    for source, into in _places(machine, options(words, "f")[1]):
-        if machine.files.is_folder(into):
+    files = machine.files
+
+    def move(source: str, into: str) -> None:
+        if files.is_folder(into):
             raise Failed(f"can't rename '{source}': Invalid argument")
-        if machine.files.target(into) is not None or machine.files.exists(into):
-            machine.files.remove(into)
-        machine.files.move(source, into)
-    yield from ()
-    return 0
+        if files.target(into) is not None or files.exists(into):
+            files.remove(into)
+        files.move(source, into)
+
+    return (yield from _moves(machine, words, options(words, "f")[1], move))
 
 
 def _chmod(machine: Machine, words: list[str]) -> Run:
-    given, (text, *names) = options(words, "R")[0], _operands(options(words, "R")[1], 2)
-    for name in names:
+    given, names = options(words, "R")
+    text, *paths = _operands(names, 2)
+
+    def change(name: str) -> None:
         path = machine.path(name)
         if not machine.files.exists(path):
             raise Failed(f"{name}: No such file or directory")
-        for each in machine.files.tree(path) if "R" in given else [path]:
+        for each in machine.files.tree(path) if given else [path]:
             mode = mode_of(text, machine.files.mark(each).mode)
             if mode is None:
                 raise Unsupported(f"chmod {text}")
             machine.files.set_mode(each, mode)
-    yield from ()
-    return 0
+
+    return (yield from _each(machine, words, paths, change))
 
 
 def _touch(machine: Machine, words: list[str]) -> Run:
-    for name in _operands(options(words)[1]):
+    def touch(name: str) -> None:
         path = machine.path(name)
         if machine.files.exists(path):
             machine.files.set_time(path, machine.now)
         else:
             machine.files.write(path, b"")
-    yield from ()
-    return 0
+
+    return (yield from _each(machine, words, _operands(options(words)[1]), touch))
 
 
 def _tar(machine: Machine, words: list[str]) -> Run:

@@ -93,15 +93,6 @@ class Files:
         for path, content in (given or {}).items():
             self.place(path, content.encode() if isinstance(content, str) else content)
 
-    def fork(self) -> Files:
-        """An independent copy; what is mounted stays shared."""
-        copy = Files(programs=self._programs, complete=self.complete, read_only=self._read_only, born=self._born)
-        self._files = {at: bytes(content) for at, content in self._files.items()} if self._own else self._files
-        copy._files, copy._folders, copy._marks = self._files, set(self._folders), dict(self._marks)
-        copy._held, self._own = self._held, None
-        copy._mounts, copy._links = dict(self._mounts), dict(self._links)
-        return copy
-
     def mount(
         self, path: str, tree: Files | Source, *, read_only: bool = False, mark: Callable[[str], Mark] | None = None
     ) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
+from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.kernel import STDERR, STDOUT, Bytes, ContainerStream, Kernel, Run, Steps, Stream, Task
 from simkit.simulation.shell.paths import resolved
 from simkit.simulation.shell.script import Node, Unsupported
@@ -259,9 +261,10 @@ class Machine:
         yield from self.streams[number].write(data)
 
     def complain(self, text: str) -> Steps:
-        """Write a line to the standard error; one that is closed takes nothing."""
+        """Write a line to the standard error; one that is closed, full or read takes nothing."""
         if 2 in self.streams:
-            yield from self.streams[2].write(f"{text}\n".encode("utf-8", "surrogateescape"))
+            with suppress(FileError):
+                yield from self.streams[2].write(f"{text}\n".encode("utf-8", "surrogateescape"))
 
     def read(self, *, everything: bool = False, within: float | None = None) -> Bytes:
         """A line of the standard input, or some of all there is; no bytes at the end."""

@@ -330,7 +330,7 @@ class _Reader:
 
     def _simple(self) -> Node:
         words, assignments, redirections = list[Word](), list[Assignment](), list[Redirection]()
-        if self.token == "word" and self._reserved() in _CLOSING:
+        if self._reserved() in _CLOSING | {"in"}:
             raise self.unexpected()
         while self.token == "word" or self.token in _REDIRECTIONS:
             if self.token != "word":

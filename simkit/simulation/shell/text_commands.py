@@ -11,7 +11,7 @@ from typing import Any, Final
 from simkit.meta.linear_patterns import re2_module
 from simkit.simulation.shell.kernel import Run
 from simkit.simulation.shell.machine import Command, Failed, Machine
-from simkit.simulation.shell.options import content, lines_of, only_content, options, read_all, whole
+from simkit.simulation.shell.options import content, lines_of, only_content, options, read_all
 from simkit.simulation.shell.script import Unsupported
 
 
@@ -22,7 +22,8 @@ def _counted(words: Sequence[str]) -> tuple[str, str, list[str]]:
     if len(given) > 1:
         raise Unsupported(" ".join(words))
     unit, text = next(iter(given.items()), ("n", "10"))
-    whole(words, text)
+    if re.fullmatch("[-+]?[0-9]{1,18}", text) is None:
+        raise Unsupported(" ".join(words))
     return unit, text, names
 
 
@@ -119,7 +120,10 @@ def _sort(machine: Machine, words: list[str]) -> Run:
         raise Unsupported("sort -n -u")
     data = b""
     for name in names or ["-"]:
-        part = yield from content(machine, name)
+        try:
+            part = yield from content(machine, name)
+        except Failed as problem:
+            raise Failed(str(problem), 2) from problem
         data += part + (b"\n" if part and not part.endswith(b"\n") else b"")
     lines = [line.removesuffix(b"\n") for line in lines_of(data)]
     lines = list(set(lines)) if "u" in given else lines
