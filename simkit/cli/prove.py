@@ -24,7 +24,7 @@ examples:
   simkit prove never cluster-admin cluster.yaml --except group:platform --within-hops 3
   simkit prove always get pods in shop cluster.yaml --by group:on-call
   simkit prove implies --policy new.yaml --policy old.yaml          # nothing passes the new one that the old refused
-  simkit prove admits cluster.yaml --constraint '!has(object.spec.hostNetwork)'
+  simkit prove admits cluster.yaml --constraint baseline            # no pod violates it that passes all policies
 
 The answers hold for all requests: of users that nobody has named yet, in any combination of groups, in namespaces and
 for resources that do not exist yet; claims about policies hold for all objects that could be created, and need

@@ -35,7 +35,8 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
         "a file with a ValidatingAdmissionPolicy, the name of one in the cluster, or a CEL expression; may be repeated"
     )
     group.add_argument("--policy", action="append", default=[], metavar="POLICY", help=told)
-    group.add_argument("--constraint", metavar="EXPRESSION", help="for admits: a CEL expression about object")
+    constraint = "for admits: a CEL expression about object, or the pod security level baseline or restricted"
+    group.add_argument("--constraint", metavar="EXPRESSION", help=constraint)
     told = "whose objects: pods, deployments.apps (default: what the policies name)"
     group.add_argument("--resource", default="", metavar="RESOURCE", help=told)
 

@@ -134,10 +134,11 @@ class ObjectClaims:
         resource = self.resource.group_resource
 
         def build(universe: Universe, root: Record) -> Formula:
-            z3, passing = universe.z3, all_accepted(wanted.passing, universe, root, resource)
+            z3, passing = universe.z3, all_accepted(wanted.passing, universe, root, resource, passes=True)
             if not wanted.refusing:
                 return passing
-            return z3.And(passing, z3.Not(all_accepted(wanted.refusing, universe, root, resource)))
+            refused = z3.Not(all_accepted(wanted.refusing, universe, root, resource, passes=False))
+            return z3.And(passing, refused)
 
         return build
 

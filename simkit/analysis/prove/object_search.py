@@ -102,7 +102,7 @@ class ObjectSearch:
             engine.add(*preferred)
             answer, texts = self._checked(engine)
             if answer == z3.sat:
-                return Searched(_json(self._root, _Model(engine.model(), texts)), root=self._root)
+                return Searched(_json(self._root, self._smallest(engine, texts)), root=self._root)
             engine.pop()
         if answer == z3.unknown:
             return Searched(reason="The solver gave up within its limit of steps.")
@@ -111,6 +111,20 @@ class ObjectSearch:
         if self._bounds.reasons:
             return Searched(reason=f"No such object was found, but {'; '.join(self._bounds.reasons)}.")
         return Searched(none=True)
+
+    def _smallest(self, engine: Any, texts: Mapping[str, str]) -> _Model:
+        """The model without what can be left out, one field after the other."""
+        z3, found = solver(), _Model(engine.model(), texts)
+        for flag in self._universe.flags:
+            if found.holds(flag):
+                engine.push()
+                engine.add(z3.Not(flag))
+                answer, fewer = self._checked(engine)
+                if answer == z3.sat:
+                    found = _Model(engine.model(), fewer)
+                else:
+                    engine.pop()
+        return found
 
     def _checked(self, engine: Any) -> tuple[Any, Mapping[str, str]]:
         """The solver's answer, with the texts of a model; models for which there are no texts are ruled out."""

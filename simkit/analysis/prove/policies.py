@@ -8,6 +8,7 @@ from typing import Any, Final
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer
 from simkit.analysis.prove.object_claim import ObjectClaims, ObjectCounterexample, Verdicts, Witness
+from simkit.analysis.prove.pod_security import LEVELS, controls
 from simkit.analysis.prove.policy import CheckedPolicy, policy_of_expressions
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted
@@ -229,7 +230,8 @@ def admits(
     Parameters
     ----------
     constraint
-        A CEL expression about ``object``.
+        A CEL expression about ``object``, or the pod security level ``baseline`` or ``restricted``, in its newest
+        version that the release knows.
     policies
         As for ``implies``; None: those of the cluster that are bound.
     resource, sandbox
@@ -255,10 +257,21 @@ def admits(
     """
     known = _policies(snapshot, policies, resource)
     claims = ObjectClaims(snapshot, resource, sandbox)
-    wanted = policy_of_expressions("the-constraint", [constraint], claims.resource.group_resource)
     claim = f"No new object of {claims.resource.resource} passes {_listed(known)} and violates {constraint}"
-    witness = claims.witness(Verdicts(tuple(known), (CheckedPolicy(wanted, snapshot.behaviour),)))
-    return _refuted(claim, witness, "passes all policies, and violates the constraint", claims)
+    if constraint in LEVELS and claims.resource.kind != "Pod":
+        raise SimkitError(f"the level {constraint} is about pods, not {claims.resource.resource}")
+    wanted = controls(constraint, snapshot.behaviour) if constraint in LEVELS else [constraint]
+    if wanted is None:
+        return ProofAnswer(claim, UNKNOWN, f"The level {constraint} of release {snapshot.release} has no formulas.")
+    answers = []
+    for expression in wanted:
+        policy = policy_of_expressions("the-constraint", [expression], claims.resource.group_resource)
+        witness = claims.witness(Verdicts(tuple(known), (CheckedPolicy(policy, snapshot.behaviour),)))
+        answer = _refuted(claim, witness, f"passes all policies, and violates {expression}", claims)
+        if answer.verdict == FAIL:
+            return answer
+        answers.append(answer)
+    return next((answer for answer in answers if answer.verdict == UNKNOWN), answers[0])
 
 
 def _refuted(claim: str, witness: Witness, reason: str, claims: ObjectClaims) -> ProofAnswer:

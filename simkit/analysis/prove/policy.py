@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from simkit.analysis.prove.symbols import Formula, Null, Record, Scalar, Universe, Untranslated
-from simkit.analysis.prove.translate import Term, Translator
+from simkit.analysis.prove.translate import EVERYTHING, Facts, Term, Translator
 from simkit.kinds.parts.admission.expressions import environment, variable_type
 from simkit.language.cel.environment import Program
 from simkit.language.cel.errors import CompileError, EvaluationError
@@ -80,21 +80,35 @@ class CheckedPolicy:
             for each in self.resources
         )
 
+    def facts(self, *, passes: bool) -> Facts:
+        """What counts of validations where an object is to pass, or to be refused."""
+        if self._fails:
+            return frozenset({"true" if passes else "not true"})
+        return frozenset({"not false" if passes else "false"})
+
     def without(self, index: int) -> CheckedPolicy:
         """The policy without one of its validations."""
         spec = self.object["spec"]
         kept = [each for number, each in enumerate(spec["validations"]) if number != index]
         return CheckedPolicy({**self.object, "spec": {**spec, "validations": kept}}, self._behaviour)
 
-    def accepted(self, universe: Universe, root: Record, resource: GroupResource) -> Formula:
-        """The formula of objects of a resource that the policy lets pass."""
+    def accepted(
+        self, universe: Universe, root: Record, resource: GroupResource, *, kept: Facts = EVERYTHING
+    ) -> Formula:
+        """The formula of objects of a resource that the policy lets pass.
+
+        Parameters
+        ----------
+        kept
+            What counts of the validations, where it is known that the formula is to hold, or not to hold.
+        """
         z3 = universe.z3
         if not self.concerns(resource):
             return z3.BoolVal(True)
         self._refuse_narrowed()
         translator = self._translator(universe, root)
         conditions = [translator.truth(each.node) for each in self.conditions]
-        rules = [translator.truth(each.node) for each in self.validations]
+        rules = [translator.condition(each.node, kept) for each in self.validations]
         skipped = z3.Or([z3.And(z3.Not(error), z3.Not(value)) for value, error in conditions] or [z3.BoolVal(False)])
         unclear = z3.Or([error for _, error in conditions] or [z3.BoolVal(False)])
         passes = [z3.And(z3.Not(error), value) if self._fails else z3.Or(error, value) for value, error in rules]
@@ -175,11 +189,18 @@ def policy_of_expressions(name: str, expressions: Sequence[str], resource: Group
 
 
 def all_accepted(
-    policies: Iterable[CheckedPolicy], universe: Universe, root: Record, resource: GroupResource
+    policies: Iterable[CheckedPolicy], universe: Universe, root: Record, resource: GroupResource, *, passes: bool
 ) -> Formula:
-    """The formula of objects that all of some policies let pass."""
+    """The formula of objects that all of some policies let pass.
+
+    Parameters
+    ----------
+    passes
+        Whether it is to hold; otherwise one of the policies is to refuse the object.
+    """
     z3 = universe.z3
-    return z3.And([policy.accepted(universe, root, resource) for policy in policies] or [z3.BoolVal(True)])
+    each = [policy.accepted(universe, root, resource, kept=policy.facts(passes=passes)) for policy in policies]
+    return z3.And(each or [z3.BoolVal(True)])
 
 
 def _evaluated(program: Program, bindings: Mapping[str, Any]) -> Any:

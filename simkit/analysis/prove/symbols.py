@@ -176,6 +176,8 @@ class Universe:
         """What holds for objects that a server takes: lists that must not be empty have elements, texts letters."""
         self.usual: list[Formula] = []
         """Names that a server takes."""
+        self.flags: list[Formula] = []
+        """The variables that say whether something is there."""
         self._number = 0
 
     def require(self, formula: Formula) -> None:
@@ -193,7 +195,8 @@ class Universe:
 
     def flag(self, path: str) -> Formula:
         """A variable that says whether something is there."""
-        return self.z3.Bool(self.fresh(f"{path}?"))
+        self.flags.append(self.z3.Bool(self.fresh(f"{path}?")))
+        return self.flags[-1]
 
     def is_text(self, term: Formula, text: str) -> Formula:
         """The formula that a text is this one."""

@@ -6,7 +6,8 @@ do ``all`` and ``exists``. What has no formula raises Untranslated, which names 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,6 +38,17 @@ _COMPARED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 _NUMBERS: Final = ("int", "double")
 
 
+Facts = frozenset[str]
+"""What of a condition must stay as it is when elements are left out: that it is true, false, not true, not false."""
+EVERYTHING: Final[Facts] = frozenset({"true", "false", "not true", "not false"})
+_NEGATED: Final = {"true": "false", "false": "true", "not true": "not false", "not false": "not true"}
+_OF_ONE_ELEMENT: Final[Mapping[str, Facts]] = {
+    "all": frozenset({"false", "not true"}),
+    "exists": frozenset({"true", "not false"}),
+}
+"""The facts that one element is the witness of; the others hold of every element, and so of fewer elements, too."""
+
+
 @dataclass(frozen=True)
 class Term:
     """The value of a part of an expression, and the formula of its error."""
@@ -65,6 +77,19 @@ class Translator:
         """The maps whose keys the variables of enclosing quantifiers are."""
         self._limits: dict[int, int] = {}
         """The constants with which sizes are compared."""
+        self._kept = EVERYTHING
+        """What of the present part must stay as it is when elements are left out."""
+
+    def condition(self, node: Node, kept: Facts) -> tuple[Formula, Formula]:
+        """The formulas of a condition, of which these facts count alone."""
+        with self._keeping(kept):
+            return self.truth(node)
+
+    @contextmanager
+    def _keeping(self, kept: Facts) -> Iterator[None]:
+        before, self._kept = self._kept, kept
+        yield
+        self._kept = before
 
     def truth(self, node: Node) -> tuple[Formula, Formula]:
         """The formulas of a condition: that it is true, and that it is an error."""
@@ -89,6 +114,9 @@ class Translator:
 
     def term(self, node: Node) -> Term:
         """The value of a part, and the formula of its error."""
+        if self._kept is not EVERYTHING and not _passes_on(node):
+            with self._keeping(EVERYTHING):
+                return self.term(node)
         made: Callable[[Translator, Any], Term] | None = _FORMULAS.get(type(node))
         if made is None:
             raise Untranslated(f"a literal of a map or message at offset {node.position}")
@@ -147,11 +175,11 @@ class Translator:
 
     def _looked_up(self, value: Mapped, key: Formula, node: Node | None = None) -> tuple[Formula, Any]:
         """Whether a map has a key, and the value under it; ``node`` is the key where it is no constant."""
-        visited = self._visiting.get(id(node.reference)) if isinstance(node, Ident) else None
-        if visited is not value:
-            self._universe.bounds.need(value.origins)
-            if self._inside and node is not None and not isinstance(node, Literal):
-                self._universe.bounds.inexact("a key depends on the elements of a list")
+        if isinstance(node, Ident) and self._visiting.get(id(node.reference)) is value:
+            return next((slot.present, slot.value) for slot in value.slots if slot.key is key)
+        self._universe.bounds.need(value.origins)
+        if self._inside and node is not None and not isinstance(node, Literal):
+            self._universe.bounds.inexact("a key depends on the elements of a list")
         z3 = self.z3
         hits = [(z3.And(slot.present, slot.key == key), slot.value) for slot in value.slots]
         found = hits[-1][1]
@@ -203,12 +231,12 @@ class Translator:
         return self._bool(decided if stop else z3.Not(decided), error)
 
     def _not(self, node: Call) -> Term:
-        value, error = self.truth(node.arguments[0])
+        value, error = self.condition(node.arguments[0], frozenset(_NEGATED[fact] for fact in self._kept))
         return self._bool(self.z3.Not(value), error)
 
     def _conditional(self, node: Call) -> Term:
         z3 = self.z3
-        condition, failed = self.truth(node.arguments[0])
+        condition, failed = self.condition(node.arguments[0], EVERYTHING)
         chosen, other = self.term(node.arguments[1]), self.term(node.arguments[2])
         error = z3.Or(failed, z3.If(condition, chosen.error, other.error))
         return Term(self._either(condition, chosen.value, other.value), error)
@@ -382,13 +410,15 @@ class Translator:
         return Term(Listed(slots), self.z3.Or([each.error for each in terms] or [self._false]))
 
     def _bind(self, node: Bind) -> Term:
-        value = self.term(node.value)
+        with self._keeping(EVERYTHING):
+            value = self.term(node.value)
         self._locals[id(node.reference)] = value
         body = self.term(node.body)
         return Term(body.value, self.z3.Or(value.error, body.error))
 
     def _comprehension(self, node: Comprehension) -> Term:
-        source = self._read(node.source)
+        with self._keeping(EVERYTHING):
+            source = self._read(node.source)
         if node.key or node.macro not in ("all", "exists", "exists_one", "filter", "map"):
             raise Untranslated(f"the macro {node.macro} with two variables")
         if not isinstance(source.value, Listed | Mapped):
@@ -397,7 +427,8 @@ class Translator:
             return Term(Null(), self._true)
         self._note_dependence(source.value)
         self._inside.append(source.value.origins)
-        visited = [self._visited(node, slot, source.value) for slot in source.value.slots]
+        with self._keeping(self._kept if node.macro in _OF_ONE_ELEMENT else EVERYTHING):
+            visited = [self._visited(node, slot, source.value) for slot in source.value.slots]
         self._inside.pop()
         found = self._collected(node, source.value, visited)
         return Term(found.value, self.z3.Or(source.error, found.error))
@@ -425,7 +456,7 @@ class Translator:
         z3, bounds = self.z3, self._universe.bounds
         if node.macro in ("all", "exists"):
             sides = [(slot.present, test.value.term, test.error) for slot, test, _ in visited if test is not None]
-            bounds.need(source.origins, 1 + any(not z3.is_false(z3.simplify(error)) for _, _, error in sides))
+            bounds.need(source.origins, int(bool(self._kept & _OF_ONE_ELEMENT[node.macro])))
             return (
                 self._absorbed(sides, stop=node.macro == "exists")
                 if sides
@@ -440,7 +471,7 @@ class Translator:
             ]
             or [self._false]
         )
-        bounds.need(source.origins, 2)
+        bounds.need(source.origins, 2 if node.macro == "exists_one" else 1)
         kept = [
             Slot(
                 slot.present if test is None else z3.And(slot.present, test.value.term),
@@ -452,6 +483,15 @@ class Translator:
             return self._bool(self._count(kept) == 1, error)
         plain = all(test is None for _, test, _ in visited) and getattr(source, "contiguous", False)
         return Term(Listed(tuple(kept), source.origins, contiguous=plain), error)
+
+
+def _passes_on(node: Node) -> bool:
+    """True if what must stay of a part follows from the same of its conditions."""
+    if isinstance(node, Call):
+        return node.function in ("_&&_", "_||_", "!_", "_?_:_")
+    if isinstance(node, Select):
+        return isinstance(node.operand, Ident) and node.operand.name == "variables" and not node.test
+    return isinstance(node, Bind) or (isinstance(node, Comprehension) and node.macro in _OF_ONE_ELEMENT)
 
 
 _FORMULAS: Final[Mapping[type, Any]] = {

@@ -14,17 +14,17 @@ from simkit.meta.domain import label
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import containers_of
 
-_APPARMOR: Final = label("", "container.apparmor.security.beta")
+APPARMOR: Final = label("", "container.apparmor.security.beta")
 _SECCOMP_POD: Final = label("pod", "seccomp.security.alpha")
 _SECCOMP_CONTAINER: Final = label("", "container.seccomp.security.alpha")
-_CAPABILITIES: Final = frozenset(
+CAPABILITIES: Final = frozenset(
     (
         *("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD"),
         *("NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"),
     )
 )
-_SELINUX_TYPES: Final = frozenset({"", "container_t", "container_init_t", "container_kvm_t"})
-_SELINUX_TYPES_31: Final = _SELINUX_TYPES | {"container_engine_t"}
+SELINUX_TYPES: Final = frozenset({"", "container_t", "container_init_t", "container_kvm_t"})
+SELINUX_TYPES_31: Final = SELINUX_TYPES | {"container_engine_t"}
 _SYSCTLS_AT_FIRST: Final = frozenset(
     (
         "kernel.shm_rmid_forced",
@@ -35,13 +35,13 @@ _SYSCTLS_AT_FIRST: Final = frozenset(
     )
 )
 _SYSCTLS_27: Final = _SYSCTLS_AT_FIRST | {"net.ipv4.ip_local_reserved_ports"}
-_SYSCTLS_29: Final = _SYSCTLS_27 | {
+SYSCTLS_29: Final = _SYSCTLS_27 | {
     "net.ipv4.tcp_keepalive_time",
     "net.ipv4.tcp_fin_timeout",
     "net.ipv4.tcp_keepalive_intvl",
     "net.ipv4.tcp_keepalive_probes",
 }
-_SYSCTLS_32: Final = _SYSCTLS_29 | {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
+SYSCTLS_32: Final = SYSCTLS_29 | {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
 PROFILES: Final = frozenset({"RuntimeDefault", "Localhost"})
 
 
@@ -77,7 +77,7 @@ def _annotations(metadata: Object) -> Mapping[str, str]:
 
 
 def _bad_apparmor(key: str, value: str) -> bool:
-    return key.startswith(_APPARMOR) and not (value in ("", "runtime/default") or value.startswith("localhost/"))
+    return key.startswith(APPARMOR) and not (value in ("", "runtime/default") or value.startswith("localhost/"))
 
 
 def capabilities(metadata: Object, spec: Object) -> Violation | None:
@@ -85,7 +85,7 @@ def capabilities(metadata: Object, spec: Object) -> Violation | None:
     bad: list[str] = []
     added: set[str] = set()
     for container in containers_of(spec):
-        extra = set(security(container, "capabilities", "add") or ()) - _CAPABILITIES
+        extra = set(security(container, "capabilities", "add") or ()) - CAPABILITIES
         if extra:
             bad.append(container["name"])
             added |= extra
@@ -192,8 +192,8 @@ def _bad_selinux(options: Mapping[str, Any] | None, found: dict[str, set[str]], 
     return bool(wrong)
 
 
-selinux = partial(_selinux, _SELINUX_TYPES)
-selinux_31 = partial(_selinux, _SELINUX_TYPES_31)
+selinux = partial(_selinux, SELINUX_TYPES)
+selinux_31 = partial(_selinux, SELINUX_TYPES_31)
 
 
 def seccomp_annotations(metadata: Object, spec: Object) -> Violation | None:
@@ -229,8 +229,8 @@ def _sysctls(allowed: frozenset[str], metadata: Object, spec: Object) -> Violati
 
 sysctls_at_first = partial(_sysctls, _SYSCTLS_AT_FIRST)
 sysctls_27 = partial(_sysctls, _SYSCTLS_27)
-sysctls_29 = partial(_sysctls, _SYSCTLS_29)
-sysctls_32 = partial(_sysctls, _SYSCTLS_32)
+sysctls_29 = partial(_sysctls, SYSCTLS_29)
+sysctls_32 = partial(_sysctls, SYSCTLS_32)
 
 
 def windows_host_process(metadata: Object, spec: Object) -> Violation | None:

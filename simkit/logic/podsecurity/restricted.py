@@ -12,7 +12,7 @@ from simkit.logic.podsecurity.violation import Check, Violation, plural, quoted,
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import containers_of
 
-_VOLUMES: Final = frozenset(
+VOLUMES: Final = frozenset(
     ["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"]
 )
 
@@ -55,12 +55,12 @@ def capabilities(metadata: Object, spec: Object) -> Violation | None:
 
 def volumes(metadata: Object, spec: Object) -> Violation | None:
     """The check of volume types: none that reach the node."""
-    return _of_types(_VOLUMES, spec)
+    return _of_types(VOLUMES, spec)
 
 
 def volumes_with_images(metadata: Object, spec: Object) -> Violation | None:
     """The same check where images may be volumes."""
-    return _of_types(_VOLUMES | {"image"}, spec)
+    return _of_types(VOLUMES | {"image"}, spec)
 
 
 def _of_types(allowed: frozenset[str], spec: Object) -> Violation | None:

@@ -151,4 +151,4 @@ def compared(seed: int) -> bool:
 
 def test_formulas_agree_with_the_evaluator() -> None:
     """Random conditions over random pods, with their errors."""
-    assert sum(compared(seed) for seed in range(150)) > 75
+    assert sum(compared(seed) for seed in range(50)) > 25
