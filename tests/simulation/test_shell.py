@@ -199,7 +199,8 @@ _UNKNOWN = {
         "echo $((1,2))", "echo $((010))", "echo $((0x10))", "x=y; y=1; echo $((x))", "echo $((9223372036854775807+1))",
         'echo "${x:-"a"}"', "echo ${@:-a}", "set -- a; echo ${@#a}", "IFS=': '; x='a : b'; echo $x", "echo */", "echo [[=a=]]*",
         "x='a\\b*'; echo $x", "x=\u00e9; case $x in ?) :;; esac", "echo $(< f)", "cat < <(echo a)", "echo `echo \\`echo\\``",
-        "cat /dev/zero", "echo a > /dev/tcp/a/80", "cat /proc/self/status", "cat f >> f", "test -e /dev/tty", "ls /proc",
+        "cat /dev/zero", "echo a > /dev/tcp/a/80", "cat /proc/self/status", "cat f >> f", "cat < d",
+        "exec 3> f; echo a > f; echo b >&3", "{ echo a >> f; echo b; } > f", "test -e /dev/tty", "ls /proc",
     ),
     "constructs": (
         "[[ a ]]", "((1))", "a=(1 2)", "a[0]=1", "x+=1", "cat <<< x", "cat <(echo a)", "echo a > >(cat)", "function f { :; }",

@@ -13,7 +13,7 @@ from simkit.simulation.shell.commands import COMMANDS, PROGRAMS
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.interpreter import run_command, run_shell
 from simkit.simulation.shell.kernel import STDERR, Effect, Kernel, Read, Sleep, Task, Until, Write
-from simkit.simulation.shell.machine import Machine
+from simkit.simulation.shell.machine import BLANKS, Machine
 from simkit.simulation.shell.paths import resolved
 from simkit.simulation.shell.script import ScriptError, Unsupported
 from simkit.simulation.shell.shells import run_script
@@ -101,10 +101,11 @@ def _machine(container: Container, kernel: Kernel) -> Machine:
     folder = resolved(str(container.spec.get("workingDir") or "/"))
     with suppress(FileError):  # container runtimes make it; one that cannot be made is missed by commands that use it
         container.files.make_folder(folder)
-    variables = {"PATH": _USUAL_PATH, **container.environment, "PWD": folder}
+    variables = {"PATH": _USUAL_PATH, **container.environment, "PWD": folder, "IFS": BLANKS}
     return Machine(
         kernel, files, container.network, str((container.pod.get("metadata") or {}).get("name", "localhost")),
-        COMMANDS, container.programs, container.signal, variables, set(variables), folder=folder, pid=container.pid,
+        COMMANDS, container.programs, container.signal, variables, set(variables) - {"IFS"},
+        folder=folder, pid=container.pid,
     )  # fmt: skip
 
 

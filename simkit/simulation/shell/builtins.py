@@ -14,15 +14,13 @@ from typing import Final
 
 from simkit.simulation.shell.interpreter import run_command, run_node, run_traps, run_words
 from simkit.simulation.shell.kernel import Run, Until
-from simkit.simulation.shell.machine import Command, Exit, Failed, Fatal, LoopControl, Machine, Return
+from simkit.simulation.shell.machine import BLANKS, Command, Exit, Failed, Fatal, LoopControl, Machine, Return
 from simkit.simulation.shell.options import content, options, whole
 from simkit.simulation.shell.script import Unsupported
 from simkit.simulation.shell.script_files import NOT_FOUND, ONLY_OWN, OWN
 from simkit.simulation.shell.shells import take_options
 from simkit.simulation.shell.signals import BY_SIGNAL, EXIT, NUMBERS, signal_named
 from simkit.simulation.shell.syntax import RESERVED, is_name, parse
-
-_BLANKS: Final = " \t\n"
 
 
 def _refused(words: Sequence[str]) -> Unsupported:
@@ -183,7 +181,7 @@ def _read(machine: Machine, words: list[str]) -> Run:
     text = line.decode("utf-8", "surrogateescape").removesuffix("\n")
     if ("\\" in text and "r" not in given) or "\0" in text:
         raise Unsupported("read of a backslash without -r, or of a zero byte")
-    for name, value in zip(names, _shared_out(text, machine.variables.get("IFS", _BLANKS), len(names)), strict=True):
+    for name, value in zip(names, _shared_out(text, machine.variables.get("IFS", BLANKS), len(names)), strict=True):
         machine.assign(name, value)
     return int(not line.endswith(b"\n"))
 
@@ -193,10 +191,10 @@ def _shared_out(text: str, separators: str, count: int) -> list[str]:
     letters = f"[{re.escape(separators)}]"
     if not separators:
         found = [text]
-    elif set(separators) <= set(_BLANKS):
+    elif set(separators) <= set(BLANKS):
         text = re.sub(f"^{letters}+|{letters}+$", "", text)
         found = re.split(f"{letters}+", text, maxsplit=count - 1) if count > 1 else [text]
-    elif set(separators) & set(_BLANKS):
+    elif set(separators) & set(BLANKS):
         raise Unsupported("IFS with blanks and other letters")
     else:
         found = re.split(letters, text, maxsplit=count - 1) if count > 1 else [text]

@@ -254,8 +254,8 @@ def _env(machine: Machine, words: list[str]) -> Run:
             if words[at].startswith("-") or words[at] in ONLY_OWN:
                 raise Unsupported(" ".join(words))
             return (yield from run_words(made, words[at:], functions=False))
-        for name, value in made.variables.items():
-            yield from machine.write(f"{name}={value}\n")
+        for name in sorted(made.exported & made.variables.keys()):
+            yield from machine.write(f"{name}={made.variables[name]}\n")
         return 0
     finally:
         made.release()

@@ -15,17 +15,16 @@ from typing import Final, NamedTuple
 from simkit.simulation.shell.arithmetic import DividedByZero, value_of
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.kernel import Effect
-from simkit.simulation.shell.machine import Failed, Fatal, Machine
+from simkit.simulation.shell.machine import BLANKS, Failed, Fatal, Machine
 from simkit.simulation.shell.patterns import escaped, is_magic, paths, unescaped, without
 from simkit.simulation.shell.script import Arithmetic, Node, Parameter, Piece, Substitution, Text, Unsupported, Word
 from simkit.simulation.shell.words import assignment_of
 
 _LONGEST: Final = 4 << 20
 """Letters of the words of a command."""
-_BLANKS: Final = " \t\n"
 _OF_OTHERS: Final = re.compile(
     "BASH.*|RANDOM|SECONDS|LINENO|FUNCNAME|PIPESTATUS|E?UID|EPOCH.*|SRANDOM|HOSTNAME|HOSTTYPE|OSTYPE|MACHTYPE|SHELLOPTS|"
-    "DIRSTACK|GROUPS|SHLVL|PPID|REPLY|COLUMNS|LINES|OPTIND|PS4|_"
+    "DIRSTACK|GROUPS|SHLVL|PPID|REPLY|COLUMNS|LINES|OPTIND|PS[124]|_"
 )
 """Variables that only some shells set."""
 OutputOf = Callable[[Machine, Node], Generator[Effect, bytes, str]]
@@ -70,7 +69,7 @@ class Expander:
         """
         found: list[str] = []
         for word in words:
-            patterns = _split((yield from self._parts(word)), self._machine.variables.get("IFS", _BLANKS))
+            patterns = _split((yield from self._parts(word)), self._machine.variables.get("IFS", BLANKS))
             declared = assignment_of(word) if declares and found else None
             if declared is not None and (len(patterns) != 1 or is_magic(patterns[0])):
                 raise Unsupported(f"{found[0]} {declared[0]}= with a value that some shells split")
@@ -198,7 +197,7 @@ class Expander:
 
 def _split(parts: Sequence[_Part], separators: str) -> list[str]:
     """The fields of a word, as patterns. Raises Unsupported for separators of both kinds, blanks and others."""
-    blank = set(separators) <= set(_BLANKS)
+    blank = set(separators) <= set(BLANKS)
     separator = re.compile(f"[{re.escape(separators)}]") if separators else None
     done, present = list[str](), list[str]()
     for part in parts:
@@ -209,7 +208,7 @@ def _split(parts: Sequence[_Part], separators: str) -> list[str]:
                 done.append("".join(present))
                 present = []
             continue
-        if not blank and set(separators) & set(_BLANKS) and separator is not None and separator.search(part.text):
+        if not blank and set(separators) & set(BLANKS) and separator is not None and separator.search(part.text):
             raise Unsupported("IFS with blanks and other letters")
         for number, run in enumerate(separator.split(part.text) if separator is not None else [part.text]):
             if number and (present or not blank):

@@ -124,12 +124,18 @@ class FileStream(Stream):
 
     def __init__(self, files: UserFiles, path: str, *, append: bool) -> None:
         self._files, self.path = files, path
+        self._size = None if append else 0
+        """The size of the file as this stream has left it; None where it writes to the end in any case."""
         if not append or not files.is_file(path):
             files.write(path, b"")
         elif not files.may(path, "w"):
             raise FileError("Permission denied")
 
     def write(self, data: bytes) -> Steps:
+        if self._size is not None:
+            if not self._files.is_file(self.path) or self._files.size(self.path) != self._size:
+                raise Unsupported(f"writing to {self.path}, which something else has changed meanwhile")
+            self._size += len(data)
         self._files.write(self.path, data, append=True)
         yield from ()
         return

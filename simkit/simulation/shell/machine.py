@@ -73,6 +73,8 @@ class NoNetwork:
 _MOST_HELD: Final = 8 << 20
 """Letters that the variables of a script may hold together."""
 _PER_ENTRY: Final = 64
+BLANKS: Final = " \t\n"
+"""The usual separators of fields, ``IFS``."""
 _EFFECTIVE: Final = frozenset(
     {"GLOBIGNORE", "RANDOM", "SECONDS", "LINENO", "POSIXLY_CORRECT", "CDPATH", "PS4", "OPTIND", "UID", "EUID", "PPID",
      "BASHOPTS", "SHELLOPTS", "BASH_COMPAT"}
@@ -199,8 +201,8 @@ class Machine:
     def program(self, name: str, arguments: Sequence[str]) -> Machine:
         """A shell that is started as a program: it knows the exported variables."""
         made = self.child()
-        made.variables = {key: value for key, value in self.variables.items() if key in self.exported}
-        made.exported, made.functions, made.options, made.frames = set(made.variables), {}, set(), []
+        made.variables = {key: value for key, value in self.variables.items() if key in self.exported} | {"IFS": BLANKS}
+        made.exported, made.functions, made.options, made.frames = set(self.exported) - {"IFS"}, {}, set(), []
         made.name, made.arguments, made.code, made.tested, made.loops = name, arguments, 0, 0, 0
         if self.ends_with_program:
             made.signals, made.ends_with_program = self.signals, True
@@ -250,7 +252,14 @@ class Machine:
             self.exported.add(name)
 
     def path(self, text: str) -> str:
-        """An absolute path."""
+        """An absolute path. Raises FileError for one that leads back from what is no folder."""
+        names = text.split("/")
+        for number in range(1, len(names) if ".." in names else 0):
+            above = resolved("/".join(names[:number]) or "/", self.folder)
+            if names[number] == ".." and self.files.target(above) is not None:
+                raise Unsupported(f"{text}, which leads through a link")
+            if names[number] == ".." and not self.files.is_folder(above):
+                raise FileError("No such file or directory")
         return resolved(text, self.folder)
 
     def write(self, text: str | bytes, number: int = 1) -> Steps:

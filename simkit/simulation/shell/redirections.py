@@ -64,6 +64,8 @@ def _opened(machine: Machine, expander: Expander, redirection: Redirection) -> G
         return machine.streams[_DEVICES[path]].retain()
     if path.startswith(("/dev/", "/proc/")) and path != "/dev/null":
         raise Unsupported(target)
+    if operator == "<" and machine.files.is_folder(path):
+        raise Unsupported(f"< {target}, which is a folder")
     try:
         if operator == "<":
             return BytesStream(machine.files.read(path))

@@ -44,6 +44,7 @@ _OPERATOR: Final = re.compile(r"<<-|&&|\|\||;;|<<|>>|>\||>&|<&|[<>|;\n()&]")
 _REDIRECTIONS: Final = frozenset({"<<-", "<<", ">>", ">|", ">&", "<&", ">", "<"})
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
 _NUMBERED: Final = re.compile(r"([0-9])(?=[<>])")
+_CONTINUED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\n$")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RESERVED: Final = frozenset(
     {"if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "{", "}", "!", "in"}
@@ -147,7 +148,8 @@ class _Reader:
                 end = len(self._text) if end < 0 else end
                 line = self._text[self._end : end].lstrip("\t" if document.without_tabs else "")
                 stop, self._end = self._end, min(end + 1, len(self._text))
-                if line == document.delimiter:
+                continued = bool(lines) and not document.quoted and _CONTINUED.search(lines[-1]) is not None
+                if line == document.delimiter and not continued:
                     break
                 lines.append(f"{line}\n")
             body = "".join(lines)
@@ -267,7 +269,8 @@ class _Reader:
         self._next()
         if self.token == "(":
             raise Unsupported("for ((")
-        name, words = plain(self._take_word()) or "", list[Word]()
+        name, words = self._reserved(), list[Word]()
+        self._take_word()
         if _NAME.fullmatch(name) is None:
             raise ScriptError("bad variable name")
         self._skip_lines()
