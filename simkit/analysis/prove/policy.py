@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from simkit.analysis.prove.operators import Term
 from simkit.analysis.prove.symbols import Formula, Null, Record, Scalar, Universe, Untranslated
-from simkit.analysis.prove.translate import EVERYTHING, Facts, Term, Translator
+from simkit.analysis.prove.translate import EVERYTHING, Facts, Translator
 from simkit.kinds.parts.admission.expressions import environment, variable_type
 from simkit.language.cel.environment import Program
 from simkit.language.cel.errors import CompileError, EvaluationError

@@ -48,6 +48,7 @@ ROOTS = (
     "object.spec.containers[0].name == 'x'",
     "object.spec.containers[1].name == 'x'",
     "size(object.spec.containers) == 2",
+    "'hostNetwork' in object.spec",
     "object == null",
     "oldObject == null",
     "request.operation == 'CREATE'",

@@ -86,6 +86,8 @@ def test_has_on_the_wrong_side_is_found(cluster: simkit.Cluster) -> None:
             "object.metadata.name != 'a'",
             "PASS",
         ),
+        ("size(object.spec.containers) > 2.5", "size(object.spec.containers) > 2", "UNKNOWN"),
+        ("'hostNetwork' in object.spec", "object.spec.hostNetwork == true", "PASS"),
         ("object.spec.hostNetwork == false", "false", "PASS"),
         ("!has(object.spec.hostNetwork)", "!object.spec.?hostNetwork.orValue(false)", "UNKNOWN"),
         ("object.spec.terminationGracePeriodSeconds > 10", "object.spec.terminationGracePeriodSeconds >= 11", "PASS"),
