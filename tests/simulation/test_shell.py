@@ -187,7 +187,7 @@ _UNKNOWN = {
         "date +%V", "id -un", "cp -a a b", "mkdir -m 700 d", "chmod u+s f", "env -i", "set -f", "set -o noglob", "set -m",
         "read x -t 1", "read", "cd -P .", "pwd -P", "local -r x=1", "local x=1", "export 1x=2", "export -p", "command -V ls", "exec -a x ls", "exec set -e", "env trap 'x' EXIT",
         "command -v --x", "kill %1",
-        "kill -STOP 1", "wait %1", "trap 'x' ERR", "nc -l 80", "curl https://a", "curl -L a", "wget -c a", "tar czf - .",
+        "kill -STOP 1", "wait %1", "trap 'x' ERR", "trap 'if' EXIT", "nc -l 80", "curl https://a", "curl -L a", "wget -c a", "tar czf - .",
         "seq 1 2 9", "tr -c a b", "tr -s a", "curl -d a b", "grep -n a f", "test a -nt b", "test a -a b", "[ ( a ) ]".replace("(", "'('").replace(")", "')'"),
         "printf '%q' a", "printf '%5.1f' 1", "printf '%d' 010", "printf '\\x41'", "echo -e a", "echo 'a\\tb'", "grep -c a f g",
         "grep 'a\\|b' f", "grep 'a{2}' f", "sort -nu", "sha256sum -c f", "hostname x", "sleep -x", "bash -O extglob -c :",
@@ -205,7 +205,7 @@ _UNKNOWN = {
     "constructs": (
         "[[ a ]]", "((1))", "a=(1 2)", "a[0]=1", "x+=1", "cat <<< x", "cat <(echo a)", "echo a > >(cat)", "function f { :; }",
         "echo a &> f", "echo a >& f", "echo a |& cat", "exec {fd}> f", "exec 3<> f", "for ((i=0;i<2;i++)); do :; done",
-        "select x in a; do :; done", "time true", "coproc cat", "case a in a) :;& b) :;; esac", "export() { :; }", "\\f() { :; }",
+        "select x in a; do :; done", "time true", "coproc cat", "cat <<A\na\\\nA\nA\n", "case a in a) :;& b) :;; esac", "export() { :; }", "\\f() { :; }",
         "x=1 export y", "f() { :; }; x=1 f", "f() { :; }; x=1; f > out; break", "return 3", "x=$(echo a) > f",
     ),
 }  # fmt: skip

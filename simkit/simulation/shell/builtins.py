@@ -16,7 +16,7 @@ from simkit.simulation.shell.interpreter import run_command, run_node, run_traps
 from simkit.simulation.shell.kernel import Run, Until
 from simkit.simulation.shell.machine import BLANKS, Command, Exit, Failed, Fatal, LoopControl, Machine, Return
 from simkit.simulation.shell.options import content, options, whole
-from simkit.simulation.shell.script import Unsupported
+from simkit.simulation.shell.script import ScriptError, Unsupported
 from simkit.simulation.shell.script_files import NOT_FOUND, ONLY_OWN, OWN
 from simkit.simulation.shell.shells import take_options
 from simkit.simulation.shell.signals import BY_SIGNAL, EXIT, NUMBERS, signal_named
@@ -214,7 +214,10 @@ def _trap(machine: Machine, words: list[str]) -> Run:
         if given[0] == "-":
             machine.signals.traps.pop(name, None)
         else:
-            parse(given[0])
+            try:
+                parse(given[0])
+            except ScriptError as error:
+                raise _refused(words) from error
             machine.signals.traps[name] = given[0]
     yield from ()
     return 0

@@ -148,8 +148,9 @@ class _Reader:
                 end = len(self._text) if end < 0 else end
                 line = self._text[self._end : end].lstrip("\t" if document.without_tabs else "")
                 stop, self._end = self._end, min(end + 1, len(self._text))
-                continued = bool(lines) and not document.quoted and _CONTINUED.search(lines[-1]) is not None
-                if line == document.delimiter and not continued:
+                if line == document.delimiter:
+                    if lines and not document.quoted and _CONTINUED.search(lines[-1]):
+                        raise Unsupported("a here-document with a backslash before its end")
                     break
                 lines.append(f"{line}\n")
             body = "".join(lines)
