@@ -40,7 +40,7 @@ def test_a_trial_uses_up_no_generated_names() -> None:
     """Names that a seeded cluster generates later are the same as without the trial."""
     made = []
     for trials in (0, 3):
-        cluster = simkit.Cluster(seed=7)
+        cluster = simkit.Cluster(options=simkit.Options(seed=7, clock=simkit.SimulatedClock()))
         cluster.settle()
         for _ in range(trials):
             assert cluster.admit(pod("a"))
@@ -81,7 +81,7 @@ def test_what_the_server_takes_is_admitted(obj: dict[str, Any]) -> None:
     """Also where it chooses a name or an address, of which none is used up."""
     made = []
     for trials in (0, 2):
-        cluster = simkit.Cluster(seed=7)
+        cluster = simkit.Cluster(options=simkit.Options(seed=7, clock=simkit.SimulatedClock()))
         cluster.settle()
         for _ in range(trials):
             assert cluster.admit(obj)

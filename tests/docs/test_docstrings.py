@@ -22,8 +22,8 @@ SHARED = {"snapshot", "self", "cls"}
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module in (simkit.analysis, simkit)
-    for name in dir(module)
-    if not name.startswith("_") and inspect.isfunction(getattr(module, name))
+    for name in module.__all__
+    if inspect.isfunction(getattr(module, name))
 }
 
 
