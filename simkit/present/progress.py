@@ -7,6 +7,7 @@ where standard error is a file or a pipe, or after ``silence``. What is shown go
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
 import time
@@ -19,6 +20,11 @@ PATIENCE: Final = 2.0
 """Seconds before something is shown."""
 _BREATH: Final = 0.1
 """Seconds between two changes of what is shown."""
+_BEAT: Final = 1.0
+"""Seconds after which a terminal shows the time that has passed, where nothing else changes."""
+_OF_KNOWN: Final = "{desc} {n_fmt}/{total_fmt}{unit} {bar:24} {elapsed}"
+_OF_COUNTED: Final = "{desc} {n_fmt}{unit} {elapsed}"
+_OF_UNKNOWN: Final = "{desc} {elapsed}"
 T = TypeVar("T")
 
 
@@ -198,17 +204,31 @@ class _Watch:
             return
         self._due = time.monotonic() + PATIENCE
         if not _in_notebook():
-            self._timer = threading.Timer(PATIENCE, self._open)
-            self._timer.daemon = True
-            self._timer.start()
+            self._open_after(PATIENCE)
+
+    def _open_after(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._beat)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _beat(self) -> None:
+        """Open the display of a terminal, and show the time that has passed until it is closed."""
+        with self._lock:
+            if self._timer is threading.current_thread() and self._tasks:
+                self._open()
+                self._show_all()
+                self._open_after(_BEAT)
 
     def _open(self) -> None:
         with self._lock:
             if self._display is None and self._tasks and not self.silent and _is_watched():
-                self._display = _NotebookDisplay() if _in_notebook() else _TerminalDisplay()
-                for task in list(self._tasks):
-                    if self._display is not None:  # a notebook may write something meanwhile, which takes it away
-                        self._display.show(task)
+                self._display = _Bars(notebook=_in_notebook())
+                self._show_all()
+
+    def _show_all(self) -> None:
+        for task in list(self._tasks):
+            if self._display is not None:  # a notebook may write something meanwhile, which takes it away
+                self._display.show(task)
 
     def _stop(self) -> None:
         if self._timer is not None:
@@ -219,61 +239,42 @@ class _Watch:
             self._display = None
 
 
-class _TerminalDisplay:
-    """Lines on standard error: what is done, a bar where the end is known, and the time."""
+class _Bars:
+    """A bar for each task: on standard error of a terminal, or below the cell of a notebook."""
 
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
-
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
-        stream = sys.__stderr__ if sys.__stderr__ is not None else sys.stderr
-        console = Console(file=stream, no_color=bool(os.environ.get("NO_COLOR")), highlight=False)
-        self._progress = Progress(
-            *columns,
-            console=console,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-            get_time=time.monotonic,
-        )
-        self._numbers: dict[int, TaskID] = {}
-        self._progress.start()
-
-    def show(self, task: Task) -> None:
-        number = self._numbers.get(id(task))
-        text = _told(task)
-        if number is None:
-            number = self._progress.add_task(text, total=task.total, completed=task.done)
-            self._numbers[id(task)] = number
-            self._progress.tasks[-1].start_time = task.started
-        else:
-            self._progress.update(number, description=text, completed=task.done)
-
-    def remove(self, task: Task) -> None:
-        number = self._numbers.pop(id(task), None)
-        if number is not None:
-            self._progress.remove_task(number)
-
-    def close(self) -> None:
-        self._progress.stop()
-
-
-class _NotebookDisplay:
-    """Bars below the cell."""
-
-    def __init__(self) -> None:
+    def __init__(self, *, notebook: bool) -> None:
+        self._notebook = notebook
         self._bars: dict[int, Any] = {}
 
     def show(self, task: Task) -> None:
         bar = self._bars.get(id(task))
         if bar is None:
-            from tqdm.notebook import tqdm
-
-            scaled = task.unit == "B"
-            bar = tqdm(total=task.total, desc=task.text, leave=False, unit=task.unit or "", unit_scale=scaled)
-            self._bars[id(task)] = bar
+            bar = self._bars[id(task)] = self._bar(task)
         bar.update(task.done - int(bar.n))
+        bar.refresh()
+
+    def _bar(self, task: Task) -> Any:
+        kind: Any
+        if self._notebook:
+            from tqdm.notebook import tqdm as kind
+        else:
+            from tqdm.std import tqdm as kind
+        stream = sys.__stderr__ if sys.__stderr__ is not None else sys.stderr
+        scaled, known = task.unit == "B", task.total is not None
+        form = _OF_KNOWN if known else _OF_COUNTED if task.done or task.unit else _OF_UNKNOWN
+        bar = kind(
+            total=task.total,
+            desc=task.text,
+            leave=False,
+            unit=task.unit,
+            unit_scale=scaled,
+            bar_format=form,
+            file=stream,
+            **({} if self._notebook else {"ncols": shutil.get_terminal_size().columns - 1}),
+        )
+        if not self._notebook:
+            bar.start_t -= time.monotonic() - task.started
+        return bar
 
     def remove(self, task: Task) -> None:
         bar = self._bars.pop(id(task), None)
@@ -284,15 +285,6 @@ class _NotebookDisplay:
         for bar in self._bars.values():
             bar.close()
         self._bars.clear()
-
-
-def _told(task: Task) -> str:
-    """The line of a task: how many of how many, or how much of what is read."""
-    if task.unit == "B":
-        return f"{task.text} {task.done / 1e6:,.0f} MB"
-    if task.total is not None:
-        return f"{task.text} {task.done:,.0f}/{task.total:,.0f}"
-    return f"{task.text} {task.done:,.0f}" if task.done else task.text
 
 
 def _in_notebook() -> bool:
