@@ -83,7 +83,6 @@ INERT: Final[Mapping[str, Sequence[str]]] = {
         "tls-sni-cert-key",
     ),
     _END: (
-        "shutdown-delay-duration",
         "shutdown-send-retry-after",
         "shutdown-watch-termination-grace-period",
     ),

@@ -14,6 +14,7 @@ _AMOUNTS: Final = (
     "max-mutating-requests-inflight",
     "request-timeout",
     "min-request-timeout",
+    "shutdown-delay-duration",
 )
 """Flags that may be 0 but not negative."""
 
@@ -48,6 +49,13 @@ def add_arguments(group: Any) -> None:
         metavar="DURATION",
         help="how long /livez waits for the start to finish",
     )
+    group.add_argument(
+        "--shutdown-delay-duration",
+        type=seconds,
+        default=0.0,
+        metavar="DURATION",
+        help="how long to serve on after the signal to stop, while /readyz fails",
+    )
 
 
 def options(args: argparse.Namespace) -> dict[str, Any]:
@@ -64,5 +72,9 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def times(args: argparse.Namespace) -> dict[str, Any]:
-    """The time limits of requests: arguments of ``ServingOptions``."""
-    return {"request_timeout": args.request_timeout, "shortest_watch": args.min_request_timeout}
+    """The time limits of requests and of the end: arguments of ``ServingOptions``."""
+    return {
+        "request_timeout": args.request_timeout,
+        "shortest_watch": args.min_request_timeout,
+        "shutdown_delay": args.shutdown_delay_duration,
+    }

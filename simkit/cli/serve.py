@@ -224,12 +224,14 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
         publish(made.engine)
     node_flags.start(made, args)
     compress = made.engine.gate("APIResponseCompression")
+    handler = APIServerHandler(made.engine)
     return Server(
-        APIServerHandler(made.engine),
+        handler,
         serving,
         clock=clock,
         compress=compress,
         controllers=made.identified if not _loads(args) else made.background,
+        prepare_to_stop=handler.prepare_to_stop,
     ), made
 
 

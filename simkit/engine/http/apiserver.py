@@ -58,6 +58,10 @@ class APIServerHandler:
         self._reads = PreparedReads(engine)
         self._reviews = PreparedReviews(engine, self._reads)
 
+    def prepare_to_stop(self) -> None:
+        """Make readiness checks fail, because the server is about to stop."""
+        self._engine.stopping = True
+
     def answer(self, request: Request) -> Response:
         """The answer to a request. Authentication is part of it."""
         if request.refreshed or request.method != "GET":  # other reads were tried at once

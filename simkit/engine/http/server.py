@@ -58,6 +58,8 @@ class ServingOptions:
         Seconds that a request may take which is no watch.
     shortest_watch
         Seconds that a watch without a time of its own lasts at least.
+    shutdown_delay
+        Seconds after a signal to stop in which all requests are still answered, but the server is not ready.
 
     Raises
     ------
@@ -76,6 +78,7 @@ class ServingOptions:
     kubeconfig: Path | None = None
     request_timeout: float = 60.0
     shortest_watch: float = SHORTEST_WATCH
+    shutdown_delay: float = 0.0
 
     def __post_init__(self) -> None:
         if self.port is None and self.insecure_port is None:
@@ -119,6 +122,8 @@ class Server:
         Whether large answers are compressed for clients that take it.
     controllers
         Started and stopped with the server: the controllers.
+    prepare_to_stop
+        Called by the first signal to stop, before the delay.
 
     Notes
     -----
@@ -134,13 +139,15 @@ class Server:
         clock: Clock | None = None,
         compress: bool = True,
         controllers: ControllerRunner | None = None,
+        prepare_to_stop: Callable[[], None] = lambda: None,
     ) -> None:
         self.serving = serving or ServingOptions()
         self._engine, self._clock, self._compress = engine, clock, compress
-        self._controllers = controllers
+        self._controllers, self._prepare_to_stop = controllers, prepare_to_stop
         self._thread: threading.Thread | None = None
         self._running: ServingLoop | None = None
         self._ports: dict[str, int] = {}
+        self._delay = self.serving.shutdown_delay
         self._listeners: list[Listener] = []
         self._ready = threading.Event()
         self.kubeconfig: Path | None = None
@@ -198,12 +205,14 @@ class Server:
             thread.join()
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Serve in this thread until SIGINT or SIGTERM; ``ready`` is called once requests are answered."""
+        """Serve in this thread until SIGINT or SIGTERM and the delay after it; ``ready`` is called once requests are
+        answered. A second signal stops the server at once.
+        """
         allow_many_connections()
         running = self._prepare(ready)
         previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         for number in previous:
-            signal.signal(number, lambda *_: running.stop())
+            signal.signal(number, lambda *_: self._leave(running))
         try:
             self._serve(running)
         finally:
@@ -273,6 +282,17 @@ class Server:
         )
         self.kubeconfig = serving.kubeconfig or made.authority.with_name(f"kubeconfig-{self._ports['https']}")
         certificates.write_kubeconfig(self.kubeconfig, content)
+
+    def _leave(self, running: ServingLoop) -> None:
+        """Stop after the delay; at once where there is none, or where it has begun."""
+        delay, self._delay = self._delay, 0.0
+        self._prepare_to_stop()
+        if not delay:
+            running.stop()
+            return
+        timer = threading.Timer(delay, running.stop)
+        timer.daemon = True
+        timer.start()
 
     def _serve(self, running: ServingLoop) -> None:
         from simkit.engine.http.loop_turns import QUICK_SWITCHES

@@ -108,8 +108,8 @@ class Engine:
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
         self.api_services = parts.api_services or APIServices(parts.store)
         self._serving: tuple[Catalogue, dict[GroupVersionResource, RequestScope]] = (parts.catalogue, {})
-        self.started = True
-        """True after the start is complete, which health checks report."""
+        self.started, self.stopping = True, False
+        """True after the start is complete, and True once a server is about to stop; health checks report both."""
         self.own_checks: dict[str, Callable[[], str]] = {}
         """Checks of readyz besides those of kube-apiserver: each gives what is wrong, or nothing."""
         self.verbosity = 0

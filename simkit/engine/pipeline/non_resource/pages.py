@@ -34,9 +34,14 @@ def _started(engine: Engine) -> str:
     return "" if engine.started else "not finished"
 
 
+def _staying(engine: Engine) -> str:
+    return "process is shutting down" if engine.stopping else ""
+
+
 _ASKED: Final[Mapping[str, Callable[[Engine], str]]] = {
     "etcd": _stored,
     "etcd-readiness": _stored,
+    "shutdown": _staying,
 }
 """Checks that can fail: each gives the reason, or nothing."""
 
