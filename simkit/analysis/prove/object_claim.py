@@ -12,13 +12,13 @@ from simkit.analysis.catalogue import DEFINITIONS, catalogue_of
 from simkit.analysis.prove.answer import NotReproduced
 from simkit.analysis.prove.object_search import Build, ObjectSearch
 from simkit.analysis.prove.policy import CheckedPolicy, all_accepted
-from simkit.analysis.prove.symbols import Formula, Record, Universe
+from simkit.analysis.prove.symbols import Formula, Record, Scalar, Universe
 from simkit.analysis.prove.valid_object import valid_object
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
-from simkit.meta.objects import Object, at
+from simkit.meta.objects import Object, at, namespace_of
 from simkit.schema.catalogue import Resource
 from simkit.schema.custom.structural import row_of
 from simkit.schema.definitions import definitions
@@ -110,7 +110,7 @@ class ObjectClaims:
             searched = search.run()
             if searched.found is None or searched.root is None:
                 return Witness(none=searched.none, reason=searched.reason)
-            obj = valid_object(searched.found, searched.root, self._schema, self.resource, DEFAULT_NAMESPACE)
+            obj = valid_object(searched.found, searched.root, self._schema, self.resource)
             if not self._holds(wanted, obj):
                 raise NotReproduced(
                     f"the expressions do not evaluate as the formulas say: {orjson.dumps(obj).decode()}"
@@ -134,13 +134,27 @@ class ObjectClaims:
         resource = self.resource.group_resource
 
         def build(universe: Universe, root: Record) -> Formula:
-            z3, passing = universe.z3, all_accepted(wanted.passing, universe, root, resource, passes=True)
+            z3 = universe.z3
+            self._settle_head(universe, root)
+            passing = all_accepted(wanted.passing, universe, root, resource, passes=True)
             if not wanted.refusing:
                 return passing
             refused = z3.Not(all_accepted(wanted.refusing, universe, root, resource, passes=False))
             return z3.And(passing, refused)
 
         return build
+
+    def _settle_head(self, universe: Universe, root: Record) -> None:
+        """What is known of each new object: its kind, and that it has a name and, perhaps, a namespace."""
+        there = universe.z3.BoolVal(True)
+        for name, text in (("kind", self.resource.kind), ("apiVersion", self.resource.gvk.api_version)):
+            root.fields[name] = there, Scalar("string", universe.constant(text))
+        _, metadata = root.field("metadata")
+        root.fields["metadata"] = there, metadata
+        metadata.fields["name"] = there, metadata.field("name")[1]
+        namespace = metadata.field("namespace")[1]
+        metadata.fields["namespace"] = universe.z3.BoolVal(self.resource.namespaced), namespace
+        universe.likely.append(universe.is_text(namespace.term, DEFAULT_NAMESPACE))
 
     def _holds(self, wanted: Verdicts, obj: Object) -> bool:
         """True if the expressions, evaluated on an object, say what is wanted."""
@@ -164,7 +178,10 @@ class ObjectClaims:
         return Witness(obj, executed=True)
 
     def _created(self, fork: Sandbox, obj: Object) -> Response:
-        scope = f"/namespaces/{DEFAULT_NAMESPACE}" if self.resource.namespaced else ""
+        scope = f"/namespaces/{namespace_of(obj)}" if self.resource.namespaced else ""
+        if scope and namespace_of(obj) != DEFAULT_NAMESPACE:
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace_of(obj)}}
+            fork.perform(Request.of("POST", "/api/v1/namespaces", namespace), identity=administrator())
         path = f"{self.resource.path}{scope}/{self.resource.resource}"
         return fork.perform(Request.of("POST", path, obj), identity=administrator())
 

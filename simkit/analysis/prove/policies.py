@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from simkit.analysis.catalogue import catalogue_of
-from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer
+from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer, Verdict
 from simkit.analysis.prove.object_claim import ObjectClaims, ObjectCounterexample, Verdicts, Witness
 from simkit.analysis.prove.pod_security import LEVELS, controls
 from simkit.analysis.prove.policy import CheckedPolicy, policy_of_expressions
@@ -128,8 +128,10 @@ def dead_rules(
 
     Parameters
     ----------
-    policy, resource, sandbox
+    policy, sandbox
         As for ``implies``.
+    resource
+        Whose objects; left out: those of all resources that the policy names.
 
     Returns
     -------
@@ -150,26 +152,45 @@ def dead_rules(
     'PASS'
     """
     (known,) = _policies(snapshot, [policy], resource)
-    claims = ObjectClaims(snapshot, _resource(resource, [known]), sandbox)
-    rows: list[tuple[Any, ...]] = []
-    dead: list[str] = []
-    unknown: list[str] = []
-    for number, validation in enumerate(known.validations):
-        witness = claims.witness(Verdicts((known.without(number),), (known,)))
-        label = f"validation {number} ({validation.source})"
-        if witness.object is not None:
-            shown = ObjectCounterexample(claims.resource.resource, witness.object, "only this validation refuses it")
-            rows.append(("alive", known.name, f"{label}: {shown}", witness.executed))
-        else:
-            (dead if witness.none else unknown).append(label if witness.none else f"{label}: {witness.reason}")
-            rows.append(("dead" if witness.none else "undecided", known.name, label, False))
+    claims = [ObjectClaims(snapshot, each, sandbox) for each in _resources(resource, known)]
+    rows = [_rule_row(known, number, claims) for number in range(len(known.validations))]
     claim = f"Each validation of {known.name} refuses something that the others let pass"
     cases = table(rows, COLUMNS)
-    if dead:
-        return ProofAnswer(claim, FAIL, f"These refuse nothing that the others let pass: {'; '.join(dead)}.", (), cases)
-    if unknown:
-        return ProofAnswer(claim, UNKNOWN, " ".join(unknown), (), cases)
+    verdicts: dict[str, Verdict] = {"dead": FAIL, "undecided": UNKNOWN}
+    for case, verdict in verdicts.items():
+        found = [reason for row_case, _, reason, _ in rows if row_case == case]
+        if found:
+            about = ", ".join(each.resource.resource for each in claims)
+            told = "refuses nothing that the others let pass" if case == "dead" else "could not be decided"
+            return ProofAnswer(claim, verdict, f"Of {about}, this {told}: {'; '.join(found)}.", (), cases)
     return ProofAnswer(claim, PASS, f"For each of {counted(len(rows), 'validation')} there is an object.", (), cases)
+
+
+def _rule_row(policy: CheckedPolicy, number: int, claims: Sequence[ObjectClaims]) -> tuple[str, str, str, bool]:
+    """The row of a validation: alive if it alone refuses some object of any resource of the policy."""
+    label = f"validation {number} ({policy.validations[number].source})"
+    reasons = []
+    for each in claims:
+        witness = each.witness(Verdicts((policy.without(number),), (policy,)))
+        if witness.object is not None:
+            shown = ObjectCounterexample(each.resource.resource, witness.object, "only this validation refuses it")
+            return "alive", policy.name, f"{label}: {shown}", witness.executed
+        reasons += [] if witness.none else [f"{each.resource.resource}: {witness.reason}"]
+    if reasons:
+        return "undecided", policy.name, f"{label}: {'; '.join(reasons)}", False
+    return "dead", policy.name, label, False
+
+
+def _resources(resource: str, policy: CheckedPolicy) -> Sequence[str]:
+    """The resource that is given, or all that a policy names."""
+    named = list(dict.fromkeys(policy.resources))
+    if not resource and any("*" in (each.group, each.resource) for each in named):
+        raise SimkitError(f"{policy.name} is about any resource; say which to look at: resource='pods'")
+    return [resource] if resource else [_word(each) for each in named]
+
+
+def _word(resource: GroupResource) -> str:
+    return f"{resource.resource}.{resource.group}" if resource.group else resource.resource
 
 
 def contradictions(
@@ -342,4 +363,4 @@ def _resource(resource: str, policies: Sequence[CheckedPolicy]) -> str:
     found = next(named, None)
     if found is None:
         raise SimkitError("no policy names a resource; say whose objects it is about: resource='pods'")
-    return f"{found.resource}.{found.group}" if found.group else found.resource
+    return _word(found)

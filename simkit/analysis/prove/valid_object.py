@@ -32,7 +32,7 @@ _OPTIONAL: Final = frozenset({"initContainers"})
 _EXAMPLES: Final = {"string": "a", "integer": 1, "number": 1.0, "boolean": True}
 
 
-def valid_object(found: Object, root: Record, schema: Schema, resource: Resource, namespace: str) -> Draft:
+def valid_object(found: Object, root: Record, schema: Schema, resource: Resource) -> Draft:
     """An object with the found fields, and all that one of its kind needs besides.
 
     Parameters
@@ -43,15 +43,11 @@ def valid_object(found: Object, root: Record, schema: Schema, resource: Resource
         The same fields, of which those count too that are found absent.
     schema
         The schema of the kind.
-    resource, namespace
-        Where it shall be created.
+    resource
+        What it is.
     """
     made = _completed(found, root, schema, _PATTERNS.get(resource.kind, {}))
-    metadata = {"name": "proof", **(made.get("metadata") or {})}
-    if resource.namespaced:
-        metadata["namespace"] = namespace
-    version = f"{resource.group}/{resource.version}" if resource.group else resource.version
-    return {**made, "apiVersion": version, "kind": resource.kind, "metadata": metadata}
+    return {"apiVersion": resource.gvk.api_version, "kind": resource.kind, **made}
 
 
 def _completed(found: Any, asked: Any, schema: Schema, pattern: Any) -> Any:

@@ -88,7 +88,12 @@ def test_has_on_the_wrong_side_is_found(cluster: simkit.Cluster) -> None:
         ),
         ("size(object.spec.containers) > 2.5", "size(object.spec.containers) > 2", "UNKNOWN"),
         ("'hostNetwork' in object.spec", "object.spec.hostNetwork == true", "PASS"),
+        ("true", "has(object.metadata.name) && has(object.metadata.namespace)", "PASS"),
+        ("true", "object.metadata.namespace != 'default'", "FAIL"),
+        ("object.metadata.namespace != 'default'", "false", "UNKNOWN"),
         ("object.spec.hostNetwork == false", "false", "PASS"),
+        ("object.kind == 'Pod' && object.apiVersion == 'v1'", "true", "PASS"),
+        ("object.kind != 'Pod' || object.metadata.name == 'a'", "object.metadata.name == 'a'", "PASS"),
         ("!has(object.spec.hostNetwork)", "!object.spec.?hostNetwork.orValue(false)", "UNKNOWN"),
         ("object.spec.terminationGracePeriodSeconds > 10", "object.spec.terminationGracePeriodSeconds >= 11", "PASS"),
         (
@@ -152,6 +157,17 @@ def test_dead_rules_and_contradictions(cluster: simkit.Cluster) -> None:
     elsewhere = "object.spec.containers.exists(c, c.image == 'elsewhere')"
     assert cluster.contradictions([CONTAINERS, elsewhere], resource="pods").verdict == "FAIL"
     assert cluster.contradictions([CONTAINERS, IF_SET], resource="pods").verdict == "PASS"
+
+
+def test_a_rule_about_another_resource_is_not_dead(cluster: simkit.Cluster) -> None:
+    """A validation is dead if it is so for each resource that the policy names."""
+    rules = ["object.kind != 'Pod' || object.metadata.name != 'a'", "object.kind != 'ConfigMap' || has(object.data)"]
+    policy = policy_of_expressions("two", rules, PODS)
+    constraints = policy["spec"]["matchConstraints"]
+    both = {**constraints["resourceRules"][0], "resources": ["pods", "configmaps"]}
+    policy = {**policy, "spec": {**policy["spec"], "matchConstraints": {"resourceRules": [both]}}}
+    assert cluster.dead_rules(policy).verdict == "PASS"
+    assert cluster.dead_rules(policy, resource="pods").verdict == "FAIL"
 
 
 def test_bound_policies_of_the_cluster_are_looked_at() -> None:
