@@ -85,3 +85,20 @@ def test_a_group_of_an_aggregated_server_is_served() -> None:
         holder = graph.holder(AttackState(USER, "ann"))
         assert holder is not None
         assert any(edge.primitive == "J3" for edge in graph.steps(holder)) is found
+
+
+def test_resources_of_definitions_that_were_not_captured_may_be_served() -> None:
+    """With RBAC alone nothing says that the cluster is not OpenShift, so the permission is a finding; with all kinds it is
+    none."""
+    rule = {"apiGroups": ["security.openshift.io"], "resources": ["securitycontextconstraints"], "verbs": ["use"]}
+    api = "rbac.authorization.k8s.io"
+    kind = {"apiVersion": f"{api}/v1", "metadata": {"name": "scc"}}
+    role = {**kind, "kind": "ClusterRole", "rules": [rule]}
+    subjects = [{"apiGroup": api, "kind": "User", "name": "eve"}]
+    reference = {"apiGroup": api, "kind": "ClusterRole", "name": "scc"}
+    binding = {**kind, "kind": "ClusterRoleBinding", "subjects": subjects, "roleRef": reference}
+    rbac = [f"{plural}.{api}" for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")]
+    found = [
+        {each.check for each in simkit.load([role, binding], captured=captured).audit()} for captured in (rbac, ["*"])
+    ]
+    assert ["security-constraint" in checks for checks in found] == [True, False]

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
-from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.catalogue import DEFINITIONS, catalogue_of
 from simkit.analysis.escalation.find.account_policies import AccountPolicies
 from simkit.analysis.escalation.find.escapes import Escape, escapes_of
 from simkit.analysis.escalation.find.reads import RecordedFact
@@ -335,8 +335,13 @@ class ClusterFacts(RememberedFacts):
         return plural == ALL or plural in AUTHORIZATION_RESOURCES or self.served(group, resource)
 
     def served(self, group: str, resource: str) -> bool:
-        """True if the release, a custom resource definition or an aggregated API server serves a resource."""
+        """True if the release, a custom resource definition or an aggregated API server serves a resource.
+
+        Where definitions were not captured, groups that the release does not have may be served.
+        """
         known = self.catalogue.resources(group)
+        if not known and DEFINITIONS not in self.snapshot.captured():
+            return True
         return any(one.resource == resource.partition("/")[0] for one in known) or group in self._aggregated_groups
 
     @cached_property
