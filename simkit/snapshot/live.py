@@ -22,6 +22,10 @@ _TRANSIENT: Final = frozenset({"events"})
 """Resources that are left out unless they are named, since they describe events and not state."""
 
 
+_OF_SHAPE: Final = (ValueError, TypeError, AttributeError, LookupError, RecursionError, OSError)
+"""Errors of the client, which reads a kubeconfig of any shape without a look at it."""
+
+
 class LiveCluster:
     """A cluster of a kubeconfig, from which only lists and discovery are requested.
 
@@ -46,9 +50,10 @@ class LiveCluster:
             raise NoConnection(f"a live cluster needs {missing.name}, which is not installed; {hint}") from missing
         file = None if kubeconfig is None else str(kubeconfig)
         try:
+            _refuse_providers(config.kube_config, file)
             connection = config.new_client_from_config(file, context or None, persist_config=False)
-        except config.ConfigException as wrong:
-            raise NoConnection(f"the kubeconfig cannot be used: {wrong}") from wrong
+        except (config.ConfigException, import_module("yaml").YAMLError, *_OF_SHAPE) as wrong:
+            raise NoConnection(f"the kubeconfig cannot be used: {type(wrong).__name__}: {wrong}") from wrong
         self.server: str = connection.configuration.host
         self._client = dynamic.DynamicClient(connection, discoverer=lambda *_: None)
 
@@ -161,3 +166,20 @@ class LiveCluster:
         except orjson.JSONDecodeError:
             return {"kind": "Status", "apiVersion": "v1", "message": str(body)[:200] or "an empty answer"}
         return value if isinstance(value, dict) else {"kind": "Status", "apiVersion": "v1", "message": str(value)[:200]}
+
+
+def _refuse_providers(reader: Any, file: str | None) -> None:
+    """Raise NoConnection for users with an auth-provider, which kubectl refuses since 1.26: it may name a program."""
+    held = reader.KubeConfigMerger(file or reader.KUBE_CONFIG_DEFAULT_LOCATION).config
+    users = getattr(held, "value", {}).get("users") or ()
+    for user in (_plain(each) for each in _plain(users)):
+        if "auth-provider" in (_plain(user.get("user")) or {}):
+            raise NoConnection(
+                f"user {user.get('name')} of the kubeconfig has an auth-provider, which kubectl does not take since "
+                "1.26; use an exec plugin or a token"
+            )
+
+
+def _plain(node: Any) -> Any:
+    """What a node of the client's configuration holds."""
+    return getattr(node, "value", node)

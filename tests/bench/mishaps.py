@@ -1,8 +1,9 @@
-"""Killed servers, a full disk and a turned clock under load: ``python -m tests.bench.mishaps [--rounds 3]``.
+"""Killed servers, a full disk, a file that goes and a turned clock under load: ``python -m tests.bench.mishaps``.
 
 A server with a SQLite file is written to over several connections, and killed (``SIGKILL``) in the middle; a server
 whose file may not grow any more (``RLIMIT_FSIZE``) is written to until it refuses; a server's clock is turned a day
-forwards and back. After each the next server opens the file, and every object whose creation was acknowledged has to be
+forwards and back; and a server loses its file, after which it may acknowledge nothing more. A part of the rows is then
+cut, beside which all others have to be there. After each the next server opens the file, and every object whose creation was acknowledged has to be
 there. With ``--etcd URL`` the store is that etcd, which outlives the server. Gives back 1 where something was lost.
 """
 
@@ -15,6 +16,7 @@ import json
 import resource
 import signal
 import socket
+import sqlite3
 import ssl
 import subprocess
 import sys
@@ -173,6 +175,40 @@ def full(folder: Path) -> int:
     return missing + (not writers.refused)
 
 
+def removed(folder: Path) -> int:
+    """Take the file away under load: no write is acknowledged that nobody would find again."""
+    file = folder / "removed.db"
+    with serving(folder, f"sqlite:{file}") as (port, _):
+        writers = Writers(port, "removed")
+        writers.wait_for(partial(_has_more, writers, 100))
+        file.rename(folder / "taken.db")
+        time.sleep(0.2)  # those under way
+        known = len(writers.acknowledged)
+        writers.wait_for(lambda: len(writers.refused) > 20)
+        writers.stop()
+    missing = len(writers.acknowledged) - known
+    print(f"file taken away: {known} acknowledged before, {missing} after, {len(writers.refused)} refused", flush=True)
+    return missing + (not writers.refused)
+
+
+def damaged(folder: Path) -> int:
+    """Cut every tenth row: the server starts, and has all others."""
+    file = folder / "damaged.db"
+    with serving(folder, f"sqlite:{file}") as (port, process):
+        writers = Writers(port, "damaged")
+        writers.wait_for(partial(_has_more, writers, 200))
+        process.send_signal(signal.SIGKILL)
+        writers.stop()
+    spoilt = set(writers.acknowledged[::10])
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+        connection.executemany(
+            "UPDATE objects SET object = substr(object, 1, 20) WHERE name = ?", [(each,) for each in spoilt]
+        )
+    missing = lost(folder, f"sqlite:{file}", [each for each in writers.acknowledged if each not in spoilt])
+    print(f"rows cut: {len(spoilt)} of {len(writers.acknowledged)} acknowledged, {missing} others lost", flush=True)
+    return missing
+
+
 def turned(folder: Path, storage: str) -> int:
     """Turn the clock a day to and fro under load: writes go on, and nothing is lost."""
     with serving(folder, storage, main=STEPPED + MAIN) as (port, _):
@@ -196,7 +232,7 @@ def main() -> int:
         folder = Path(name)
         storage = args.etcd or f"sqlite:{folder / 'store.db'}"
         found = killed(folder, storage, args.rounds) + turned(folder, storage)
-        found += 0 if args.etcd else full(folder)
+        found += 0 if args.etcd else full(folder) + removed(folder) + damaged(folder)
     return int(found > 0)
 
 

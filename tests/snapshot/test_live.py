@@ -11,6 +11,7 @@ import yaml
 
 import simkit
 from simkit.cli import main
+from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource
 from simkit.snapshot.live import PAGE, LiveCluster
@@ -114,3 +115,21 @@ def test_a_server_that_is_gone(tmp_path: Path) -> None:
     gone = LiveCluster(kubeconfig=tmp_path / "kubeconfig")
     with pytest.raises(simkit.SimkitError, match="does not answer"):
         gone.release()
+
+
+def test_an_auth_provider_is_refused(tmp_path: Path) -> None:
+    """It may name a program; kubectl takes none since 1.26."""
+    provider = {"name": "gcp", "config": {"cmd-path": "/bin/touch", "cmd-args": str(tmp_path / "ran")}}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "a",
+        "contexts": [{"name": "a", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {"auth-provider": provider}}],
+    }
+    path = tmp_path / "kubeconfig"
+    path.write_bytes(orjson.dumps(config))
+    with pytest.raises(SimkitError, match="auth-provider"):
+        simkit.fetch(kubeconfig=path)
+    assert not (tmp_path / "ran").exists()

@@ -199,7 +199,7 @@ def laid_out(chunk: str, wanted: Object) -> str:
 def _json(text: str, release: str, output_version: str) -> Rewritten:
     try:
         value = json.loads(text)
-    except ValueError as wrong:
+    except (ValueError, RecursionError) as wrong:
         return Rewritten(text, problems=(str(wrong),))
     if not isinstance(value, dict):
         return Rewritten(text)

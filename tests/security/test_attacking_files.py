@@ -1,0 +1,58 @@
+"""Every reader of files gets every attack: it ends in an answer or in a message, and in nothing else."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from simkit.cli import main
+from tests.security.attacking_files import ATTACKS, READERS
+
+MOST_SECONDS = 20.0
+"""Of processor time for one reader with one attack: endless work, and work that doubles, takes longer."""
+EMPTY = '{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}'
+FORBIDDEN = ("Traceback", "a fault of simkit", "\x1b]52", "\x00")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", READERS)
+def test_an_attacking_file(
+    reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No error of ours, no letters for the terminal, no file that was not asked for, no work without end."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "EMPTY.json").write_text(EMPTY)
+    wrong = []
+    for name, content in ATTACKS.items():
+        words = [_path(word, name, content, tmp_path) for word in READERS[reader]]
+        began = time.process_time()
+        code = _ended(words)
+        written = "".join(capsys.readouterr())
+        told = [text for text in FORBIDDEN if text in written]
+        seconds = time.process_time() - began
+        if code not in (0, 1, 2) or told or seconds > MOST_SECONDS or any(tmp_path.rglob("pwned")):
+            wrong.append((name, code, told, round(seconds, 1), written[-300:]))
+    assert not wrong
+
+
+def _path(word: str, name: str, content: bytes, folder: Path) -> str:
+    """The word of a command line, and the file that it names."""
+    if word == "EMPTY":
+        return str(folder / "EMPTY.json")
+    if not word.startswith("FILE"):
+        return word
+    suffix = word.removeprefix("FILE") or (".tar.gz" if content[:2] == b"\x1f\x8b" else ".yaml")
+    path = folder / f"{name.replace(' ', '-')}{suffix}"
+    path.write_bytes(content)
+    return str(path)
+
+
+def _ended(words: list[str]) -> object:
+    try:
+        return main(words)
+    except SystemExit as end:
+        return end.code
+    except BaseException as error:  # an error of ours, which the assertion shows
+        return repr(error)
