@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -99,16 +100,20 @@ class MessagePool:
     def __init__(self, packages: Packages) -> None:
         self._packages, self._pool = packages, descriptor_pool.DescriptorPool()
         self._added: set[str] = set()
+        """Packages that are in the pool. None is before it is there: other threads do not take the lock for it."""
+        self._adding = threading.RLock()
 
     def message_class(self, full_name: str) -> type[Message]:
         """The class of a message by its full name, package and all."""
-        self._add(full_name.rpartition(".")[0])
+        package = full_name.rpartition(".")[0]
+        if package not in self._added:
+            with self._adding:
+                self._add(package)
         return message_factory.GetMessageClass(self._pool.FindMessageTypeByName(full_name))
 
     def _add(self, package: str) -> None:
         if package in self._added:
             return
-        self._added.add(package)
         needed = sorted(set(self._needs(package)) - {package})
         for other in needed:
             self._add(other)
@@ -117,6 +122,7 @@ class MessagePool:
         for name in self._packages[package]:
             self._describe(file.message_type.add(name=name), f"{package}.{name}")
         self._pool.Add(file)
+        self._added.add(package)
 
     def _needs(self, package: str) -> Iterator[str]:
         for name in self._packages[package]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from pathlib import Path
 
 import orjson
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from simkit.meta.names import GroupVersionKind
 from simkit.schema.binary import decode, encode, has_binary_form, watch_frame
 from simkit.schema.binary.codec import Unfit
+from simkit.schema.binary.messages import MessagePool
 from tests.shared import SHARED, needs_shared
 
 FOLDER = SHARED / "datasets" / "public" / "api-objects"
@@ -79,3 +82,28 @@ def test_texts_that_are_no_text() -> None:
     """Bytes in a text that are no UTF-8 become replacement characters, as in JSON."""
     body = encode({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "abc"}}).replace(b"abc", b"a\xffc")
     assert decode(body)["metadata"]["name"] == "a\ufffdc"
+
+
+def test_threads_that_ask_first_at_the_same_time() -> None:
+    """None of them finds a package that another has begun to add and not finished."""
+    interval, failed = sys.getswitchinterval(), list[Exception]()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            packages = {f"p{n}": {"M": {"next": f"1 p{n + 1}.M" if n < 40 else "1 string"}} for n in range(41)}
+            pool = MessagePool(packages)
+            threads = [threading.Thread(target=_ask, args=(pool, failed)) for _ in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failed
+
+
+def _ask(pool: MessagePool, failed: list[Exception]) -> None:
+    try:
+        pool.message_class("p0.M")
+    except (KeyError, TypeError) as error:
+        failed.append(error)
