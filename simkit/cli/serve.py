@@ -230,7 +230,7 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
         serving,
         clock=clock,
         compress=compress,
-        controllers=made.identified if not _loads(args) else made.background,
+        controllers=made.background,
         prepare_to_stop=handler.prepare_to_stop,
     ), made
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from simkit.client.leader_election import LeaderElection, Runner
 from simkit.cluster.access import Access, apply_authorization, with_modes
-from simkit.cluster.bootstrap import SERVER
 from simkit.cluster.extensions import Extensions, performing
 from simkit.cluster.options import Options
 from simkit.cluster.parts import PARTS
@@ -19,7 +18,6 @@ from simkit.engine.authn.generated_key import GeneratedKey
 from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.controllers.certificate_authority import CertificateAuthority, ClusterAuthenticationTrust
 from simkit.engine.controllers.controller_manager import ControllerManager
-from simkit.engine.controllers.server_records import IdentityLease
 from simkit.engine.controllers.status_writers import FlowSchemaStatusController
 from simkit.engine.pipeline.api_services import APIServices
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
@@ -111,14 +109,6 @@ class ControlPlane:
         if not self.store.leaves_process:
             return self.runner
         return LeaderElection(self.runner, performing(self.engine), self.clock)
-
-    @property
-    def identified(self) -> Runner:
-        """The same with the lease by which this server is known, where the release has one."""
-        if not self.engine.gate("APIServerIdentity"):
-            return self.background
-        perform = performing(self.engine)
-        return IdentityLease(self.background, lambda request: perform(request, SERVER), self.clock)
 
     def fork(self, options: Options | None = None, *, clock: Clock | None = None, whole: bool = False) -> ControlPlane:
         """A control plane over a fork of the store, or with other options or another clock; it shares nothing that

@@ -31,7 +31,6 @@ from simkit.engine.controllers.lifetimes import (
     PodGCController,
     TokenCleaner,
     TTLAfterFinishedController,
-    TTLController,
 )
 from simkit.engine.controllers.namespace import NamespaceController
 from simkit.engine.controllers.node_lifecycle import DEFAULT_RATES, EvictionRates, NodeLifecycleController
@@ -43,11 +42,10 @@ from simkit.engine.controllers.persistent_volumes import (
 )
 from simkit.engine.controllers.pod_autoscaler import HorizontalController
 from simkit.engine.controllers.resource_claim import ResourceClaimController
-from simkit.engine.controllers.service_accounts import LegacyTokenCleaner, ServiceAccountsController, TokensController
+from simkit.engine.controllers.service_accounts import ServiceAccountsController, TokensController
 from simkit.engine.controllers.service_addresses import ServiceCIDRsController
 from simkit.engine.controllers.stateful_set import StatefulSetController
 from simkit.engine.controllers.status_writers import PolicyStatusController, ResourceQuotaController
-from simkit.engine.controllers.storage_version_migrator import StorageVersionMigrator
 from simkit.engine.controllers.taint_eviction import DeviceTaintEvictionController, TaintEvictionController
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, NameSource
@@ -108,7 +106,6 @@ CONTROLLERS: Final = PartRegistry[Maker](
         "clusterrole-aggregation-controller": lambda _: ClusterRoleAggregationController(),
         "validatingadmissionpolicy-status-controller": lambda means: PolicyStatusController(means.catalogue),
         "serviceaccount-token-controller": _account_tokens,
-        "legacy-serviceaccount-token-cleaner-controller": lambda means: LegacyTokenCleaner(means.clock),
         "serviceaccount-controller": lambda _: ServiceAccountsController(),
         "root-ca-certificate-publisher-controller": lambda means: RootCACertPublisher(lambda: means.authority.bundle),
         "namespace-controller": lambda means: NamespaceController(means.catalogue, means.clock),
@@ -132,7 +129,6 @@ CONTROLLERS: Final = PartRegistry[Maker](
             means.clock, means.alive, means.eviction_rates
         ),
         "taint-eviction-controller": lambda means: TaintEvictionController(means.clock),
-        "ttl-controller": lambda _: TTLController(),
         "persistentvolume-binder-controller": lambda means: PersistentVolumeController(means.clock),
         "ephemeral-volume-controller": lambda means: EphemeralVolumeController(means.clock),
         "resourceclaim-controller": lambda means: ResourceClaimController(means.clock, means.behaviour),
@@ -145,7 +141,6 @@ CONTROLLERS: Final = PartRegistry[Maker](
             means.authority, means.clock
         ),
         "certificatesigningrequest-cleaner-controller": lambda means: CSRCleanerController(means.clock),
-        "storage-version-migrator-controller": lambda means: StorageVersionMigrator(means.catalogue, means.clock),
         "service-cidr-controller": lambda means: ServiceCIDRsController(means.catalogue, means.clock),
         "bootstrap-signer-controller": lambda means: BootstrapSigner(means.clock),
         "token-cleaner-controller": lambda means: TokenCleaner(means.clock),
@@ -195,6 +190,7 @@ ALIASES: Final = {
     "ttl-after-finished": "ttl-after-finished-controller",
     "root-ca-cert-publisher": "root-ca-certificate-publisher-controller",
     "ephemeral-volume": "ephemeral-volume-controller",
+    "storage-version-migrator": "storage-version-migrator-controller",
     "storage-version-gc": "storageversion-garbage-collector-controller",
     "legacy-service-account-token-cleaner": "legacy-serviceaccount-token-cleaner-controller",
     "validatingadmissionpolicy-status": "validatingadmissionpolicy-status-controller",

@@ -31,11 +31,6 @@ class Periodic:
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
-    @property
-    def is_started(self) -> bool:
-        """True between ``start`` and ``stop``."""
-        return self._thread is not None
-
     def start(self) -> None:
         """Call it from now on, until ``stop``."""
         self._stopped = threading.Event()

@@ -45,7 +45,6 @@ READ: Final = (
     "volume.kubernetes.io/selected-node",
     "kubernetes.io/service-account.name",
     "kubernetes.io/service-account.uid",
-    "node.alpha.kubernetes.io/ttl",
     "scheduler.alpha.kubernetes.io/node-selector",
     "rbac.authorization.kubernetes.io/autoupdate",
 )

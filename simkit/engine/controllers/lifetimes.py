@@ -1,4 +1,4 @@
-"""Lifetimes of Events, finished Jobs, bootstrap tokens, pods without a node, and of what kubelets cache."""
+"""Lifetimes of Events, finished Jobs, bootstrap tokens and pods without a node."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from simkit.logic.workloads.jobs import finished_at
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import Condition, with_condition
 from simkit.meta.clock import Clock, timestamp
-from simkit.meta.domain import LABEL_DOMAIN, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE, label
+from simkit.meta.domain import LABEL_DOMAIN, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
+from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.seams import Change
 from simkit.seams.snapshot import Snapshot
 
@@ -300,46 +300,3 @@ class PodGCController(ResourceWatcher):
     def _remove(self, client: Client, pod: Object) -> None:
         options = {"preconditions": {"uid": uid_of(pod)}, "gracePeriodSeconds": 0}
         expect(client.perform(Request.of("DELETE", path_to(PODS, pod), options)), 404, 409)
-
-
-# Annotates nodes with how long kubelets may cache secrets and config maps.
-# Upstream: pkg/controller/ttl, release 1.30.
-
-_TIME: Final = label("ttl", "node.alpha")
-_STEPS: Final = ((100, 0), (500, 15), (1000, 30), (2000, 60))
-_LONGEST: Final = 300
-"""Up to how many nodes for how many seconds, and for how many beyond."""
-
-
-class TTLController(ResourceWatcher):
-    """Raises the TTL with the number of nodes."""
-
-    name = account = "ttl-controller"
-
-    def __init__(self) -> None:
-        super().__init__(NODES)
-        self._seconds = ""
-        """The TTL that all nodes had when one came or went last."""
-
-    def resume_from(self, other: Any) -> None:
-        self._seconds = other._seconds
-
-    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
-        if change.type == "MODIFIED" or (seconds := _seconds(lister)) == self._seconds:
-            return [change.entry.key]
-        self._seconds = seconds
-        return self.all_keys(lister)
-
-    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
-        node = lister.get(key)
-        if node is None:
-            return
-        seconds = _seconds(lister)
-        if annotations_of(node).get(_TIME) != seconds:
-            expect(merge(client, NODES, node, {"metadata": {"annotations": {_TIME: seconds}}}), 404, 409)
-
-
-def _seconds(lister: Lister) -> str:
-    """The TTL for the number of nodes that there are."""
-    count = len(lister.scan(NODES))
-    return str(next((seconds for most, seconds in _STEPS if count <= most), _LONGEST))

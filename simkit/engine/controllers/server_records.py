@@ -1,35 +1,23 @@
-"""What servers record of themselves: their APIServices and their lease."""
+"""What servers record of themselves: their APIServices."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import socket
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.client.controller import Client
-from simkit.client.leader_election import Runner
 from simkit.client.work_queue import WorkQueue
 from simkit.engine.pipeline.api_services import SERVICES, APIService, api_service
 from simkit.kinds.apiregistration.apiservice import AUTOMANAGED
-from simkit.meta.clock import Clock, micro_time, timestamp
+from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import (
-    API_SERVER,
     EXTENSIONS_GROUP,
-    LABEL_DOMAIN,
     REGISTRATION_GROUP,
-    SYSTEM_NAMESPACE,
-    api_group,
-    label,
 )
-from simkit.meta.message import Request, Response
+from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersion
 from simkit.meta.objects import Object, at, labels_of, name_of
-from simkit.meta.periodic import Periodic
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.group_priorities import CUSTOM
 from simkit.seams import Change
@@ -207,108 +195,3 @@ def registered(version: GroupVersion, priority: tuple[int, int], managed: str) -
     spec |= {"version": version.version, "groupPriorityMinimum": group_priority, "versionPriority": version_priority}
     name = f"{version.version}.{version.group}"
     return {"metadata": {"name": name, "labels": {AUTOMANAGED: managed}}, "spec": spec}
-
-
-# The lease by which a server is known among those of a cluster, and the end of those of servers that are gone.
-# Upstream: pkg/controlplane/apiserver/server.go, pkg/controlplane/controller/apiserverleasegc/gc_controller.go and
-# k8s.io/component-helpers/apimachinery/lease/controller.go, release 1.36.
-
-RENEWAL_SECONDS: Final = 10.0
-LEASE_SECONDS: Final = 3600
-COLLECTION_SECONDS: Final = 3600.0
-"""Seconds between two looks for leases of servers that are gone."""
-IDENTITY: Final = label("identity", "apiserver")
-HOST: Final = f"{LABEL_DOMAIN}/hostname"
-_LEASES: Final = f"/apis/{api_group('coordination')}/v1/namespaces/{SYSTEM_NAMESPACE}/leases"
-
-
-def lease_name(host: str) -> str:
-    """The name of the lease of a server on a host.
-
-    Examples
-    --------
-    >>> lease_name("vm")
-    'apiserver-wlv32tlttr4jl3gtroqexyxapa'
-    """
-    parts = (text.encode() for text in (host, API_SERVER))
-    digest = hashlib.sha256(b"".join(len(part).to_bytes(2, "big") + part for part in parts)).digest()
-    return f"apiserver-{base64.b32encode(digest[:16]).decode().lower().rstrip('=')}"
-
-
-class IdentityLease:
-    """Keeps the lease of a server as long as this runs, beside another runner.
-
-    Parameters
-    ----------
-    runner
-        Starts and stops with it.
-    perform
-        Sends a request as the server itself.
-    host
-        The name of the machine; empty: as the system says.
-    """
-
-    def __init__(self, runner: Runner, perform: Callable[[Request], Response], clock: Clock, host: str = "") -> None:
-        self._runner, self._perform, self._clock = runner, perform, clock
-        self._host = host or socket.gethostname()
-        self.name = lease_name(self._host)
-        self._holder = f"{self.name}_{uuid.uuid4()}"
-        self._next_collection = 0.0
-        self._renewals = Periodic(
-            "simkit-identity-lease", self.step, RENEWAL_SECONDS, at_once=True, patience=RENEWAL_SECONDS
-        )
-
-    def start(self) -> None:
-        """Start the other runner, and renew the lease in the background until ``stop``."""
-        self._runner.start()
-        self._renewals.start()
-
-    def stop(self) -> None:
-        """Stop both, and delete the lease."""
-        if self._renewals.is_started:
-            self._renewals.stop()
-            self._send("DELETE", f"{_LEASES}/{self.name}")
-        self._runner.stop()
-
-    def step(self) -> None:
-        """Renew the lease, or make it, and let go of others when it is time."""
-        self._renew()
-        now = self._clock.now()
-        if now >= self._next_collection:
-            self._next_collection = now + COLLECTION_SECONDS
-            self._collect(now)
-
-    def _renew(self) -> None:
-        found = self._send("GET", f"{_LEASES}/{self.name}")
-        if found.status == 404:
-            self._send("POST", _LEASES, self._renewed({"metadata": {"name": self.name, "namespace": SYSTEM_NAMESPACE}}))
-        elif found.status == 200:
-            self._send("PUT", f"{_LEASES}/{self.name}", self._renewed(found.object))
-
-    def _renewed(self, lease: Object) -> dict[str, Any]:
-        """The lease with the present time. One that another process held is taken over."""
-        metadata = lease["metadata"]
-        labels = {**(metadata.get("labels") or {}), IDENTITY: API_SERVER, HOST: self._host}
-        spec = {
-            **(lease.get("spec") or {}),
-            "holderIdentity": self._holder,
-            "leaseDurationSeconds": LEASE_SECONDS,
-            "renewTime": micro_time(self._clock.now()),
-        }
-        return {**lease, "metadata": {**metadata, "labels": labels}, "spec": spec}
-
-    def _collect(self, now: float) -> None:
-        """Delete the leases of servers that have not renewed them in time."""
-        found = self._send("GET", f"{_LEASES}?labelSelector={IDENTITY}%3D{API_SERVER}")
-        for lease in found.object.get("items") or () if found.status == 200 else ():
-            if _ended(lease, now):
-                self._send("DELETE", f"{_LEASES}/{name_of(lease)}")
-
-    def _send(self, method: str, path: str, body: Object | None = None) -> Response:
-        return self._perform(Request.of(method, path, body, headers={"user-agent": API_SERVER}))
-
-
-def _ended(lease: Object, now: float) -> bool:
-    """True if a lease is over, or says not when it is."""
-    renewed, seconds = at(lease, "spec", "renewTime"), at(lease, "spec", "leaseDurationSeconds")
-    return not renewed or seconds is None or datetime.fromisoformat(renewed).timestamp() + seconds < now

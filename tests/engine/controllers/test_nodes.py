@@ -63,7 +63,6 @@ def test_taints_follow_conditions(cluster: simkit.Cluster) -> None:
     assert taints(cluster) == ["own:NoSchedule", "node.kubernetes.io/unschedulable:NoSchedule"]
     found = cluster.get("node", "n")["metadata"]
     assert found["labels"] == {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
-    assert found["annotations"] == {"node.alpha.kubernetes.io/ttl": "0"}
 
 
 def test_nodes_that_come_and_go_are_told(cluster: simkit.Cluster) -> None:
@@ -206,28 +205,6 @@ def test_a_node_of_which_nothing_was_heard_stays_ready(cluster: simkit.Cluster, 
     cluster.settle()
     [condition] = cluster.get("node", "other")["status"]["conditions"]
     assert condition["status"] == "True"
-
-
-def test_the_time_of_caches_grows_with_the_nodes(cluster: simkit.Cluster) -> None:
-    """The 101st node changes the annotation of all; when it goes, they have the old one again."""
-    for number in range(100):
-        cluster.create(obj("v1", "Node", f"n-{number}"))
-    cluster.settle()
-
-    def times() -> set[str]:
-        return {each["metadata"]["annotations"]["node.alpha.kubernetes.io/ttl"] for each in cluster.list("nodes")}
-
-    assert times() == {"0"}
-    cluster.create(obj("v1", "Node", "one-more"))
-    cluster.settle()
-    assert times() == {"15"}
-    with cluster.what_if() as trial:
-        trial.create(obj("v1", "Node", "another"))
-        trial.settle()
-        assert trial.get("node", "another")["metadata"]["annotations"]["node.alpha.kubernetes.io/ttl"] == "15"
-    cluster.delete("node", "one-more")
-    cluster.settle()
-    assert times() == {"0"}
 
 
 def machines(cluster: simkit.Cluster, zone: str, count: int) -> list[str]:

@@ -345,27 +345,3 @@ def test_endpoints_that_people_write_are_mirrored(cluster: simkit.Cluster) -> No
     patch(cluster, "/api/v1/namespaces/default/endpoints/db", {"metadata": {"labels": labels}})
     cluster.settle()
     assert names(cluster, "endpointslices") == ["kubernetes"]
-
-
-def test_tokens_that_nobody_uses_go(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
-    """After a year they are marked, after another they go; those that a pod mounts or that were asked for stay."""
-    for name in ("old", "mounted", "asked"):
-        notes = {"kubernetes.io/service-account.name": "default"}
-        meta = {"annotations": notes}
-        cluster.create(obj("v1", "Secret", name, meta=meta, type="kubernetes.io/service-account-token"))
-    named = {"secrets": [{"name": "old"}, {"name": "mounted"}]}
-    patch(cluster, "/api/v1/namespaces/default/serviceaccounts/default", named)
-    volume_of = {"name": "v", "secret": {"secretName": "mounted"}}
-    spec = {"containers": [{"name": "c", "image": "i"}], "volumes": [volume_of]}
-    cluster.create(obj("v1", "Pod", "p", spec=spec))
-    cluster.settle()
-    clock.advance(days=367)
-    cluster.settle()
-    label = "kubernetes.io/legacy-token-invalid-since"
-    marked = [
-        each["metadata"]["name"] for each in cluster.list("secrets") if label in each["metadata"].get("labels", {})
-    ]
-    assert marked == ["old"]
-    clock.advance(days=367)
-    cluster.settle()
-    assert names(cluster, "secrets") == ["asked", "mounted"]
