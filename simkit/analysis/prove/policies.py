@@ -182,8 +182,8 @@ def _rule_row(policy: CheckedPolicy, number: int, claims: Sequence[ObjectClaims]
 
 
 def _resources(resource: str, policy: CheckedPolicy) -> Sequence[str]:
-    """The resource that is given, or all that a policy names."""
-    named = list(dict.fromkeys(policy.resources))
+    """The resource that is given, or all that a policy names; subresources are no objects."""
+    named = [each for each in dict.fromkeys(policy.resources) if "/" not in each.resource]
     if not resource and any("*" in (each.group, each.resource) for each in named):
         raise SimkitError(f"{policy.name} is about any resource; say which to look at: resource='pods'")
     return [resource] if resource else [_word(each) for each in named]
@@ -359,8 +359,8 @@ def _resource(resource: str, policies: Sequence[CheckedPolicy]) -> str:
     """The resource that is given, or the first one that a policy names."""
     if resource:
         return resource
-    named = (each for policy in policies for each in policy.resources if "*" not in (each.group, each.resource))
-    found = next(named, None)
+    named = (each for policy in policies for each in policy.resources)
+    found = next((each for each in named if each.group != "*" and not {"*", "/"} & set(each.resource)), None)
     if found is None:
         raise SimkitError("no policy names a resource; say whose objects it is about: resource='pods'")
     return _word(found)

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from simkit.analysis.prove.symbols import Record
+from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.objects import Draft, Object
 from simkit.schema.catalogue import Resource
 from simkit.schema.structural import NO_DEFAULT, Schema
 
 _CONTAINER: Final = {"name": "c", "image": "example.com/image:v1"}
 _POD: Final = {"containers": [_CONTAINER], "initContainers": [{**_CONTAINER, "name": "i"}]}
+_ROLE: Final = {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": "view"}
 _LABELS: Final = {"app": "proof"}
 _WORKLOAD: Final = {
     "selector": {"matchLabels": _LABELS},
@@ -25,6 +27,8 @@ _PATTERNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "StatefulSet": {"spec": {**_WORKLOAD, "serviceName": "proof"}},
     "Job": {"spec": {"template": {"spec": {**_POD, "restartPolicy": "Never"}}}},
     "Service": {"spec": {"ports": [{"port": 80}]}},
+    "RoleBinding": {"roleRef": _ROLE},
+    "ClusterRoleBinding": {"roleRef": _ROLE},
 }
 """What objects of a kind need besides what their schemas require. Of a list, the element stands for each one."""
 _OPTIONAL: Final = frozenset({"initContainers"})

@@ -164,7 +164,7 @@ def test_a_rule_about_another_resource_is_not_dead(cluster: simkit.Cluster) -> N
     rules = ["object.kind != 'Pod' || object.metadata.name != 'a'", "object.kind != 'ConfigMap' || has(object.data)"]
     policy = policy_of_expressions("two", rules, PODS)
     constraints = policy["spec"]["matchConstraints"]
-    both = {**constraints["resourceRules"][0], "resources": ["pods", "configmaps"]}
+    both = {**constraints["resourceRules"][0], "resources": ["pods", "pods/log", "configmaps"]}
     policy = {**policy, "spec": {**policy["spec"], "matchConstraints": {"resourceRules": [both]}}}
     assert cluster.dead_rules(policy).verdict == "PASS"
     assert cluster.dead_rules(policy, resource="pods").verdict == "FAIL"
