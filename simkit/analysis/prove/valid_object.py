@@ -19,13 +19,17 @@ _WORKLOAD: Final = {
     "selector": {"matchLabels": _LABELS},
     "template": {"metadata": {"labels": _LABELS}, "spec": _POD},
 }
+_JOB: Final = {"template": {"spec": {**_POD, "restartPolicy": "Never"}}}
 _PATTERNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "Pod": {"spec": _POD},
     "Deployment": {"spec": _WORKLOAD},
     "ReplicaSet": {"spec": _WORKLOAD},
     "DaemonSet": {"spec": _WORKLOAD},
     "StatefulSet": {"spec": {**_WORKLOAD, "serviceName": "proof"}},
-    "Job": {"spec": {"template": {"spec": {**_POD, "restartPolicy": "Never"}}}},
+    "ReplicationController": {"spec": {"selector": _LABELS, "template": _WORKLOAD["template"]}},
+    "PodTemplate": {"template": _WORKLOAD["template"]},
+    "Job": {"spec": _JOB},
+    "CronJob": {"spec": {"schedule": "0 0 * * *", "jobTemplate": {"spec": _JOB}}},
     "Service": {"spec": {"ports": [{"port": 80}]}},
     "RoleBinding": {"roleRef": _ROLE},
     "ClusterRoleBinding": {"roleRef": _ROLE},

@@ -159,6 +159,12 @@ def test_dead_rules_and_contradictions(cluster: simkit.Cluster) -> None:
     assert cluster.contradictions([CONTAINERS, IF_SET], resource="pods").verdict == "PASS"
 
 
+@pytest.mark.parametrize("resource", ["replicationcontrollers", "podtemplates", "cronjobs", "services", "rolebindings"])
+def test_objects_are_completed_to_valid_ones(cluster: simkit.Cluster, resource: str) -> None:
+    """The server takes an object of which the claim is about a label alone."""
+    assert cluster.contradictions(["has(object.metadata.labels.team)"], resource=resource).verdict == "PASS"
+
+
 def test_a_rule_about_another_resource_is_not_dead(cluster: simkit.Cluster) -> None:
     """A validation is dead if it is so for each resource that the policy names."""
     rules = ["object.kind != 'Pod' || object.metadata.name != 'a'", "object.kind != 'ConfigMap' || has(object.data)"]
