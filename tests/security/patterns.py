@@ -118,19 +118,33 @@ def slow() -> float:
 
 
 def slowest(use: Use) -> tuple[float, Any]:
-    """The most seconds that a text of some thousand letters takes, and the text that is repeated in it."""
+    """The most seconds that a text of some thousand letters takes, with its beginning, what is repeated, its end, and how often."""
     compiled = re.compile(use.pattern, use.flags)
-    worst: tuple[float, Any] = (0.0, "")
+    worst: tuple[float, Any] = (0.0, ("", "", "", 0))
     for method in use.methods:
         for start, word, end in _texts(use.pattern, use.flags):
             for count in (_DEEP // len(word) + 1, LENGTH // len(word) + 1):
                 found = _taken(compiled, method, start + word * count + end)
                 if found > slow():
                     found = min(found, *(_taken(compiled, method, start + word * count + end) for _ in range(3)))
-                worst = max(worst, (found, (start, word, end)), key=lambda pair: pair[0])
+                worst = max(worst, (found, (start, word, end, count)), key=lambda pair: pair[0])
                 if found > slow():
                     return worst
     return worst
+
+
+def grows(use: Use, text: Any) -> bool:
+    """True if half of a text takes less than two fifths of the time, each time that it is tried.
+
+    The time of a linear pattern halves, however slow the machine is at the moment; that of a square one is a quarter.
+    """
+    compiled = re.compile(use.pattern, use.flags)
+    start, word, end, count = text
+    half, whole = (start + word * number + end for number in (count // 2, count))
+    return any(
+        all(_taken(compiled, method, half) < 0.4 * _taken(compiled, method, whole) for _ in range(9))
+        for method in use.methods
+    )
 
 
 def _taken(compiled: re.Pattern[Any], method: str, text: Any) -> float:

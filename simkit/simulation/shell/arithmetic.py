@@ -14,7 +14,7 @@ from typing import Final
 from simkit.simulation.shell.script import Unsupported
 
 _TOKEN: Final = re.compile(r"\s*([0-9]+|[A-Za-z_]\w*|<=|>=|==|!=|[-+*/%<>!()])", re.ASCII)
-_NUMBER: Final = re.compile(r"\s*([-+]?(?:0|[1-9][0-9]{0,18}))?\s*")
+_NUMBER: Final = re.compile(r"\s*(?:([-+]?(?:0|[1-9][0-9]{0,18}))\s*)?")
 _DEEPEST: Final = 60
 _LIMIT: Final = 1 << 63
 

@@ -192,14 +192,19 @@ def _shared_out(text: str, separators: str, count: int) -> list[str]:
     if not separators:
         found = [text]
     elif set(separators) <= set(BLANKS):
-        text = re.sub(f"^{letters}+|{letters}+$", "", text)
-        found = re.split(f"{letters}+", text, maxsplit=count - 1) if count > 1 else [text]
+        found, text = [], text.strip(separators)
+        while text and len(found) < count - 1:
+            first, *rest = re.split(letters, text, maxsplit=1)
+            found.append(first)
+            text = "".join(rest).lstrip(separators)
+        found.append(text)
     elif set(separators) & set(BLANKS):
         raise Unsupported("IFS with blanks and other letters")
     else:
         found = re.split(letters, text, maxsplit=count - 1) if count > 1 else [text]
-        if re.fullmatch(f"[^{letters[1:-1]}]*{letters}", found[-1]):
-            found[-1] = found[-1][:-1]
+        head, last = found[-1][:-1], found[-1][-1:]
+        if last in separators and not set(head) & set(separators):
+            found[-1] = head
     return [*found, *[""] * (count - len(found))]
 
 
