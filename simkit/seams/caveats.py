@@ -8,7 +8,7 @@ from typing import Final
 
 from simkit.meta.names import GroupResource
 
-_UNCALLED: Final = "not called, so that its answer is assumed: admission webhook "
+_UNCALLED: Final = "the answer of an admission webhook that was not called: "
 
 
 def uncalled_webhook(name: str) -> str:
