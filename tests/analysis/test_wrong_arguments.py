@@ -77,6 +77,16 @@ def test_an_account_that_is_not_there_gets_a_warning(cluster: Any) -> None:
         assert len(cluster.permissions("sa:billing/defualt"))
 
 
+@pytest.mark.parametrize(
+    ("subject", "meant"),
+    [("anonymous", "user:system:anonymous"), ("group:authenticated", "group:system:authenticated")],
+)
+def test_the_names_of_the_server_are_told(cluster: Any, subject: str, meant: str) -> None:
+    """A user who is named anonymous is authenticated, and may more than somebody who is anonymous."""
+    with pytest.warns(UnknownSubject, match=f"the server's own is {meant}"):
+        cluster.can(subject, "get", "pods")
+
+
 def test_paths_are_a_graph_of_texts(cluster: Any) -> None:
     """Task 4: subject and goal in this order; the first path is the shortest, and networkx finds it by names."""
     paths = cluster.escalations("group:oidc:helpdesk", "cluster-admin")

@@ -21,7 +21,8 @@ def known_subject(snapshot: Snapshot, subject: Subject | str) -> Subject:
     """The subject that a question is about, with a warning if it can hardly be meant.
 
     That is a service account which neither exists nor is named by a binding, and a user that no binding names where
-    bindings name a group of that name. Other users and groups are known to the identity provider only.
+    bindings name a group of that name, or the server has a user or group of its own that is called so behind
+    ``system:``. Other users and groups are known to the identity provider only.
     """
     who = parse_subject(subject)
     likely = _likely.of(snapshot, lambda _: set())
@@ -55,12 +56,9 @@ def unnamed(snapshot: Snapshot, subject: Subject | str) -> str:
     named = [one for one in index_of(snapshot).subjects() if one.kind == who.kind]
     if who in named or who.name.startswith("system:"):
         return ""
-    told = f"no binding names {text_of(who)}"
-    meant = MEANT.get(who.name)
-    if meant is not None and meant != who:
-        return f"{told}; the server's own is {text_of(meant)}"
     near = get_close_matches(text_of(who), map(text_of, named), n=1, cutoff=_SIMILAR)
-    return f"{told}; did you mean {near[0]}?" if near else doubt_about(snapshot, who) or told
+    told = f"no binding names {text_of(who)}"
+    return doubt_about(snapshot, who) or (f"{told}; did you mean {near[0]}?" if near else told)
 
 
 MEANT: Final = {
@@ -83,10 +81,13 @@ def doubt_about(snapshot: Snapshot, subject: Subject | str) -> str:
     who = parse_subject(subject)
     if who.kind == SERVICE_ACCOUNT and SERVICE_ACCOUNTS in snapshot.captured():
         return _doubt_of_account(snapshot, who)
-    if who.kind == USER:
-        group, index = Subject(GROUP, who.name), index_of(snapshot)
-        if not any(True for _ in index.grants_of_subject(who)) and any(True for _ in index.grants_of_subject(group)):
-            return f"no binding names {text_of(who)}; did you mean {text_of(group)}?"
+    group, meant, index = Subject(GROUP, who.name), MEANT.get(who.name), index_of(snapshot)
+    if any(True for _ in index.grants_of_subject(who)):
+        return ""
+    if meant is not None:
+        return f"no binding names {text_of(who)}; the server's own is {text_of(meant)}"
+    if who.kind == USER and any(True for _ in index.grants_of_subject(group)):
+        return f"no binding names {text_of(who)}; did you mean {text_of(group)}?"
     return ""
 
 
