@@ -70,7 +70,19 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     },
     "crd-diff": ("crd-diff", "OLD", "NEW", "--dump", HOSTILE),
     "prove": ("prove", "no-new-access", "SMALL", HOSTILE, *_ALL),
-    "prove, never": ("prove", "never", "get", "secrets", "--dump", HOSTILE, *_ALL),
+    "prove, never": (
+        *("prove", "never", "get", "secrets", "--dump", HOSTILE, *_ALL),
+        *(f"--except={SUBJECTS[1]}", "--members", "MEMBERS", "--within-hops", "1"),
+    ),
+    "prove, always": ("prove", "always", "get", "secrets", "--dump", HOSTILE, *_ALL, f"--by={SUBJECTS[3]}"),
+    "prove, implies": (
+        *("prove", "implies", "--dump", HOSTILE, *_ALL, "--resource", "configmaps"),
+        *("--policy", "object.metadata.name != 'x'", "--policy", "object.metadata.name != '\x1b[2J<x>'"),
+    ),
+    "prove, admits": (
+        *("prove", "admits", "--dump", HOSTILE, *_ALL, "--resource", "configmaps"),
+        *("--constraint", "object.metadata.name != '\x1b[2J<x>'"),
+    ),
     "check": ("check", "SUITE", "--dump", HOSTILE, *_ALL),
     "policy check": ("policy", "check", "HISTORY"),
     "what-if": ("what-if", "delete", "clusterrolebinding", SUBJECTS[0][5:], "--dump", HOSTILE, *_ALL),
