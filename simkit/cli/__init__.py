@@ -141,6 +141,7 @@ def _run(args: argparse.Namespace, out: TerminalText) -> int:
     try:
         settle_source(args)
         with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", UserWarning)  # they are notes here, whatever Python was told of warnings
             try:
                 code = _answered(args)
             finally:

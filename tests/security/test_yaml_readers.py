@@ -25,11 +25,7 @@ OWN: dict[str, str] = {
     "language/yaml/decode.py": "the reader itself",
     "language/yaml/roundtrip.py": "texts that the reader has read before; comments and order are kept",
     "cluster/addons.py": "our own dataset",
-    "analysis/findings/nature.py": "our own dataset",
-    "analysis/findings/managed.py": "our own dataset",
-    "analysis/upgrade/behaviour/entries.py": "our own dataset",
-    "analysis/escalation/table/primitive.py": "our own dataset",
-    "analysis/escalation/table/risky_permission.py": "our own dataset",
+    "meta/datasets.py": "our own datasets",
 }
 """Modules that read YAML themselves, and why they may."""
 
