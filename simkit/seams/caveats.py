@@ -8,7 +8,7 @@ from typing import Final
 
 from simkit.meta.names import GroupResource
 
-_UNCALLED: Final = "the answer of an admission webhook that was not called: "
+_UNCALLED: Final = "an admission webhook was not called, and is taken to admit this: "
 
 
 def uncalled_webhook(name: str) -> str:
