@@ -42,7 +42,7 @@ class LazyPackage(ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._homes})
+        return sorted({*self._homes, *(name for name in super().__dir__() if name.startswith("__"))})
 
 
 def no_hint(name: str) -> str:

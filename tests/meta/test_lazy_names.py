@@ -65,3 +65,8 @@ def test_a_wrong_name_says_what_may_be_meant() -> None:
         getattr(simkit.analysis, "who_cann")  # noqa: B009 - a type checker knows that it is wrong
     with pytest.raises(AttributeError, match=r"write simkit\.analysis\.audit"):
         getattr(simkit, "audit")  # noqa: B009 - likewise
+
+
+def test_completion_offers_the_public_names() -> None:
+    """What a package imports for itself is not offered."""
+    assert [name for name in dir(simkit) if not name.startswith("__")] == simkit.__all__
