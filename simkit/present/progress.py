@@ -251,29 +251,29 @@ class _Bars:
         if bar is None:
             bar = self._bars[id(task)] = self._bar(task)
         bar.update(task.done - int(bar.n))
-        bar.refresh()
+        if not self._notebook:
+            bar.bar_format = _form(task)
+            bar.refresh()  # with the time that has passed
 
     def _bar(self, task: Task) -> Any:
-        kind: Any
+        scaled = task.unit == "B"
         if self._notebook:
-            from tqdm.notebook import tqdm as kind
-        else:
-            from tqdm.std import tqdm as kind
-        stream = sys.__stderr__ if sys.__stderr__ is not None else sys.stderr
-        scaled, known = task.unit == "B", task.total is not None
-        form = _OF_KNOWN if known else _OF_COUNTED if task.done or task.unit else _OF_UNKNOWN
-        bar = kind(
+            from tqdm.notebook import tqdm as below_cell
+
+            return below_cell(total=task.total, desc=task.text, leave=False, unit=task.unit, unit_scale=scaled)
+        from tqdm.std import tqdm as line
+
+        bar = line(
             total=task.total,
             desc=task.text,
             leave=False,
             unit=task.unit,
             unit_scale=scaled,
-            bar_format=form,
-            file=stream,
-            **({} if self._notebook else {"ncols": shutil.get_terminal_size().columns - 1}),
+            bar_format=_form(task),
+            file=sys.__stderr__ if sys.__stderr__ is not None else sys.stderr,
+            ncols=shutil.get_terminal_size().columns - 1,
         )
-        if not self._notebook:
-            bar.start_t -= time.monotonic() - task.started
+        bar.start_t -= time.monotonic() - task.started
         return bar
 
     def remove(self, task: Task) -> None:
@@ -285,6 +285,13 @@ class _Bars:
         for bar in self._bars.values():
             bar.close()
         self._bars.clear()
+
+
+def _form(task: Task) -> str:
+    """The line of a task in a terminal: how many of how many, how many, or the time alone."""
+    if task.total is not None:
+        return _OF_KNOWN
+    return _OF_COUNTED if task.done else _OF_UNKNOWN
 
 
 def _in_notebook() -> bool:

@@ -98,9 +98,6 @@ def test_a_notebook_gets_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
             self.n += amount
             shown.append((self.desc, self.n, True))
 
-        def refresh(self) -> None:
-            """Shown already."""
-
         def close(self) -> None:
             shown.append((self.desc, self.n, False))
 
@@ -153,3 +150,19 @@ raise SystemExit(main(["escalations", {dump!r}, "--goal", "cluster-admin", "-o",
 def test_serving_is_no_progress() -> None:
     """A command that is to last says when it is ready, not that it is at work."""
     assert main(["serve", "--secure-port", "0"]) == 2
+
+
+def test_a_count_without_an_end_is_shown_once_it_has_begun() -> None:
+    """A task of unknown length is shown before anything is counted, and with its count afterwards."""
+    counting = """
+import time
+from simkit.present import progress
+progress.PATIENCE = 0.2
+with progress.task("counting") as task:
+    time.sleep(0.5)
+    for _ in range(5):
+        task.advance()
+        time.sleep(0.15)
+"""
+    told, _ = on_terminal(counting)
+    assert re.search(r"counting [2-5] ", told)
