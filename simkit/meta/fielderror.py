@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.meta import go_json
-from simkit.meta.wording import Text, Worded, told
+from simkit.meta.wording import Text, Worded, Written, told
 
 if TYPE_CHECKING:
     from simkit.meta.behaviour import ServedBehaviour
@@ -88,6 +88,8 @@ def show(value: Any) -> Text:
         if value.json is ...:
             return value.text
         return Worded("values-in-json", go_json.encode(value.json).decode(), value.text)
+    if isinstance(value, Worded | Written):
+        return value
     if value is None:
         return Worded("values-in-json", "null", quoted("null"))
     if isinstance(value, str):

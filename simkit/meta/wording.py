@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,7 +48,24 @@ class Joined:
         raise TypeError("the words depend on the release: use told")
 
 
-Text = str | Worded | Joined
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """A text that a function writes for the release that it is told to, once for each: a struct with all its fields."""
+
+    write: Callable[[ServedBehaviour], str]
+    _texts: dict[ServedBehaviour, str] = field(default_factory=dict, repr=False)
+
+    def told(self, behaviour: ServedBehaviour) -> str:
+        """The text of a release."""
+        if behaviour not in self._texts:
+            self._texts[behaviour] = self.write(behaviour)
+        return self._texts[behaviour]
+
+    def __str__(self) -> str:
+        raise TypeError("the text depends on the release: use told")
+
+
+Text = str | Worded | Joined | Written
 
 
 def told(text: Text, behaviour: ServedBehaviour) -> str:

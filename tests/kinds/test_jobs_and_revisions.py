@@ -12,6 +12,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.meta.message import Request, Response
+from simkit.schema.behaviour import default_behaviour
 from tests.kinds.comparison import MERGE, cluster_of, sent, told
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
@@ -136,7 +137,7 @@ def test_a_long_manager_of_a_job(release: str, word: str) -> None:
 
 def test_lists_of_words_in_printed_structures() -> None:
     """A list of texts that have a type of their own is printed with it."""
-    printed = structure("core.Capabilities", {"add": ["A"]}).text
+    printed = structure("core.Capabilities", {"add": ["A"]}).told(default_behaviour("1.30"))
     assert printed == 'core.Capabilities{Add:[]core.Capability{"A"}, Drop:[]core.Capability(nil)}'
 
 

@@ -11,22 +11,37 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from simkit.kinds.parts.go_printing.structures import pointer, printed
-from simkit.meta.behaviour import served_minor
+from simkit.meta import go_json
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import Shown, quoted
 from simkit.meta.objects import Object
+from simkit.meta.wording import Worded, Written
 
 _RULE_TEXTS: Final = ((0, "Rule", "rule"), (0, "Message", "message"), (27, "MessageExpression", "messageExpression"))
 """The texts of a rule with the releases that they came with."""
 
 
-def printed_rule(rule: Mapping[str, Any]) -> Shown:
+def printed_rule(rule: Mapping[str, Any]) -> Worded:
     """A rule, which is Go's syntax up to 1.33 and JSON since 1.34."""
+    return _shown(_as_json(rule), lambda minor: _rule_text(minor, rule))
+
+
+def _shown(json: Any, text: Callable[[int], str]) -> Worded:
+    """A value as JSON since 1.34, and as a text that depends on the number of the release before."""
+
+    def write(behaviour: ServedBehaviour) -> str:
+        return text(behaviour.minor)
+
+    return Worded("values-in-json", go_json.encode(json).decode(), Written(write))
+
+
+def _rule_text(minor: int, rule: Mapping[str, Any]) -> str:
     every = [(since, f"{name}:{quoted(rule.get(key) or '')}") for since, name, key in _RULE_TEXTS]
     every.append((28, f"Reason:{pointer('apiextensions.FieldValueErrorReason', rule.get('reason'))}"))
     every.append((28, f"FieldPath:{quoted(rule.get('fieldPath') or '')}"))
     every.append((29, f"OptionalOldSelf:{pointer('bool', rule.get('optionalOldSelf'))}"))
-    fields = [field for since, field in every if since <= served_minor()]
-    return Shown(f"apiextensions.ValidationRule{{{', '.join(fields)}}}", _as_json(rule))
+    fields = [field for since, field in every if since <= minor]
+    return f"apiextensions.ValidationRule{{{', '.join(fields)}}}"
 
 
 def _as_json(rule: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,30 +60,31 @@ _JSON: Final = f"{_GROUP}.JSON"
 class _Form(NamedTuple):
     """The functions that print a field of some type, and that give its JSON."""
 
-    text: Callable[[Any], str]
+    text: Callable[[int, Any], str]
+    """... given the number of the release."""
     json: Callable[[Any], Any]
 
 
-def shown_schema(schema: Properties) -> Shown:
+def shown_schema(schema: Properties) -> Worded:
     """A schema.
 
     Examples
     --------
-    >>> shown_schema({"type": "object"}).text[:60]
+    >>> shown_schema({"type": "object"}).told(ServedBehaviour(30))[:60]
     'apiextensions.JSONSchemaProps{ID:"", Schema:"", Ref:(*string'
     """
-    return Shown(_schema_text(schema), schema_json(schema))
+    return _shown(schema_json(schema), lambda minor: _schema_text(minor, schema))
 
 
-def shown_items(items: Properties | Sequence[Properties]) -> Shown:
+def shown_items(items: Properties | Sequence[Properties]) -> Worded:
     """The items of an array: a schema or several."""
     one, many = _split(items)
-    text = f"{_OR_ARRAY}{{Schema:{pointer(_PROPS, one)}, JSONSchemas:{_schemas_text(many)}}}"
-    return Shown(text, _items_json(items))
+    head = f"{_OR_ARRAY}{{Schema:{pointer(_PROPS, one)}, JSONSchemas:"
+    return _shown(_items_json(items), lambda minor: f"{head}{_schemas_text(minor, many)}}}")
 
 
-def _schema_text(schema: Properties) -> str:
-    return f"{_PROPS}{{{', '.join(f'{name}:{form.text(schema.get(key))}' for name, key, form in _FIELDS)}}}"
+def _schema_text(minor: int, schema: Properties) -> str:
+    return f"{_PROPS}{{{', '.join(f'{name}:{form.text(minor, schema.get(key))}' for name, key, form in _FIELDS)}}}"
 
 
 def schema_json(schema: Properties) -> dict[str, Any]:
@@ -90,19 +106,22 @@ def _or_bool_json(value: Any) -> Any:
     return {"Allows": value is not False, "Schema": None if schema is None else schema_json(schema)}
 
 
-def _schemas_text(values: Sequence[Properties] | None) -> str:
-    return f"[]{_PROPS}" + ("(nil)" if values is None else f"{{{', '.join(map(_schema_text, values))}}}")
+def _schemas_text(minor: int, values: Sequence[Properties] | None) -> str:
+    if values is None:
+        return f"[]{_PROPS}(nil)"
+    return f"[]{_PROPS}{{{', '.join(_schema_text(minor, each) for each in values)}}}"
 
 
 def _schemas_json(values: Sequence[Properties] | None) -> Any:
     return None if values is None else [schema_json(each) for each in values]
 
 
-def _map_text(kind: str) -> Callable[[Properties | None], str]:
-    def text(values: Properties | None) -> str:
+def _map_text(kind: str) -> Callable[[int, Properties | None], str]:
+    def text(minor: int, values: Properties | None) -> str:
         if values is None:
             return f"{kind}(nil)"
-        return f"{kind}{{{', '.join(f'{quoted(name)}:{_schema_text(values[name])}' for name in sorted(values))}}}"
+        listed = (f"{quoted(name)}:{_schema_text(minor, values[name])}" for name in sorted(values))
+        return f"{kind}{{{', '.join(listed)}}}"
 
     return text
 
@@ -122,19 +141,19 @@ def _dependencies_json(values: Properties | None) -> Any:
     }
 
 
-def _dependencies_text(values: Properties | None) -> str:
+def _dependencies_text(_minor: int, values: Properties | None) -> str:
     kind, inner = f"{_GROUP}.JSONSchemaDependencies", f"{_PROPS}OrStringArray"
     if values is None:
         return f"{kind}(nil)"
     parts = []
     for name, one in sorted(values.items()):
         schema = one if isinstance(one, Mapping) else None
-        listed = _texts_text(None if schema is not None else one)
+        listed = _texts_text(0, None if schema is not None else one)
         parts.append(f"{quoted(name)}:{inner}{{Schema:{pointer(_PROPS, schema)}, Property:{listed}}}")
     return f"{kind}{{{', '.join(parts)}}}"
 
 
-def _texts_text(values: Sequence[str] | None) -> str:
+def _texts_text(_minor: int, values: Sequence[str] | None) -> str:
     return "[]string" + ("(nil)" if values is None else f"{{{', '.join(map(quoted, values))}}}")
 
 
@@ -150,7 +169,7 @@ def _any_text(value: Any) -> str:
     return repr(value) if isinstance(value, float) else printed(value)
 
 
-def _anys_text(values: Sequence[Any] | None) -> str:
+def _anys_text(_minor: int, values: Sequence[Any] | None) -> str:
     if values is None:
         return f"[]{_JSON}(nil)"
     listed = (f"{_JSON}(nil)" if each is None else _any_text(each) for each in values)
@@ -161,13 +180,13 @@ def _docs_json(value: Properties | None) -> Any:
     return None if value is None else {"Description": value.get("description") or "", "URL": value.get("url") or ""}
 
 
-def _rules_text(rules: Sequence[Properties] | None) -> str:
+def _rules_text(minor: int, rules: Sequence[Properties] | None) -> str:
     kind = f"{_GROUP}.ValidationRules"
-    return f"{kind}(nil)" if rules is None else f"{kind}{{{', '.join(printed_rule(rule).text for rule in rules)}}}"
+    return f"{kind}(nil)" if rules is None else f"{kind}{{{', '.join(_rule_text(minor, rule) for rule in rules)}}}"
 
 
 def _rules_json(rules: Sequence[Properties] | None) -> Any:
-    return None if rules is None else [printed_rule(rule).json for rule in rules]
+    return None if rules is None else [_as_json(rule) for rule in rules]
 
 
 def _same(value: Any) -> Any:
@@ -175,11 +194,11 @@ def _same(value: Any) -> Any:
 
 
 def _pointed(kind: str, json: Callable[[Any], Any] = _same) -> _Form:
-    return _Form(lambda value: pointer(kind, value), lambda value: None if value is None else json(value))
+    return _Form(lambda _, value: pointer(kind, value), lambda value: None if value is None else json(value))
 
 
-_TEXT: Final = _Form(lambda value: quoted(value or ""), lambda value: value or "")
-_FLAG: Final = _Form(lambda value: printed(bool(value)), bool)
+_TEXT: Final = _Form(lambda _, value: quoted(value or ""), lambda value: value or "")
+_FLAG: Final = _Form(lambda _, value: printed(bool(value)), bool)
 _TEXTS: Final = _Form(_texts_text, _same)
 _SCHEMAS: Final = _Form(_schemas_text, _schemas_json)
 _NUMBER, _COUNT = _pointed("float64"), _pointed("int64")

@@ -19,7 +19,7 @@ from simkit.kinds.parts.validation.conditions import validate_conditions
 from simkit.kinds.parts.validation.fields import validate_signer_name
 from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, selecting
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import applies, served_minor
 from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import OMITTED, FieldError, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import dns_subdomain, qualified_name
@@ -45,7 +45,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         return list(_validate_new(spec))
     if spec == (old.get("spec") or {}):
         return ()
-    return [invalid_value("spec", internal_json("certificates.PodCertificateRequestSpec", spec), FIXED)]
+    return [invalid_value("spec", internal_json(served_minor(), "certificates.PodCertificateRequestSpec", spec), FIXED)]
 
 
 def _validate_new(spec: Object) -> Iterator[FieldError]:

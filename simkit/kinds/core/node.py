@@ -22,7 +22,6 @@ from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
 from simkit.meta.fielderror import (
     FieldError,
-    Shown,
     duplicate,
     forbidden_field,
     invalid_value,
@@ -32,7 +31,7 @@ from simkit.meta.fielderror import (
 )
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
-from simkit.meta.wording import joined
+from simkit.meta.wording import Written, joined
 
 _FROM_SERVER: Final = ("uid", "resourceVersion")
 _STATES: Final = ("assigned", "active", "lastKnownGood")
@@ -178,7 +177,7 @@ def _validate_taint(taints: Sequence[Object]) -> Iterator[FieldError]:
         seen.add((effect, key))
 
 
-def _shown(taint: Object) -> Shown:
+def _shown(taint: Object) -> Written:
     """A taint as Go prints the struct."""
     return structure("core.Taint", {**taint, "timeAdded": None})
 

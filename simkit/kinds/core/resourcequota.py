@@ -23,6 +23,7 @@ from simkit.meta.behaviour import applies
 from simkit.meta.deadline import checked
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.objects import Object, at, name_of
+from simkit.meta.wording import Written
 
 _SCOPES: Final = (
     "Terminating",
@@ -122,7 +123,7 @@ def _validate_selector(spec: Object, hard: Mapping[str, str]) -> Iterator[FieldE
             yield invalid_value(path, _shown(spec.get("scopes") or ()), _CONFLICT)
 
 
-def _selector_shown(expressions: Sequence[Object]) -> Shown:
+def _selector_shown(expressions: Sequence[Object]) -> Written:
     """A scope selector as Go prints the struct."""
     return structure("core.ScopeSelector", {"matchExpressions": expressions})
 

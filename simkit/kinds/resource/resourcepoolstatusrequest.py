@@ -16,6 +16,7 @@ from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.conditions import shown_conditions, validate_conditions
 from simkit.kinds.rules import FIXED, REQUIRED, at_root, by, fixed, must, placed, row, table, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
+from simkit.meta.behaviour import served_minor
 from simkit.meta.fielderror import FieldError, invalid_value, required, too_many
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -70,7 +71,7 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status, before = obj.get("status"), (old or {}).get("status")
     errors = list[FieldError]()
     if before is not None and status != before:
-        shown = internal_json("*resource.ResourcePoolStatusRequestStatus", status)
+        shown = internal_json(served_minor(), "*resource.ResourcePoolStatusRequestStatus", status)
         if status is not None and status.get("conditions"):
             shown["Conditions"] = shown_conditions(status["conditions"])
         errors.append(invalid_value("status", shown, FIXED))

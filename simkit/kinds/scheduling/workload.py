@@ -17,6 +17,7 @@ from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.rules import FIXED, REQUIRED, by, distinct, items, must, row, table, validation
 from simkit.kinds.scheduling.podgroup import POLICIES, POLICY, never_changed
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy
+from simkit.meta.behaviour import served_minor
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required
 from simkit.meta.name_validation import dns_label, dns_subdomain, path_segment
@@ -82,10 +83,14 @@ def _validate_first_fixed(obj: Object, old: Object) -> Sequence[FieldError]:
     spec, before = obj["spec"], old.get("spec") or {}
     errors = list[FieldError]()
     if before.get("controllerRef") and spec.get("controllerRef") != before["controllerRef"]:
-        shown = internal_json("*scheduling.TypedLocalObjectReference", spec.get("controllerRef"))
+        shown = internal_json(served_minor(), "*scheduling.TypedLocalObjectReference", spec.get("controllerRef"))
         errors.append(invalid_value("controllerRef", shown, FIXED))
     if spec.get("podGroups") != before.get("podGroups"):
-        errors.append(invalid_value("podGroups", internal_json("[]scheduling.PodGroup", spec.get("podGroups")), FIXED))
+        errors.append(
+            invalid_value(
+                "podGroups", internal_json(served_minor(), "[]scheduling.PodGroup", spec.get("podGroups")), FIXED
+            )
+        )
     return errors
 
 

@@ -15,9 +15,10 @@ from simkit.kinds.parts.validation.fields import repeats, validate_text
 from simkit.kinds.rules import REQUIRED, by, distinct, must, row, validation
 from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy, again
 from simkit.meta.behaviour import applies
-from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required
+from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, at
+from simkit.meta.wording import Written
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -56,7 +57,7 @@ def _validate_keys(path: str, driver: Object) -> Iterator[FieldError]:
         yield from validate_text(path, key, qualified_name)
 
 
-def _shown(driver: Object) -> Shown:
+def _shown(driver: Object) -> Written:
     return structure("storage.CSINodeDriver", driver)
 
 

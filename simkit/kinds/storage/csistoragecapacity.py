@@ -18,9 +18,10 @@ from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import Shown
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object, metadata, name_of
+from simkit.meta.wording import Written
 
 
-def _shown(topology: Object | None) -> Shown | None:
+def _shown(topology: Object | None) -> Shown | Written | None:
     return shown_selector(topology) if topology is not None else None
 
 

@@ -20,7 +20,7 @@ from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, req
 from simkit.meta.integers import parse_int
 from simkit.meta.name_validation import dns1035_label, dns_subdomain
 from simkit.meta.objects import Object, at, name_of
-from simkit.meta.wording import Text, Worded
+from simkit.meta.wording import Text, Worded, Written
 
 _RESOURCE: Final = "spec.resource.resource"
 _VERSION: Final = "status.resourceVersion"
@@ -73,7 +73,7 @@ def _validate_fixed_version(version: str, before: str, text: Text) -> Iterator[F
         yield invalid_value(_VERSION, version, text)
 
 
-def _validate_end(obj: Object, old: Object, shown: Shown) -> Iterator[FieldError]:
+def _validate_end(obj: Object, old: Object, shown: Shown | Written) -> Iterator[FieldError]:
     """Errors of a migration that has ended in two ways, runs on after its end, or begins anew."""
     running, failed, succeeded = (_is(obj, kind) for kind in _ENDS)
     if succeeded and failed:

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.meta.behaviour import served
 from simkit.meta.fielderror import (
     FieldError,
     Shown,
@@ -23,7 +22,7 @@ from simkit.meta.fielderror import (
     unsupported,
     wrong_type,
 )
-from simkit.meta.wording import joined, told
+from simkit.meta.wording import joined
 
 NOWHERE: Final = "<nil>"
 """The field of an error without a path."""
@@ -91,7 +90,9 @@ def structure(value: Any) -> str:
         return "interface {}(nil)"
     if isinstance(value, float):
         return number(value)
-    return told(show(value), served())
+    text = show(value)
+    assert isinstance(text, str), value
+    return text
 
 
 def place(path: str) -> str:

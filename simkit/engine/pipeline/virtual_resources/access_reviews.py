@@ -21,7 +21,7 @@ from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
 from simkit.meta.errors import bad_request, invalid, unexplained
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 from simkit.meta.identity import Identity
 from simkit.meta.message import Response
 from simkit.meta.name_validation import label_value, qualified_name
@@ -29,6 +29,7 @@ from simkit.meta.names import GroupKind, GroupResource, Key, Revision
 from simkit.meta.objects import Draft, Object, name_of, null_creation
 from simkit.meta.selector_requirements import reviewed_fields, reviewed_labels
 from simkit.meta.user_info import user_info
+from simkit.meta.wording import Written
 from simkit.seams import Entry, Review
 
 # Resources that are not stored: reviews of access and of tokens
@@ -170,7 +171,7 @@ def _attribute_errors(spec: Mapping[str, Any]) -> list[FieldError]:
     return []
 
 
-def _shown(of_path: Mapping[str, Any]) -> Shown:
+def _shown(of_path: Mapping[str, Any]) -> Written:
     return structure("authorization.NonResourceAttributes", of_path)
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 from simkit.kinds.parts.go_printing.structures import fields_of, internal_json, is_structure
 from simkit.kinds.parts.printers.cells import selector_structure
 from simkit.kinds.parts.validation.resource_quantities import compare, parts_of
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import applies, served_minor
 from simkit.meta.fielderror import quoted
 
 DOTS: Final = "..."
@@ -159,7 +159,9 @@ def is_zero(kind: str, value: Any) -> bool:
         return True
     if is_structure(kind):
         held = parts_of_number(kind, value)
-        return all(is_zero(each.kind, held.get(each.key) if each.key else held) for each in fields_of(kind))
+        return all(
+            is_zero(each.kind, held.get(each.key) if each.key else held) for each in fields_of(served_minor(), kind)
+        )
     return not value and not isinstance(value, list | tuple | Mapping) and not kind.startswith("*")
 
 
@@ -213,7 +215,9 @@ def _held(kind: str, value: Any, side: str, level: int) -> Text:
 
 
 def _structure(kind: str, value: Mapping[str, Any], side: str, level: int) -> Text:
-    parts = ((each.name, each.kind, value.get(each.key) if each.key else value) for each in fields_of(kind))
+    parts = (
+        (each.name, each.kind, value.get(each.key) if each.key else value) for each in fields_of(served_minor(), kind)
+    )
     return _bounded((part for part in parts if not is_zero(part[1], part[2])), "auto", side, level)
 
 
@@ -298,7 +302,7 @@ def json_difference(kind: str, old: Any, new: Any) -> str:
 
 
 def _lines(kind: str, value: Any) -> list[str]:
-    text = json.dumps(internal_json(kind, value), indent=1, ensure_ascii=False).translate(_ESCAPED)
+    text = json.dumps(internal_json(served_minor(), kind, value), indent=1, ensure_ascii=False).translate(_ESCAPED)
     return [f"{line}\n" for line in text.split("\n")]
 
 
@@ -364,7 +368,7 @@ def _compared(kind: str, before: Any, after: Any) -> _Node:
         before, after = parts_of_number(kind, before), parts_of_number(kind, after)
         parts = [
             (each.name, _compared(each.kind, _part(before, each.key), _part(after, each.key)))
-            for each in fields_of(kind)
+            for each in fields_of(served_minor(), kind)
         ]
         return _Node(kind, before, after, "struct", parts)
     if kind == "quantity":

@@ -10,9 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from simkit.kinds.parts.validation.resource_quantities import shown
 from simkit.meta import datasets, go_json
-from simkit.meta.behaviour import served_minor
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import Shown, quoted
 from simkit.meta.objects import Object
+from simkit.meta.wording import Written
 
 _SAME: Final = {"core.EphemeralContainerCommon": "core.Container"}
 """Fields in declaration order as ``json/Name:type``: strings by default, with the name in JSON if it differs. A"""
@@ -43,19 +44,15 @@ def is_structure(kind: str) -> bool:
     return _SAME.get(kind, kind) in _table()
 
 
-def fields_of(kind: str) -> Sequence[Field]:
-    """The fields of a struct, in declaration order.
+@cache
+def fields_of(minor: int, kind: str) -> Sequence[Field]:
+    """The fields of a struct at a release, in declaration order.
 
     Examples
     --------
-    >>> [(each.name, each.key, each.kind) for each in fields_of("core.HostAlias")]
+    >>> [(each.name, each.key, each.kind) for each in fields_of(30, "core.HostAlias")]
     [('IP', 'ip', ''), ('Hostnames', 'hostnames', 'texts')]
     """
-    return _fields_of(kind, served_minor())
-
-
-@cache
-def _fields_of(kind: str, minor: int) -> Sequence[Field]:
     every = map(_field, _table()[_SAME.get(kind, kind)].split())
     return tuple(each for each in every if each.since <= minor <= each.last)
 
@@ -75,33 +72,33 @@ _LIKE_OUTSIDE: Final = ("v1.", "intstr.")
 """Types that are the same inside and outside, and have a JSON form of their own."""
 
 
-def internal_json(kind: str, value: Any) -> Any:
-    """A value of a type as plain JSON.
+def internal_json(minor: int, kind: str, value: Any) -> Any:
+    """A value of a type as plain JSON, at a release.
 
     Examples
     --------
-    >>> internal_json("core.Toleration", {"key": "a", "tolerationSeconds": 5})
+    >>> internal_json(34, "core.Toleration", {"key": "a", "tolerationSeconds": 5})
     {'Key': 'a', 'Operator': '', 'Value': '', 'Effect': '', 'TolerationSeconds': 5}
     """
     if value is None and kind.startswith(("*", "[]")):
         return None
     if kind.startswith("*"):
-        return internal_json(kind[1:], value)
+        return internal_json(minor, kind[1:], value)
     if kind.startswith("[]"):
-        return [internal_json(kind[2:], each) for each in value]
+        return [internal_json(minor, kind[2:], each) for each in value]
     if kind.startswith(_LIKE_OUTSIDE):
-        return _outside(kind, value)
+        return _outside(minor, kind, value)
     if is_structure(kind):
-        return _structure(kind, value or {})
+        return _structure(minor, kind, value or {})
     if isinstance(value, Mapping):
         return {name: value[name] for name in sorted(value)}
     return _ZEROS.get(kind) if value is None else value
 
 
-def _structure(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
+def _structure(minor: int, kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for field in fields_of(kind):
-        inner = internal_json(field.kind, value.get(field.key) if field.key else value)
+    for field in fields_of(minor, kind):
+        inner = internal_json(minor, field.kind, value.get(field.key) if field.key else value)
         if _embedded(field):
             found |= inner
         else:
@@ -114,15 +111,15 @@ def _embedded(field: Field) -> bool:
     return not field.key or field.kind == f"v1.{field.name}"
 
 
-def _outside(kind: str, value: Any) -> Any:
+def _outside(minor: int, kind: str, value: Any) -> Any:
     """A value of a type with its own JSON form: as it was written, in the order of its fields."""
     if value is None:
         return _ZEROS.get(kind, None if kind.endswith("Time") else {})
     if not isinstance(value, Mapping) or not is_structure(kind):
         return value
     return {
-        field.key: internal_json(field.kind, value[field.key])
-        for field in fields_of(kind)
+        field.key: internal_json(minor, field.kind, value[field.key])
+        for field in fields_of(minor, kind)
         if value.get(field.key) not in (None, [], {}) or (field.key in _ALWAYS and field.key in value)
     }
 
@@ -159,12 +156,13 @@ def whole_numbers(values: Sequence[int], kind: str = "int32") -> Shown:
     return Shown(f"[]{kind}{{{', '.join(map(str, values))}}}", list(values))
 
 
-def selector(value: Object | None) -> Shown:
+def selector(value: Object | None) -> Shown | Written:
     """A label selector; an absent one is null, up to 1.33 in quotes. An empty map or list is not nil in Go.
 
     Examples
     --------
-    >>> selector({"matchLabels": {}}).text
+    >>> from simkit.meta.behaviour import ServedBehaviour
+    >>> selector({"matchLabels": {}}).told(ServedBehaviour(30))
     'v1.LabelSelector{MatchLabels:map[string]string{}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}'
     """
     if value is None:
@@ -173,7 +171,7 @@ def selector(value: Object | None) -> Shown:
     listed = "{" + ", ".join(_requirement(one) for one in expressions) + "}" if expressions is not None else "(nil)"
     labels = text_map(value.get("matchLabels")).text
     text = f"v1.LabelSelector{{MatchLabels:{labels}, MatchExpressions:[]v1.LabelSelectorRequirement{listed}}}"
-    return Shown(text, internal_json("v1.LabelSelector", value))
+    return Written(lambda behaviour: _as_json(behaviour, "v1.LabelSelector", value) or text)
 
 
 def _requirement(value: Object) -> str:
@@ -217,25 +215,29 @@ def printed(value: Any) -> str:
 _NEVER: Final = "time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)"
 
 
-def template_text(template: Object) -> Shown:
+def template_text(template: Object) -> Written:
     """A pod template."""
     return structure("core.PodTemplateSpec", template)
 
 
-def structures(kind: str, values: Sequence[Object] | None) -> Shown:
+def structures(kind: str, values: Sequence[Object] | None) -> Written:
     """A list of structs of a known type."""
-    return Shown(_text(f"[]{kind}", values), internal_json(f"[]{kind}", values))
+    return structure(f"[]{kind}", values)
 
 
-def structure(kind: str, value: Object) -> Shown:
-    """A struct of a known type."""
-    fields = ", ".join(
-        f"{field.name}:{_text(field.kind, value.get(field.key) if field.key else value)}" for field in fields_of(kind)
-    )
-    return Shown(f"{kind}{{{fields}}}", internal_json(kind, value))
+def structure(kind: str, value: Object | Sequence[Object] | None) -> Written:
+    """A struct of a known type, or a list of them: Go's syntax up to 1.33 and JSON since 1.34."""
+    return Written(lambda behaviour: _as_json(behaviour, kind, value) or _text(behaviour.minor, kind, value))
 
 
-def _text(kind: str, value: Any) -> str:
+def _as_json(behaviour: ServedBehaviour, kind: str, value: Any) -> str:
+    """A value of a type as JSON; empty where the release does not show it so."""
+    if not behaviour.applies("values-in-json"):
+        return ""
+    return go_json.encode(internal_json(behaviour.minor, kind, value)).decode()
+
+
+def _text(minor: int, kind: str, value: Any) -> str:
     if kind in _PLAIN:
         return _PLAIN[kind](value)
     if kind.startswith("*"):
@@ -243,9 +245,14 @@ def _text(kind: str, value: Any) -> str:
     if kind.startswith("[]"):
         if not is_structure(kind[2:]):
             return texts(value, kind[2:]).text
-        listed = ", ".join(structure(kind[2:], one).text for one in value or ())
+        listed = ", ".join(_text(minor, kind[2:], each) for each in value or ())
         return f"{kind}(nil)" if value is None else f"{kind}{{{listed}}}"
-    return structure(kind, value or {}).text
+    held = value or {}
+    fields = ", ".join(
+        f"{field.name}:{_text(minor, field.kind, held.get(field.key) if field.key else held)}"
+        for field in fields_of(minor, kind)
+    )
+    return f"{kind}{{{fields}}}"
 
 
 def amounts(value: Mapping[str, str] | None) -> Shown:

@@ -34,9 +34,10 @@ from simkit.kinds.parts.validation.ip import (
 from simkit.kinds.rules import FIXED, placed
 from simkit.meta.behaviour import applies
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
 from simkit.meta.objects import Object, annotations_of, at
+from simkit.meta.wording import Written
 
 _MODES: Final = ("Proxy", "VIP")
 
@@ -219,7 +220,7 @@ def _ports_together(obj: Object) -> Iterator[FieldError]:
         seen.add(key)
 
 
-def _port_shown(protocol: str, port: int) -> Shown:
+def _port_shown(protocol: str, port: int) -> Written:
     """A port with only protocol and number, as Go prints the struct."""
     return structure("core.ServicePort", {"protocol": protocol, "port": port})
 

@@ -19,10 +19,9 @@ from simkit.kinds.parts.pod.validation.volumes import PULL_POLICIES
 from simkit.kinds.parts.validation.ip import PORT, PORT_OR_NAME
 from simkit.kinds.parts.validation.resource_quantities import bare
 from simkit.kinds.rules import REQUIRED, Check, by, fields, first, must, placed, row, table
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour, applies
 from simkit.meta.fielderror import (
     FieldError,
-    Shown,
     duplicate,
     forbidden_field,
     invalid_value,
@@ -32,7 +31,7 @@ from simkit.meta.fielderror import (
 )
 from simkit.meta.name_validation import dns_label, port_name
 from simkit.meta.objects import Object
-from simkit.meta.wording import Text, Worded
+from simkit.meta.wording import Text, Worded, Written
 
 # Handlers, of which a probe and each event of a lifecycle has exactly one
 
@@ -323,9 +322,13 @@ def _validate_early_init_containers(path: str, spec: Object, volumes: Volumes) -
         for field in _SIDECARS_ONLY:
             if container.get(field) is not None:
                 shown = structure("core.Lifecycle" if field == "lifecycle" else "core.Probe", container[field])
-                if not applies("probe-handlers-named"):
-                    shown = Shown(shown.text.replace("ProbeHandler", "Handler").replace("LifecycleHandler", "Handler"))
-                yield invalid_value(f"{path}[{index}].{field}", shown, "must not be set for init containers")
+                older = Written(partial(_unnamed_handlers, shown))
+                text = Worded("probe-handlers-named", shown, older)
+                yield invalid_value(f"{path}[{index}].{field}", text, "must not be set for init containers")
+
+
+def _unnamed_handlers(shown: Written, behaviour: ServedBehaviour) -> str:
+    return shown.told(behaviour).replace("ProbeHandler", "Handler").replace("LifecycleHandler", "Handler")
 
 
 def validate_init_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:

@@ -21,7 +21,6 @@ from simkit.kinds.rules import Check, Row, by, fields, must, placed, row, table
 from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     FieldError,
-    Shown,
     duplicate,
     forbidden_field,
     invalid_value,
@@ -29,7 +28,7 @@ from simkit.meta.fielderror import (
 )
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value
 from simkit.meta.objects import Object
-from simkit.meta.wording import joined
+from simkit.meta.wording import Written, joined
 
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -168,7 +167,7 @@ TOLERATION: Final = table(
 )
 
 
-def _shown(toleration: Object) -> Shown:
+def _shown(toleration: Object) -> Written:
     return structure("core.Toleration", toleration)
 
 

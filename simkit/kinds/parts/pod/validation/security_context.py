@@ -16,7 +16,6 @@ from simkit.meta.behaviour import applies
 from simkit.meta.fielderror import (
     CLUSTER_POLICY,
     FieldError,
-    Shown,
     duplicate,
     forbidden_field,
     invalid_value,
@@ -27,7 +26,7 @@ from simkit.meta.fielderror import (
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import CONTAINER_LISTS
-from simkit.meta.wording import Worded
+from simkit.meta.wording import Worded, Written
 
 _OF_POD: Final = (
     "securityContext.appArmorProfile",
@@ -341,5 +340,5 @@ def validate_container_security(path: str, context: Object | None, *, host_users
     yield from placed(path, _REST(context))
 
 
-def _shown(context: Object) -> Shown:
+def _shown(context: Object) -> Written:
     return structure("core.SecurityContext", context)

@@ -22,7 +22,6 @@ from simkit.meta.behaviour import applies
 from simkit.meta.clock import timestamp
 from simkit.meta.fielderror import (
     FieldError,
-    Shown,
     duplicate,
     forbidden_field,
     internal_error,
@@ -34,6 +33,7 @@ from simkit.meta.fielderror import (
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Draft, Object, at
 from simkit.meta.quantity import canonical, parse
+from simkit.meta.wording import Written
 
 _UNKNOWN: str = "must match the name of an entry in `spec.resourceClaims`"
 
@@ -359,5 +359,5 @@ def _repeated(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldEr
         yield duplicate(f"status.{name}[{index}]", _shown(kind, given[index]))
 
 
-def _shown(kind: str, one: Object) -> Shown:
+def _shown(kind: str, one: Object) -> Written:
     return structure(kind, {"ip": one.get("ip")})
