@@ -160,7 +160,7 @@ def _served(made: ControlPlane, obj: Object) -> RequestScope:
 
 def _decoded(scope: RequestScope, obj: Object) -> Draft:
     try:
-        draft: Draft = dict(decode(dict(obj), scope.schema).object)
+        draft: Draft = dict(decode(scope.behaviour, dict(obj), scope.schema).object)
     except DecodeError as error:
         raise SimkitError(f"the object cannot be read as a {scope.resource.kind}: {error}") from None
     draft |= {"apiVersion": scope.resource.api_version, "kind": scope.resource.kind}

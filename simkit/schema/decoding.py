@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Draft
 from simkit.schema.decode_pass import DecodeError, DecodePass
 from simkit.schema.decoders import struct
@@ -26,7 +26,9 @@ class Decoded(NamedTuple):
     """Sentences such as ``unknown field "spec.foo"``: warnings, or together the error of strict validation."""
 
 
-def decode(value: Any, schema: Schema, *, under: Iterable[str] = (), converted: bool = False) -> Decoded:
+def decode(
+    behaviour: ServedBehaviour, value: Any, schema: Schema, *, under: Iterable[str] = (), converted: bool = False
+) -> Decoded:
     """The decoded object of a built-in type, or of a custom kind (a schema without a name: see ``pruning``).
 
     Unknown fields are dropped and told of. Zero values are written or left out as kube-apiserver does it: an empty
@@ -56,9 +58,9 @@ def decode(value: Any, schema: Schema, *, under: Iterable[str] = (), converted: 
     About 5 microseconds for a small object, 40 for a pod.
     """
     if not schema.name:
-        return Decoded(*prune(value, schema))
+        return Decoded(*prune(behaviour, value, schema))
     read = struct(schema)
-    reading = ConversionPass() if converted else DecodePass(told=partial(_told, schema))
+    reading = ConversionPass() if converted else DecodePass(told=partial(_told, behaviour, schema))
     result = read(value if isinstance(value, dict) else dict(value), reading)
     if reading.error is not None:
         raise DecodeError(reading.error)
@@ -69,11 +71,11 @@ def decode(value: Any, schema: Schema, *, under: Iterable[str] = (), converted: 
     return Decoded(result, sorted(problems) if converted else problems)
 
 
-def _told(schema: Schema, fields: Sequence[str]) -> Iterable[str]:
+def _told(behaviour: ServedBehaviour, schema: Schema, fields: Sequence[str]) -> Iterable[str]:
     """The names of a path in an error."""
-    return with_embedded(schema, fields) if applies("embedded-structs-in-paths") else fields
+    return with_embedded(schema, fields) if behaviour.applies("embedded-structs-in-paths") else fields
 
 
-def normalise(value: Any, schema: Schema) -> Draft:
+def normalise(behaviour: ServedBehaviour, value: Any, schema: Schema) -> Draft:
     """The object as kube-apiserver would write it; unknown fields are dropped silently. Raises DecodeError."""
-    return decode(value, schema).object
+    return decode(behaviour, value, schema).object

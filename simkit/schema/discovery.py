@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from simkit.meta.behaviour import applies, served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupVersionKind
 from simkit.meta.objects import null_creation
@@ -57,7 +57,7 @@ def _group(found: Group) -> Document:
 def resource_list(catalogue: Catalogue, name: str, version: str) -> Document:
     """The resources of one group version: the document at its path, subresources after their resource."""
     resources = catalogue.resources(name, version)
-    entries = [entry for resource in resources for entry in _entries(resource, catalogue.release)]
+    entries = [entry for resource in resources for entry in _entries(catalogue.behaviour, resource, catalogue.release)]
     if not any(resource.custom for resource in resources):
         entries.sort(key=lambda entry: str(entry["name"]))
     if not name:  # The core group's documents are of a version before there were versions.
@@ -65,10 +65,10 @@ def resource_list(catalogue: Catalogue, name: str, version: str) -> Document:
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{name}/{version}", "resources": entries}
 
 
-def _entries(resource: Resource, release: str) -> Iterator[Document]:
+def _entries(behaviour: ServedBehaviour, resource: Resource, release: str) -> Iterator[Document]:
     entry: Document = {
         "name": resource.resource,
-        "singularName": _singular(resource),
+        "singularName": _singular(behaviour, resource),
         "namespaced": resource.namespaced,
         "kind": resource.kind,
         "verbs": list(resource.verbs),
@@ -84,9 +84,9 @@ def _entries(resource: Resource, release: str) -> Iterator[Document]:
         yield _subresource_entry(f"{resource.resource}/{name}", info)
 
 
-def _singular(resource: Resource) -> str:
+def _singular(behaviour: ServedBehaviour, resource: Resource) -> str:
     """The singular name in discovery; without it, clients derive it from the kind."""
-    return resource.singular if resource.custom or applies("singular-names-in-discovery") else ""
+    return resource.singular if resource.custom or behaviour.applies("singular-names-in-discovery") else ""
 
 
 def _subresource_entry(name: str, info: SubresourceInfo) -> Document:
@@ -129,22 +129,22 @@ def _aggregated_group(catalogue: Catalogue, found: Group) -> Document:
     versions = [
         {
             "version": version,
-            "resources": _aggregated_resources(catalogue.resources(found.name, version)),
+            "resources": _aggregated_resources(catalogue.behaviour, catalogue.resources(found.name, version)),
             "freshness": "Current",
         }
         for version in found.versions
     ]
-    return {"metadata": {**metadata, **null_creation(served())}, "versions": versions}
+    return {"metadata": {**metadata, **null_creation(catalogue.behaviour)}, "versions": versions}
 
 
-def _aggregated_resources(resources: Sequence[Resource]) -> list[Document]:
+def _aggregated_resources(behaviour: ServedBehaviour, resources: Sequence[Resource]) -> list[Document]:
     out = []
     for resource in resources:
         entry: Document = {
             "resource": resource.resource,
             "responseKind": {"group": "", "version": "", "kind": resource.kind},
             "scope": "Namespaced" if resource.namespaced else "Cluster",
-            "singularResource": _singular(resource),
+            "singularResource": _singular(behaviour, resource),
             "verbs": list(resource.verbs),
         }
         if resource.short_names:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.meta.behaviour import served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import invalid_value
 from simkit.meta.go_json import go_kind
 from simkit.schema.custom.messages import shown
@@ -24,7 +24,9 @@ OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _ROOT_FIELDS: Final = ("apiVersion", "kind", "metadata")
 
 
-def prune(value: Any, schema: Schema, *, stored: bool = False) -> tuple[dict[str, Any], list[str]]:
+def prune(
+    behaviour: ServedBehaviour, value: Any, schema: Schema, *, stored: bool = False
+) -> tuple[dict[str, Any], list[str]]:
     """An object without its unknown fields, and messages about them.
 
     Duplicates come first, then what is unknown in the metadata, elsewhere, and in the metadata of embedded objects.
@@ -41,14 +43,15 @@ def prune(value: Any, schema: Schema, *, stored: bool = False) -> tuple[dict[str
         checked by validation, after defaults.
     """
     problems = [f'duplicate field "{path}"' for path in dict.fromkeys(repeated_fields(value))]
-    pruner = _Pruner(schema, stored=stored)
+    pruner = _Pruner(behaviour, schema, stored=stored)
     obj = pruner.object(plain(value), schema, (), root=True)
     unknown = [*pruner.unknown_metadata, *sorted(pruner.unknown), *sorted(pruner.unknown_embedded)]
     return obj, problems + [f'unknown field "{path}"' for path in dict.fromkeys(unknown)]
 
 
 class _Pruner:
-    def __init__(self, schema: Schema, *, stored: bool) -> None:
+    def __init__(self, behaviour: ServedBehaviour, schema: Schema, *, stored: bool) -> None:
+        self._behaviour = behaviour
         self._metadata, self._stored = struct(schema.definition(OBJECT_META)), stored
         self.unknown: list[str] = []
         self.unknown_metadata: list[str] = []
@@ -84,7 +87,7 @@ class _Pruner:
     def _text(self, value: Any, path: tuple[str, ...]) -> Any:
         """The kind or the apiVersion of an embedded object."""
         if len(path) > 1 and not isinstance(value, str) and not self._stored:
-            raise DecodeError(invalid_value(".".join(path), shown(value), "must be a string").told(served()))
+            raise DecodeError(invalid_value(".".join(path), shown(value), "must be a string").told(self._behaviour))
         return value
 
     def metadata(self, value: Any, path: tuple[str, ...]) -> Any:
@@ -97,7 +100,7 @@ class _Pruner:
             if self._stored:
                 return value
             place = ".".join((*path, "metadata"))
-            raise DecodeError(invalid_value(place, shown(value), str(error)).told(served())) from None
+            raise DecodeError(invalid_value(place, shown(value), str(error)).told(self._behaviour)) from None
 
     def _read(self, value: Any, path: tuple[str, ...]) -> Any:
         if value is None:

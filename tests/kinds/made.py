@@ -100,6 +100,6 @@ def with_status(live: Object, status: Object) -> Draft:
 def _decoded(obj: Object) -> Draft:
     version = group_version_of(obj)
     schema = CATALOGUE.schema(GroupVersionKind(version.group, version.version, obj["kind"]))
-    draft = {**normalise(copied(obj), schema), "apiVersion": obj["apiVersion"], "kind": obj["kind"]}
+    draft = {**normalise(served(), copied(obj), schema), "apiVersion": obj["apiVersion"], "kind": obj["kind"]}
     draft["metadata"] = dict(draft["metadata"])
     return draft

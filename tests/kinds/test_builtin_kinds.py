@@ -56,7 +56,11 @@ def merged(base: Any, change: Any) -> Any:
 
 def decoded(obj: Object) -> Draft:
     gvk = split(f"{obj['apiVersion']}/{obj['kind']}")
-    draft = {**normalise(copied(obj), CATALOGUE.schema(gvk)), "apiVersion": obj["apiVersion"], "kind": obj["kind"]}
+    draft = {
+        **normalise(served(), copied(obj), CATALOGUE.schema(gvk)),
+        "apiVersion": obj["apiVersion"],
+        "kind": obj["kind"],
+    }
     draft["metadata"] = dict(draft["metadata"])
     return draft
 

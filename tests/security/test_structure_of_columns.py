@@ -40,4 +40,4 @@ def test_other_paths_have_all_their_values() -> None:
 def test_factors_that_leave_the_range_of_numbers(factor: float, value: float) -> None:
     """The quotient is not finite, or nothing: the value is no multiple, and the request no error of ours."""
     properties = {"multipleOf": factor}
-    assert all(error.told(served()) for error in number_errors(properties, ("number",), "", value, "spec.n"))
+    assert all(error.told(served()) for error in number_errors(served(), properties, ("number",), "", value, "spec.n"))

@@ -14,6 +14,7 @@ from simkit.language.merge.fieldset import path_text, paths
 from simkit.language.merge.managedfields import read
 from simkit.language.merge.mergepatch import merge_patch
 from simkit.language.merge.update import manager_from_user_agent, track_update, with_old_times
+from simkit.meta.behaviour import served
 from simkit.meta.errors import StatusError
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, at, copied, with_metadata
@@ -59,7 +60,7 @@ class Teller:
 
     def _apply(self) -> Object:
         intent = self._body(self.step["apply"])
-        return apply(self.live, intent, self.schema, force=self.step.get("force", False), **self._common())
+        return apply(served(), self.live, intent, self.schema, force=self.step.get("force", False), **self._common())
 
     def _update(self) -> Object:
         if "update" in self.step:
@@ -69,13 +70,13 @@ class Teller:
             wanted = self._settled(merge_patch(self.live, self.step["merge"]))
             brought = self.step["merge"].get("metadata", {}).get("managedFields")
             wanted = with_metadata(wanted, managedFields=brought) if brought is not None else wanted
-        records = track_update(self.live, wanted, self.schema, **self._common())
+        records = track_update(served(), self.live, wanted, self.schema, **self._common())
         return with_metadata(wanted, managedFields=records or None)
 
     def _settled(self, obj: Object) -> Draft:
         if self.schema is None or not self.schema.name:
             return dict(copied(obj))
-        draft = decode(obj, self.schema).object
+        draft = decode(served(), obj, self.schema).object
         draft["metadata"].pop("creationTimestamp", None)
         return draft
 

@@ -8,7 +8,6 @@ from typing import Final
 from simkit.analysis.upgrade.breaks import Break, break_of
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.span import ReleaseSpan
-from simkit.meta.behaviour import serving
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema.behaviour import default_behaviour
@@ -76,8 +75,7 @@ def _problems(item: Item, release: str) -> tuple[str, ...]:
     group, version = GroupVersion.parse(item.api_version)
     try:
         schema = Catalogue.for_release(release).schema(GroupVersionKind(group, version, item.kind))
-        with serving(default_behaviour(release)):
-            return tuple(decode(item.obj, schema).problems)
+        return tuple(decode(default_behaviour(release), item.obj, schema).problems)
     except DecodeError as wrong:
         return (str(wrong),)
     except SimkitError:

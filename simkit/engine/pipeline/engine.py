@@ -102,7 +102,7 @@ class Engine:
         """True if other servers may write into the store: latest values are read there."""
         self.inner_parts_leave_process = self.shared_store or parts.admission.leaves_process
         """True if handling a request may wait for a service outside: the store's, or one of admission."""
-        self.shared_parts = SharedParts()
+        self.shared_parts = SharedParts(self.behaviour)
         """Parts of objects that callers in this process send again and again."""
         self.watch_cache = WatchCache(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit

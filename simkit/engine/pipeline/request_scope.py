@@ -14,6 +14,7 @@ from simkit.kinds.strategies import strategy_of
 from simkit.kinds.strategy import DEFAULT_STRATEGY, Strategy
 from simkit.language.merge.fieldset import Fields as OwnedFields
 from simkit.meta import go_json
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.deadline import checked
 from simkit.meta.errors import bad_request
 from simkit.meta.fielderror import quoted
@@ -97,6 +98,11 @@ class RequestScope:
             strategy = strategy_of(GroupKind(resource.storage.group, resource.kind))
         return (strategy.older_versions or {}).get(resource.api_version, strategy)
 
+    @property
+    def behaviour(self) -> ServedBehaviour:
+        """The behaviour of the release that is served."""
+        return self.catalogue.behaviour
+
     @cached_property
     def schema(self) -> Schema:
         return self.catalogue.schema(self.resource.gvk)
@@ -155,7 +161,7 @@ class RequestScope:
         if self.is_storage_version:
             return draft
         gvk = self.resource.storage_gvk
-        kept = normalise(draft, self.catalogue.schema(gvk)) if self.spoke.reshapes else draft
+        kept = normalise(self.behaviour, draft, self.catalogue.schema(gvk)) if self.spoke.reshapes else draft
         return {**kept, "apiVersion": gvk.api_version, "kind": gvk.kind}
 
     def as_stored(self, obj: Object) -> Object:
@@ -177,7 +183,7 @@ class RequestScope:
         if self.spoke.reshapes:
             draft: Draft = copied(obj)
             self.spoke.from_hub(draft)
-            obj = normalise(draft, self.schema)
+            obj = normalise(self.behaviour, draft, self.schema)
         return {**obj, "apiVersion": self.resource.api_version, "kind": self.resource.kind}
 
     def as_written(self, wanted: Object) -> Object:

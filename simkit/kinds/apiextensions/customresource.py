@@ -139,7 +139,7 @@ class _CustomResourceStrategy:
 
     def _checks(self) -> Check:
         if self._check is None:
-            self._check = Check(self._version.properties)
+            self._check = Check(served(), self._version.properties)
         return self._check
 
     def _expressions(self) -> Any:
@@ -176,7 +176,7 @@ class _CustomResourceStrategy:
         if "status" in shown and properties is not None:
             earlier = before.get("status", ABSENT) if before is not ABSENT else ABSENT
             under = "status" if applies("faults-name-the-status") else ""
-            errors += Check(properties).errors(shown["status"], earlier, under=under)
+            errors += Check(served(), properties).errors(shown["status"], earlier, under=under)
         errors += self._validate_scale(shown, only_status=True)
         return errors + self._asked(shown, before, errors, obj)
 

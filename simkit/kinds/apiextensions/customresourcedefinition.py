@@ -14,7 +14,7 @@ from typing import Any, Final
 from simkit.kinds.apiextensions.naming import CLEANUP, condition, holds, with_condition
 from simkit.kinds.apiextensions.validation.parts import validate_name
 from simkit.kinds.strategy import CHANGES, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import applies, served
 from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP, LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, quoted, required
 from simkit.meta.objects import Draft, Object, at, metadata
@@ -39,7 +39,7 @@ def _unrecognized(obj: Object) -> Iterator[str]:
             name, kind = schema.get("format") or "", schema.get("type") or ""
             if (
                 name
-                and not checked_format([kind or "string"], name)
+                and not checked_format(served(), [kind or "string"], name)
                 and (kind == "string" or applies("formats-by-type"))
             ):
                 yield name

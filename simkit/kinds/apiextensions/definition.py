@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from simkit.kinds.apiextensions.naming import found, holds
 from simkit.kinds.apiextensions.webhook_conversion import ConversionFailed, accept_converted, kind_text
+from simkit.meta.behaviour import served
 from simkit.meta.errors import SimkitError, unexplained
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, at, name_of
@@ -254,7 +255,9 @@ class CustomVersion:
         return self._fitted(obj, defaults=True)
 
     def _fitted(self, obj: Object, *, defaults: bool) -> dict[str, Any]:
-        content, _ = prune({name: value for name, value in obj.items() if name != "metadata"}, self.schema, stored=True)
+        content, _ = prune(
+            served(), {name: value for name, value in obj.items() if name != "metadata"}, self.schema, stored=True
+        )
         drop_nulls(content, self.schema)
         if defaults:
             fill(content, self.schema)

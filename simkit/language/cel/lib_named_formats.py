@@ -17,7 +17,7 @@ from simkit.language.cel.values import NONE, Optional
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.name_validation import dns1035_label, dns_label, dns_subdomain, label_value, port_name, qualified_name
 from simkit.meta.wording import Text, told
-from simkit.schema.custom.formats import format_named
+from simkit.schema.custom.formats import FORMATS as SCHEMA_FORMATS
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,7 @@ _LONGEST_PATTERN: Final = 128
 
 def _of_schemas(name: str, told: str) -> Callable[[str], Sequence[str]]:
     """A format that schemas of custom resources also have."""
-    holds = format_named(name)
-    assert holds is not None
+    holds = SCHEMA_FORMATS[name]
     return lambda text: [] if holds(text) else [told]
 
 

@@ -49,7 +49,7 @@ from simkit.language.merge.validate import (
     validation_errors,
 )
 from simkit.language.merge.versions import Converter, Versions
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import StatusError
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Draft, Object, metadata
@@ -89,6 +89,7 @@ def _summary(conflicts: Sequence[Conflict]) -> str:
 class _Application:
     """One apply: the values that stay the same over its one or two attempts."""
 
+    behaviour: ServedBehaviour
     live: Object
     applied: Object
     type_def: TypeDef
@@ -100,6 +101,7 @@ class _Application:
 
 
 def apply(
+    behaviour: ServedBehaviour,
     live: Object | None,
     applied: Object,
     schema: Schema | None,
@@ -155,14 +157,16 @@ def apply(
     Specification, "Server-side apply rules"; KEP 555.
     """
     gvk_text = _check_type(applied, api_version, kind)
-    type_def = type_def_of(schema)
+    type_def = type_def_of(behaviour, schema)
     _check_owners(applied)
-    owner = Owner(manager, APPLY, "", subresource if applies("owners-by-subresource") else "")
-    application = _Application(live or {}, applied, type_def, owner, api_version, time, reset_fields, convert)
+    owner = Owner(manager, APPLY, "", subresource if behaviour.applies("owners-by-subresource") else "")
+    application = _Application(
+        behaviour, live or {}, applied, type_def, owner, api_version, time, reset_fields, convert
+    )
     managed = _claims(application, gvk_text)
-    _check_fit("patch", applied, type_def, gvk_text)
-    if not applies("repeats-tracked") and not tells_elements_apart(live, type_def):
-        _check_fit("live", application.live, type_def, gvk_text)
+    _check_fit(behaviour, "patch", applied, type_def, gvk_text)
+    if not behaviour.applies("repeats-tracked") and not tells_elements_apart(live, type_def):
+        _check_fit(behaviour, "live", application.live, type_def, gvk_text)
     try:
         result = _attempt(application, managed, force=force)
     except ApplyConflict as conflict:
@@ -186,10 +190,10 @@ def _check_owners(applied: Object) -> None:
         raise malformed("metadata.managedFields must be nil")
 
 
-def _check_fit(word: str, obj: Object, type_def: TypeDef, gvk_text: str) -> None:
+def _check_fit(behaviour: ServedBehaviour, word: str, obj: Object, type_def: TypeDef, gvk_text: str) -> None:
     wrong = validation_errors(obj, type_def)
     if wrong:
-        named = f" ({reference_text(obj, gvk_text)})" if applies("typed-errors-name-objects") else ""
+        named = f" ({reference_text(obj, gvk_text)})" if behaviour.applies("typed-errors-name-objects") else ""
         raise failed(f"failed to create typed {word} object{named}: {wrong}")
 
 
@@ -207,17 +211,21 @@ def _claims(application: _Application, gvk_text: str) -> ManagedFields:
         return managed
     before = Owner(BEFORE_FIRST_APPLY, UPDATE, application.api_version, application.owner.subresource)
     type_def = application.type_def
-    if not applies("repeats-tracked") and not tells_elements_apart(live, type_def):
-        raise _unowned(live, gvk_text, validation_errors(live, type_def))
+    if not application.behaviour.applies("repeats-tracked") and not tells_elements_apart(live, type_def):
+        raise _unowned(application.behaviour, live, gvk_text, validation_errors(live, type_def))
     try:
-        return updated({}, live, {}, before, type_def, time=application.time, ignored=application.ignored)
+        return updated(
+            application.behaviour, {}, live, {}, before, type_def, time=application.time, ignored=application.ignored
+        )
     except BadElement as wrong:
-        raise _unowned(live, gvk_text, validation_errors(live, type_def) or str(wrong)) from wrong
+        raise _unowned(
+            application.behaviour, live, gvk_text, validation_errors(live, type_def) or str(wrong)
+        ) from wrong
 
 
-def _unowned(live: Object, gvk_text: str, wrong: str) -> StatusError:
+def _unowned(behaviour: ServedBehaviour, live: Object, gvk_text: str, wrong: str) -> StatusError:
     """The error of an object whose fields can have no owner."""
-    named = reference_text(live, gvk_text) if applies("typed-errors-name-objects") else gvk_text
+    named = reference_text(live, gvk_text) if behaviour.applies("typed-errors-name-objects") else gvk_text
     told = f"failed to convert new object ({named}) to smd typed: {wrong}"
     return failed(f"failed to create manager for existing fields: {told}")
 
@@ -225,12 +233,12 @@ def _unowned(live: Object, gvk_text: str, wrong: str) -> StatusError:
 def _attempt(application: _Application, managed: ManagedFields, *, force: bool) -> Draft:
     """Merge, prune and update ownership. Raises ApplyConflict."""
     live, type_def, owner, version = application.live, application.type_def, application.owner, application.api_version
-    managed = dict(reconciled(managed, live, type_def, version, application.convert))
+    managed = dict(reconciled(application.behaviour, managed, live, type_def, version, application.convert))
     last = managed.get(owner)
     mine = recursive_difference(field_set(application.applied, type_def), application.ignored)
     managed[owner] = VersionedSet(mine, version)
     wanted = _merged(application)
-    prune = Pruner(type_def, version, application.convert)
+    prune = Pruner(application.behaviour, type_def, version, application.convert)
     wanted = prune.prune(wanted, managed, last, mine)
     after = _settled(application, wanted, managed, force=force)
     changed = not same(live, wanted)
@@ -254,7 +262,14 @@ def _settled(application: _Application, wanted: Object, managed: ManagedFields, 
     """The managed fields of the others after the apply."""
     ignored, convert = application.ignored, application.convert
     versions = Versions(
-        application.live, wanted, application.type_def, application.api_version, convert, ignored, written=False
+        application.behaviour,
+        application.live,
+        wanted,
+        application.type_def,
+        application.api_version,
+        convert,
+        ignored,
+        written=False,
     )
     others = {owner: claim for owner, claim in managed.items() if owner != application.owner}
     if not force:

@@ -15,11 +15,17 @@ from simkit.language.merge.fieldset import MEMBER, SELF, Fields, Node
 from simkit.language.merge.managedfields import ManagedFields, Owner, VersionedSet
 from simkit.language.merge.type_def import LEAF, LIST, SET, TypeDef, type_def_of
 from simkit.language.merge.versions import Converter
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object
 
 
 def reconciled(
-    managed: ManagedFields, live: Object, type_def: TypeDef, api_version: str, convert: Converter | None
+    behaviour: ServedBehaviour,
+    managed: ManagedFields,
+    live: Object,
+    type_def: TypeDef,
+    api_version: str,
+    convert: Converter | None,
 ) -> Mapping[Owner, VersionedSet]:
     """The managed fields under the present schemas; untouched ones are the same objects."""
     out: dict[Owner, VersionedSet] = {}
@@ -27,7 +33,7 @@ def reconciled(
         known: TypeDef | None = type_def
         if claim.api_version != api_version and convert is not None:
             converted = convert(live, claim.api_version)
-            known = type_def_of(converted[1]) if converted is not None else None
+            known = type_def_of(behaviour, converted[1]) if converted is not None else None
         fields = under_schema(claim.fields, known) if known is not None else claim.fields
         out[owner] = claim if fields is claim.fields else claim.having(fields)
     return out

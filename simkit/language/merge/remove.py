@@ -10,10 +10,10 @@ from typing import Any
 
 from simkit.language.merge.fieldset import EMPTY, SELF, Fields, Node, is_member
 from simkit.language.merge.type_def import ANY, LEAF, LIST, MAP, SET, BadElement, TypeDef
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 
 
-def remove_items(value: Any, fields: Fields, type_def: TypeDef) -> Any:
+def remove_items(behaviour: ServedBehaviour, value: Any, fields: Fields, type_def: TypeDef) -> Any:
     """The value without the fields of a set and everything below them.
 
     Notes
@@ -25,13 +25,15 @@ def remove_items(value: Any, fields: Fields, type_def: TypeDef) -> Any:
         return value
     kind = type_def.kind
     if isinstance(value, dict) and (kind is MAP or kind is ANY):
-        return _map_without(value, fields, type_def) or None
+        return _map_without(behaviour, value, fields, type_def) or None
     if isinstance(value, list) and (kind is LIST or kind is SET):
-        return _list_without(value, fields, type_def) or None
+        return _list_without(behaviour, value, fields, type_def) or None
     return None if isinstance(value, dict | list) else value
 
 
-def _map_without(value: Mapping[str, Any], fields: Fields, type_def: TypeDef) -> dict[str, Any]:
+def _map_without(
+    behaviour: ServedBehaviour, value: Mapping[str, Any], fields: Fields, type_def: TypeDef
+) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, item in value.items():
         node = fields.get(f"f:{name}")
@@ -39,25 +41,25 @@ def _map_without(value: Mapping[str, Any], fields: Fields, type_def: TypeDef) ->
         if node is None or child is None:
             out[name] = item
         elif not is_member(node):
-            out[name] = _kept(item, remove_items(item, node, child))
+            out[name] = _kept(behaviour, item, remove_items(behaviour, item, node, child))
     return out
 
 
-def _kept(before: Any, after: Any) -> Any:
+def _kept(behaviour: ServedBehaviour, before: Any, after: Any) -> Any:
     """The rest of a part; since release 1.35, an empty one if nothing is left."""
-    if after is None and isinstance(before, dict | list) and applies("emptied-parts-kept"):
+    if after is None and isinstance(before, dict | list) and behaviour.applies("emptied-parts-kept"):
         return type(before)()
     return after
 
 
-def _list_without(value: Sequence[Any], fields: Fields, type_def: TypeDef) -> list[Any]:
+def _list_without(behaviour: ServedBehaviour, value: Sequence[Any], fields: Fields, type_def: TypeDef) -> list[Any]:
     out: list[Any] = []
     for item in value:
         node = fields.get(_element(type_def, item))
         if node is None:
             out.append(item)
         elif not is_member(node):
-            out.append(_kept(item, remove_items(item, node, type_def.items)))
+            out.append(_kept(behaviour, item, remove_items(behaviour, item, node, type_def.items)))
     return out
 
 

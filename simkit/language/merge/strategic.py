@@ -18,7 +18,7 @@ from simkit.language.merge.mergepatch import without_nulls
 from simkit.language.merge.order import arranged
 from simkit.language.merge.refusal import PatchError, failed, malformed, unfitting
 from simkit.language.merge.typed import identity, same
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.go_fmt import format_string, format_value, type_name
 from simkit.meta.go_json import go_kind
 from simkit.schema.structural import Schema
@@ -41,7 +41,9 @@ def checked_strategic_patch(patch: Any) -> Mapping[str, Any]:
     return patch
 
 
-def strategic_merge(document: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+def strategic_merge(
+    behaviour: ServedBehaviour, document: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema
+) -> dict[str, Any]:
     """The document with a strategic merge patch applied; neither argument is changed.
 
     Parameters
@@ -68,20 +70,22 @@ def strategic_merge(document: Mapping[str, Any], patch: Mapping[str, Any], schem
     ----------
     Specification, "Updating objects".
     """
-    return _merge_maps(document, patch, schema)
+    return _merge_maps(behaviour, document, patch, schema)
 
 
-def _merge_maps(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema | None) -> Item:
+def _merge_maps(
+    behaviour: ServedBehaviour, original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema | None
+) -> Item:
     if DIRECTIVE in patch:
         return _replaced_or_deleted(patch)
     rest = dict(patch)
     draft = _retained(dict(original), rest)
-    _merge_ordered_lists(draft, rest, schema)
+    _merge_ordered_lists(behaviour, draft, rest, schema)
     for name, value in rest.items():
         deletes = name.startswith(DELETE_FROM)
         if deletes:
             name = _field_beside(name, DELETE_FROM, "invalid patch format of primitive list")
-        _merge_field(draft, name, value, schema, deletes=deletes)
+        _merge_field(behaviour, draft, name, value, schema, deletes=deletes)
     return draft
 
 
@@ -119,22 +123,24 @@ def _field_beside(name: str, prefix: str, wrong: str) -> str:
     return field
 
 
-def _merge_field(draft: Item, name: str, value: Any, schema: Schema | None, *, deletes: bool) -> None:
+def _merge_field(
+    behaviour: ServedBehaviour, draft: Item, name: str, value: Any, schema: Schema | None, *, deletes: bool
+) -> None:
     if value is None:
         draft.pop(name, None)
         return
     before = draft.get(name)
     if name not in draft or type(before) is not type(value):
-        if not applies("nulls-below-new-fields-dropped"):
+        if not behaviour.applies("nulls-below-new-fields-dropped"):
             draft[name] = value
         elif not deletes:
             _take(draft, name, without_nulls(value))
     elif isinstance(value, dict):
         node = _field(schema, name)
         replaces = "replace" in node.patch_strategy
-        draft[name] = value if replaces else _merge_maps(draft[name], value, node)
+        draft[name] = value if replaces else _merge_maps(behaviour, draft[name], value, node)
     elif isinstance(value, list):
-        draft[name] = _merge_lists(draft[name], value, _field(schema, name), deletes=deletes)
+        draft[name] = _merge_lists(behaviour, draft[name], value, _field(schema, name), deletes=deletes)
     else:
         draft[name] = value
 
@@ -180,7 +186,9 @@ def _field(schema: Schema | None, name: str) -> Schema:
 # Lists
 
 
-def _merge_lists(original: list[Any], patch: list[Any], node: Schema, *, deletes: bool) -> list[Any]:
+def _merge_lists(
+    behaviour: ServedBehaviour, original: list[Any], patch: list[Any], node: Schema, *, deletes: bool
+) -> list[Any]:
     if "merge" not in node.patch_strategy and not deletes:
         return patch
     if not original and not patch:
@@ -191,7 +199,7 @@ def _merge_lists(original: list[Any], patch: list[Any], node: Schema, *, deletes
     if not key:
         raise failed("cannot merge lists without merge key for type struct")
     kept, additions = _special_elements(original, patch, key)
-    merged = _merge_elements(kept, additions, key, node.items)
+    merged = _merge_elements(behaviour, kept, additions, key, node.items)
     return arranged(merged, additions, kept, key)
 
 
@@ -254,7 +262,9 @@ def _special_elements(original: list[Item], patch: list[Item], key: str) -> tupl
     return [item for item in original if key not in item or identity(item[key]) not in gone], additions
 
 
-def _merge_elements(original: list[Item], patch: list[Item], key: str, node: Schema | None) -> list[Item]:
+def _merge_elements(
+    behaviour: ServedBehaviour, original: list[Item], patch: list[Item], key: str, node: Schema | None
+) -> list[Item]:
     merged, places = list(original), dict[Hashable, int]()
     for place, item in enumerate(merged):
         if key in item:
@@ -264,7 +274,7 @@ def _merge_elements(original: list[Item], patch: list[Item], key: str, node: Sch
         if place == len(merged):
             merged.append(element)
         else:
-            merged[place] = _merge_maps(merged[place], element, node)
+            merged[place] = _merge_maps(behaviour, merged[place], element, node)
     return merged
 
 
@@ -278,7 +288,7 @@ def key_of(element: Mapping[str, Any], key: str) -> Any:
 # $setElementOrder
 
 
-def _merge_ordered_lists(draft: Item, patch: Item, schema: Schema | None) -> None:
+def _merge_ordered_lists(behaviour: ServedBehaviour, draft: Item, patch: Item, schema: Schema | None) -> None:
     """Merge the lists that ``$setElementOrder`` orders, and remove them and the directives from the patch."""
     for directive in [name for name in patch if name.startswith(SET_ORDER)]:
         order = _list(patch.pop(directive))
@@ -289,15 +299,15 @@ def _merge_ordered_lists(draft: Item, patch: Item, schema: Schema | None) -> Non
         _check_order(change or [], order, node.patch_merge_key)
         if live is None and change is None:
             continue
-        merged = _merged(live, change, node)
+        merged = _merged(behaviour, live, change, node)
         draft[name] = arranged(merged, order, live or [], node.patch_merge_key)
         patch.pop(name, None)
 
 
-def _merged(live: list[Any] | None, change: list[Any] | None, node: Schema) -> list[Any]:
+def _merged(behaviour: ServedBehaviour, live: list[Any] | None, change: list[Any] | None, node: Schema) -> list[Any]:
     if live is None or change is None:
         return (change if live is None else live) or []
-    return _merge_lists(live, change, node, deletes=False)
+    return _merge_lists(behaviour, live, change, node, deletes=False)
 
 
 def _list(value: Any) -> list[Any]:

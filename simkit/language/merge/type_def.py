@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 
 from simkit.language.merge.fieldset import key_element, value_element
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.schema.decoders import struct
 from simkit.schema.structural import NO_DEFAULT, Schema
 
@@ -66,10 +66,13 @@ class TypeDef:
 
     ``structured`` says that the objects have the form of the built-in kinds: fields that are always written (nested
     structures, required scalars and lists) count as present with their empty value, and null counts as absent.
+    ``keys_may_lack`` says that elements of lists may leave out some of their keys.
     """
 
-    def __init__(self, schema: Schema | None, *, structured: bool, open_ended: bool = False) -> None:
-        self._schema = schema
+    def __init__(
+        self, schema: Schema | None, *, structured: bool, keys_may_lack: bool = False, open_ended: bool = False
+    ) -> None:
+        self._schema, self._keys_may_lack = schema, keys_may_lack
         self.structured = structured
         self._open_ended = open_ended or bool(schema and schema.preserve_unknown)
         """True if fields that the schema does not name are kept, here and below."""
@@ -109,8 +112,10 @@ class TypeDef:
         return {name: self._entry(name, node, empty) for name, node in self._schema.fields.items()}
 
     def _entry(self, name: str, node: Schema, empty: Mapping[str, Any]) -> Entry:
-        type_def = TypeDef(node, structured=self.structured, open_ended=self._open_ended)
-        return Entry(f"f:{name}", type_def, empty.get(name, ABSENT))
+        return Entry(f"f:{name}", self._below(node), empty.get(name, ABSENT))
+
+    def _below(self, node: Schema) -> TypeDef:
+        return TypeDef(node, structured=self.structured, keys_may_lack=self._keys_may_lack, open_ended=self._open_ended)
 
     @cached_property
     def values(self) -> TypeDef | None:
@@ -122,7 +127,7 @@ class TypeDef:
         if self._schema is None or self.type != "map":
             return None
         if self._schema.values is not None:
-            return TypeDef(self._schema.values, structured=self.structured, open_ended=self._open_ended)
+            return self._below(self._schema.values)
         return DEDUCED if self._open_ended or not self._schema.fields else None
 
     @cached_property
@@ -130,7 +135,7 @@ class TypeDef:
         """The type of a list's elements."""
         if self._schema is None or self._schema.items is None:
             return DEDUCED
-        return TypeDef(self._schema.items, structured=self.structured, open_ended=self._open_ended)
+        return self._below(self._schema.items)
 
     @property
     def is_amount(self) -> bool:
@@ -201,7 +206,7 @@ class TypeDef:
                 completed[name] = key[name]
             elif name in self._key_defaults:
                 completed[name] = self._key_defaults[name]
-            elif not applies("keys-of-elements-may-lack"):
+            elif not self._keys_may_lack:
                 raise BadElement(
                     f'associative list with keys has an element that omits key field "{name}" '
                     "(and doesn't have default value)"
@@ -270,13 +275,13 @@ DEDUCED: Final = TypeDef(None, structured=False)
 
 
 @lru_cache(maxsize=2048)
-def _compiled(schema: Schema) -> TypeDef:
-    return TypeDef(schema, structured=bool(schema.name))
+def _compiled(schema: Schema, keys_may_lack: bool) -> TypeDef:
+    return TypeDef(schema, structured=bool(schema.name), keys_may_lack=keys_may_lack)
 
 
-def type_def_of(schema: Schema | None) -> TypeDef:
+def type_def_of(behaviour: ServedBehaviour, schema: Schema | None) -> TypeDef:
     """The type of a whole object; without a schema it is deduced from the values.
 
     A schema with a name is a built-in kind's. Compiled once for each schema.
     """
-    return DEDUCED if schema is None else _compiled(schema)
+    return DEDUCED if schema is None else _compiled(schema, behaviour.applies("keys-of-elements-may-lack"))

@@ -15,6 +15,7 @@ from simkit.language.merge.remove import ensure_named_fields_are_members, remove
 from simkit.language.merge.type_def import TypeDef, type_def_of
 from simkit.language.merge.typed import field_set
 from simkit.language.merge.versions import Converter
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object
 
 
@@ -22,6 +23,7 @@ from simkit.meta.objects import Object
 class _Versioned:
     """An object in one of its versions."""
 
+    behaviour: ServedBehaviour
     object: Object
     type_def: TypeDef
     api_version: str
@@ -31,14 +33,15 @@ class _Versioned:
         return ensure_named_fields_are_members(field_set(self.object, self.type_def), self.type_def)
 
     def without(self, fields: Fields) -> _Versioned:
-        left: Any = remove_items(self.object, fields, self.type_def)
-        return _Versioned(left or {}, self.type_def, self.api_version)
+        left: Any = remove_items(self.behaviour, self.object, fields, self.type_def)
+        return _Versioned(self.behaviour, left or {}, self.type_def, self.api_version)
 
 
 @dataclass(frozen=True, slots=True)
 class Pruner:
     """Removes fields whose only manager has given them up."""
 
+    behaviour: ServedBehaviour
     type_def: TypeDef
     api_version: str
     convert: Converter | None
@@ -61,7 +64,7 @@ class Pruner:
             return wanted
         if last.api_version == self.api_version and not difference(last.fields, mine):
             return wanted
-        whole = self._in_version(_Versioned(wanted, self.type_def, self.api_version), last.api_version)
+        whole = self._in_version(_Versioned(self.behaviour, wanted, self.type_def, self.api_version), last.api_version)
         if whole is None:
             return wanted
         gone = ensure_named_fields_are_members(last.fields, whole.type_def)
@@ -91,6 +94,10 @@ class Pruner:
         if versioned.api_version == api_version:
             return versioned
         if self.convert is None:
-            return _Versioned(versioned.object, versioned.type_def, api_version)
+            return _Versioned(self.behaviour, versioned.object, versioned.type_def, api_version)
         found = self.convert(versioned.object, api_version)
-        return None if found is None else _Versioned(found[0], type_def_of(found[1]), api_version)
+        return (
+            None
+            if found is None
+            else _Versioned(self.behaviour, found[0], type_def_of(self.behaviour, found[1]), api_version)
+        )

@@ -27,7 +27,7 @@ from simkit.language.merge.type_def import BadElement, TypeDef, type_def_of
 from simkit.language.merge.typed import Comparison
 from simkit.language.merge.validate import tells_elements_apart
 from simkit.language.merge.versions import Converter, Versions
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.bounded_cache import cached_when_short
 from simkit.meta.objects import Object, metadata
 from simkit.schema.structural import Schema
@@ -58,6 +58,7 @@ UNTRACKED: Final[Fields] = of_paths(
 
 
 def track_update(
+    behaviour: ServedBehaviour,
     live: Object | None,
     wanted: Object,
     schema: Schema | None,
@@ -98,21 +99,26 @@ def track_update(
     O(what changed) after one look at both objects. Where kube-apiserver, merging the oldest updaters, would lose the
     entry that it merged them into before, this keeps it.
     """
-    subresource = subresource if applies("owners-by-subresource") else ""
+    subresource = subresource if behaviour.applies("owners-by-subresource") else ""
     managed = managed_fields_before(live, wanted, subresource)
     if not managed and live is not None and metadata(live).get("uid"):
         return []
-    owner, type_def = Owner(manager or UNKNOWN, UPDATE, api_version, subresource), type_def_of(schema)
-    if not applies("repeats-tracked") and not all(tells_elements_apart(each, type_def) for each in (live, wanted)):
+    owner, type_def = Owner(manager or UNKNOWN, UPDATE, api_version, subresource), type_def_of(behaviour, schema)
+    if not behaviour.applies("repeats-tracked") and not all(
+        tells_elements_apart(each, type_def) for each in (live, wanted)
+    ):
         return []
     try:
-        after = updated(live or {}, wanted, managed, owner, type_def, time=time, ignored=reset_fields, convert=convert)
+        after = updated(
+            behaviour, live or {}, wanted, managed, owner, type_def, time=time, ignored=reset_fields, convert=convert
+        )
     except BadElement:
         return []
     return written(capped(after))
 
 
 def updated(
+    behaviour: ServedBehaviour,
     live: Object,
     wanted: Object,
     managed: ManagedFields,
@@ -125,10 +131,10 @@ def updated(
 ) -> ManagedFields:
     """The managed fields after an update: the writer gains the changed fields, all others lose them."""
     version = owner.api_version
-    versions = Versions(live, wanted, type_def, version, convert, ignored, written=True)
+    versions = Versions(behaviour, live, wanted, type_def, version, convert, ignored, written=True)
     after = {
         other: left
-        for other, claim in reconciled(managed, live, type_def, version, convert).items()
+        for other, claim in reconciled(behaviour, managed, live, type_def, version, convert).items()
         if (left := reduced(claim, versions.comparison(claim.api_version))) is not None
     }
     gained = difference(recursive_difference(versions.own.changed, ignored), UNTRACKED)

@@ -25,8 +25,9 @@ def validation_errors(value: Any, type_def: TypeDef) -> str:
     --------
     >>> from simkit.schema.structural import Schema
     >>> from simkit.language.merge.type_def import type_def_of
+    >>> from simkit.meta.behaviour import ServedBehaviour
     >>> row = {"type": "object", "fields": {"a": {"type": "string"}}}
-    >>> validation_errors({"b": 1}, type_def_of(Schema(row, lambda name: Schema({}, None))))
+    >>> validation_errors({"b": 1}, type_def_of(ServedBehaviour(30), Schema(row, lambda name: Schema({}, None))))
     '.b: field not declared in schema'
     """
     texts = [f"{path}: {wrong}" if path else wrong for path, wrong in _check(value, type_def, "")]

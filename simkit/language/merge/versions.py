@@ -13,7 +13,7 @@ from simkit.language.merge.fieldset import EMPTY, Fields
 from simkit.language.merge.forgotten_amounts import with_forgotten
 from simkit.language.merge.type_def import TypeDef, type_def_of
 from simkit.language.merge.typed import Comparison, compare
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object
 from simkit.schema.structural import Schema
 
@@ -30,6 +30,7 @@ class Versions:
 
     def __init__(
         self,
+        behaviour: ServedBehaviour,
         old: Object,
         new: Object,
         type_def: TypeDef,
@@ -39,7 +40,7 @@ class Versions:
         *,
         written: bool,
     ) -> None:
-        self._old, self._new, self._shape = old, new, type_def
+        self._behaviour, self._old, self._new = behaviour, old, new
         self._convert, self._ignored, self._written = convert, ignored, written
         self._known: dict[str, Comparison | None] = {api_version: self._difference(old, new, type_def)}
         self.own = self._known[api_version] or Comparison(EMPTY, EMPTY, EMPTY)
@@ -56,10 +57,10 @@ class Versions:
         old, new = self._convert(self._old, api_version), self._convert(self._new, api_version)
         if old is None or new is None:
             return None
-        return self._difference(old[0], new[0], type_def_of(new[1]))
+        return self._difference(old[0], new[0], type_def_of(self._behaviour, new[1]))
 
     def _difference(self, old: Object, new: Object, type_def: TypeDef) -> Comparison:
         found = compare(old, new, type_def)
-        if self._written and applies("amounts-lose-their-text"):
+        if self._written and self._behaviour.applies("amounts-lose-their-text"):
             found = with_forgotten(found, old, new, type_def)
         return found.without(self._ignored)

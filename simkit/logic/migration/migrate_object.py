@@ -11,7 +11,6 @@ from simkit.kinds.conversions.convert import family_of
 from simkit.logic.migration.foreign_documents import migrate_foreign
 from simkit.logic.migration.migrated import MigratedObject
 from simkit.logic.migration.structural_schema import PRESERVE, structural
-from simkit.meta.behaviour import serving
 from simkit.meta.domain import ADMISSION_GROUP, CERTIFICATES_GROUP, EXTENSIONS_GROUP, label
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion, GroupVersionKind
@@ -105,8 +104,7 @@ def _unknown_fields(obj: Object, version: str, kind: str) -> tuple[str, ...]:
     gvk = GroupVersionKind(group_version.group, group_version.version, kind)
     try:
         catalogue = Catalogue.for_release(newest_release(gvk) or RELEASES[-1])
-        with serving(catalogue.behaviour):
-            return tuple(decode(obj, catalogue.schema(gvk)).problems)
+        return tuple(decode(catalogue.behaviour, obj, catalogue.schema(gvk)).problems)
     except (DecodeError, SimkitError):
         return ()  # what is of a wrong type is told by a server
 

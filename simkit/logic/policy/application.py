@@ -16,6 +16,7 @@ from simkit.language.merge.merged import merged
 from simkit.language.merge.refusal import PatchError
 from simkit.language.merge.type_def import LEAF, LIST, MAP, SET, BadElement, TypeDef, type_def_of
 from simkit.language.merge.validate import validation_errors
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import internal
 from simkit.meta.objects import Object
 from simkit.schema.decoding import DecodeError, decode
@@ -28,7 +29,7 @@ class MutationFailed(Exception):
     """A mutation that cannot be made; the text is kube-apiserver's."""
 
 
-def configured(obj: Object, value: MadeObject, schema: Schema | None) -> Object:
+def configured(behaviour: ServedBehaviour, obj: Object, value: MadeObject, schema: Schema | None) -> Object:
     """The object with the configuration that an expression made. Raises MutationFailed."""
     try:
         applied = configuration(checked_names(value))
@@ -37,7 +38,7 @@ def configured(obj: Object, value: MadeObject, schema: Schema | None) -> Object:
     except EvaluationError:
         raise MutationFailed("invalid return type: *dynamic.ObjectVal") from None
     applied = {**applied, "apiVersion": obj.get("apiVersion"), "kind": obj.get("kind")}
-    type_def = type_def_of(schema)
+    type_def = type_def_of(behaviour, schema)
     wrong = validation_errors(applied, type_def)
     if wrong:
         raise MutationFailed(f"error applying patch: failed to convert patch object to typed object: {wrong}")
@@ -50,14 +51,14 @@ def configured(obj: Object, value: MadeObject, schema: Schema | None) -> Object:
     except BadElement as error:
         raise MutationFailed(f"error applying patch: failed to merge patch: {error}") from None
     if schema is not None and schema.name:
-        _check_types(made, schema)
+        _check_types(behaviour, made, schema)
     return made
 
 
-def _check_types(made: Object, schema: Schema) -> None:
+def _check_types(behaviour: ServedBehaviour, made: Object, schema: Schema) -> None:
     """Raise MutationFailed for values of other types than the kind has."""
     try:
-        decode(made, schema)
+        decode(behaviour, made, schema)
     except DecodeError as error:
         group, _, version = str(made.get("apiVersion") or "").rpartition("/")
         text = _FRACTION.sub("cannot convert float64 to int64", str(error))
@@ -81,7 +82,9 @@ def _atomic_parts(value: Any, type_def: TypeDef, path: str) -> Iterator[str]:
             yield from _atomic_parts(item, type_def.items, f"{path}[{index}]")
 
 
-def patched(obj: Object, operations: Sequence[Mapping[str, Any]], schema: Schema | None) -> Object:
+def patched(
+    behaviour: ServedBehaviour, obj: Object, operations: Sequence[Mapping[str, Any]], schema: Schema | None
+) -> Object:
     """The object after the JSON patch that an expression made; the same where a test in it failed.
 
     Raises
@@ -105,7 +108,7 @@ def patched(obj: Object, operations: Sequence[Mapping[str, Any]], schema: Schema
             return obj
         raise MutationFailed(f"JSON Patch: {error.detail}") from None
     if schema is not None and schema.name:
-        _check_fields(made, schema)
+        _check_fields(behaviour, made, schema)
     return made
 
 
@@ -119,10 +122,10 @@ def _operation(value: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _check_fields(made: Object, schema: Schema) -> None:
+def _check_fields(behaviour: ServedBehaviour, made: Object, schema: Schema) -> None:
     """Raise the 500 StatusError for a result with fields that the kind does not have, or values of other types."""
     try:
-        problems = decode(made, schema).problems
+        problems = decode(behaviour, made, schema).problems
     except DecodeError as error:
         raise internal(str(error)) from None
     if problems:

@@ -72,8 +72,8 @@ class MutatingPolicy(PolicyDefinition):
         """
         value = self._value(mutation.expression, {**bindings, "object": obj})
         if mutation.kind == "JSONPatch":
-            return patched(obj, value, schema)
-        return configured(obj, value, schema)
+            return patched(self.behaviour, obj, value, schema)
+        return configured(self.behaviour, obj, value, schema)
 
     def _value(self, expression: Expression, bindings: Bindings) -> Any:
         if expression.program is None:

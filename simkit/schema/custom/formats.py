@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Final
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.duration import nanoseconds
 from simkit.meta.integers import is_digits, saturating_int
 
@@ -213,26 +213,28 @@ NAMES: Final[Mapping[str, Format]] = {
 _OF_NUMBERS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
 
 
-def format_named(name: str) -> Format | None:
+def format_named(behaviour: ServedBehaviour, name: str) -> Format | None:
     """The check of a format; None for an unknown one.
 
     Examples
     --------
-    >>> format_named("date-time")("2020-01-01T00:00:00Z"), format_named("unheard-of") is None
+    >>> behaviour = ServedBehaviour(30)
+    >>> format_named(behaviour, "date-time")("2020-01-01T00:00:00Z"), format_named(behaviour, "unheard-of") is None
     (True, True)
     """
     name = name.replace("-", "")
-    return FORMATS.get(name) or (NAMES.get(name) if applies("names-as-formats") else None)
+    return FORMATS.get(name) or (NAMES.get(name) if behaviour.applies("names-as-formats") else None)
 
 
-def checked_format(types: Sequence[str], name: str) -> str:
+def checked_format(behaviour: ServedBehaviour, types: Sequence[str], name: str) -> str:
     """The format of a custom resource's field if the release that answers checks it for its types, or empty.
 
     Examples
     --------
-    >>> checked_format(["string"], "date-time"), checked_format(["integer"], "int32")
+    >>> behaviour = ServedBehaviour(30)
+    >>> checked_format(behaviour, ["string"], "date-time"), checked_format(behaviour, ["integer"], "int32")
     ('date-time', '')
     """
-    if len(types) == 1 and types[0] != "string" and applies("formats-by-type"):
+    if len(types) == 1 and types[0] != "string" and behaviour.applies("formats-by-type"):
         return name if name in _OF_NUMBERS.get(types[0], ()) else ""
-    return name if format_named(name) is not None else ""
+    return name if format_named(behaviour, name) is not None else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError
 from simkit.schema.custom import messages
 
@@ -26,10 +26,10 @@ def is_whole(number: float) -> bool:
 
 
 def number_errors(
-    properties: Mapping[str, Any], types: Sequence[str], form: str, value: float, path: str
+    behaviour: ServedBehaviour, properties: Mapping[str, Any], types: Sequence[str], form: str, value: float, path: str
 ) -> Iterator[FieldError]:
     """The errors of a number; ``form`` is the format that is checked, or empty."""
-    ranged = len(types) == 1 and applies("numbers-in-range")
+    ranged = len(types) == 1 and behaviour.applies("numbers-in-range")
     if ranged:
         yield from _outside(value, "Checked", types[0], form, path)
     yield from _against_factor(properties.get("multipleOf"), ranged, types, form, value, path)

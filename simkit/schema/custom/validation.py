@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError
 from simkit.meta.go_json import compact
 from simkit.meta.linear_patterns import re2_module
@@ -57,13 +57,15 @@ class Check:
     Examples
     --------
     >>> from simkit.schema.behaviour import default_behaviour
-    >>> check = Check({"type": "object", "required": ["a"], "properties": {"a": {"type": "integer", "minimum": 2}}})
-    >>> [str(error.told(default_behaviour("1.30"))) for error in check.errors({"a": 1})]
+    >>> behaviour = default_behaviour("1.30")
+    >>> properties = {"a": {"type": "integer", "minimum": 2}}
+    >>> check = Check(behaviour, {"type": "object", "required": ["a"], "properties": properties})
+    >>> [str(error.told(behaviour)) for error in check.errors({"a": 1})]
     ['a: Invalid value: 1: a in body should be greater than or equal to 2']
     """
 
-    def __init__(self, properties: Mapping[str, Any], *, all_formats: bool = False) -> None:
-        self._properties, self._all_formats = properties, all_formats
+    def __init__(self, behaviour: ServedBehaviour, properties: Mapping[str, Any], *, all_formats: bool = False) -> None:
+        self._behaviour, self._properties, self._all_formats = behaviour, properties, all_formats
         self._types = _types_of(properties)
         self._format: str = properties.get("format") or ""
         self._nullable = bool(properties.get("nullable"))
@@ -119,7 +121,7 @@ class Check:
             count += 1 + self._check_array(value, path, old, errors)
         elif not isinstance(value, bool):
             count += 1
-            errors += number_errors(self._properties, self._types, self._form(), value, path)
+            errors += number_errors(self._behaviour, self._properties, self._types, self._form(), value, path)
         if self._enum:
             count += 1
             if orjson.dumps(value) not in self._texts and not any(_equal(value, each) for each in self._enum):
@@ -130,13 +132,17 @@ class Check:
         errors.append(messages.not_listed(path, value, self._enum))
 
     def _below(self, properties: Mapping[str, Any]) -> Check:
-        return Check(properties, all_formats=self._all_formats)
+        return Check(self._behaviour, properties, all_formats=self._all_formats)
 
     # Types
 
     def _form(self) -> str:
         """The format, where the release that answers checks it."""
-        return self._format if self._all_formats or not self._format else checked_format(self._types, self._format)
+        return (
+            self._format
+            if self._all_formats or not self._format
+            else checked_format(self._behaviour, self._types, self._format)
+        )
 
     def _check_type(self, value: Any, path: str, errors: Errors) -> None:
         types, form, found = self._types, self._form(), messages.type_name(value)
@@ -193,7 +199,7 @@ class Check:
         """Append the errors of a text; True if its format was checked too."""
         self._check_length(value, path, errors)
         form = self._form()
-        check = format_named(form) if form else None
+        check = format_named(self._behaviour, form) if form else None
         if check is not None and not check(value):
             errors.append(messages.mistyped(path, form, "", value))
         return check is not None
@@ -230,7 +236,7 @@ class Check:
             errors.append(messages.against(path, len(value), f"should have at least {least} properties"))
         if most is not None and len(value) > most:
             errors.append(messages.too_many_in(path, len(value), most))
-        if len(errors) > wrong and not applies("fields-of-large-objects-checked"):
+        if len(errors) > wrong and not self._behaviour.applies("fields-of-large-objects-checked"):
             return 0
         before: Mapping[str, Any] = old if isinstance(old, dict) else {}
         start, count = f"{path}." if path else "", 0

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.meta.behaviour import applies, serving
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.go_json import compact
 from simkit.meta.names import GroupVersionKind
 from simkit.schema.behaviour import default_behaviour
@@ -168,6 +168,7 @@ def _paths(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect) -
 
 def _schemas(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect) -> dict[str, Shape]:
     """The definitions that the operations of these resources and roots refer to."""
+    behaviour = default_behaviour(release)  # documents are kept for all servers of a release
     definitions = _definitions(release)
     names = [OBJECT_META] if parts else []
     if any(resource.listable for resource, _ in parts):
@@ -179,10 +180,11 @@ def _schemas(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect)
     for resource, schema in parts:
         names += _named(definitions, resource)
         if schema is not None:
-            customs |= custom_definitions(resource, schema, dialect)
-    with serving(default_behaviour(release)):  # documents are kept for all servers of a release
-        versions = _versions(release, parts, dialect)
-        found = {name: definition(definitions, name, dialect, versions) for name in reachable(definitions, names)}
+            customs |= custom_definitions(behaviour, resource, schema, dialect)
+    versions = _versions(behaviour, release, parts, dialect)
+    found = {
+        name: definition(behaviour, definitions, name, dialect, versions) for name in reachable(definitions, names)
+    }
     return dict(sorted({**found, **customs}.items()))
 
 
@@ -197,10 +199,10 @@ def _definitions(release: str) -> Definitions:
     return Catalogue.for_release(release).definitions
 
 
-def _versions(release: str, parts: Parts, dialect: Dialect) -> Sequence[tuple[str, str]]:
+def _versions(behaviour: ServedBehaviour, release: str, parts: Parts, dialect: Dialect) -> Sequence[tuple[str, str]]:
     """The group versions whose options and watch events a document names."""
     custom = any(resource.custom for resource, _ in parts)
-    if dialect.version == V3.version and not custom and applies("documents-name-own-versions"):
+    if dialect.version == V3.version and not custom and behaviour.applies("documents-name-own-versions"):
         return tuple(dict.fromkeys([("", "v1"), *((each.group, each.version) for each, _ in parts)]))
     return _built_in_versions(release)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.names import GroupVersionKind
 from simkit.schema.definitions import Definitions
 from simkit.schema.openapi import descriptions
@@ -69,11 +69,11 @@ _NO_FORMAT: Final = (
 )
 
 
-def shape(row: Row, dialect: Dialect, *, custom: bool = False) -> Shape:
+def shape(behaviour: ServedBehaviour, row: Row, dialect: Dialect, *, custom: bool = False) -> Shape:
     """The OpenAPI form of a row and everything below; definitions become references."""
     if custom:
         row = _custom_row(row, dialect)
-    beside = _markers(row, dialect, custom=custom)
+    beside = _markers(behaviour, row, dialect, custom=custom)
     if "ref" in row:
         reference = dialect.reference(row["ref"])
         if not beside:
@@ -83,19 +83,21 @@ def shape(row: Row, dialect: Dialect, *, custom: bool = False) -> Shape:
     if row.get("required"):
         out["required"] = list(row["required"])
     if "fields" in row:
-        out["properties"] = {name: shape(child, dialect, custom=custom) for name, child in row["fields"].items()}
+        out["properties"] = {
+            name: shape(behaviour, child, dialect, custom=custom) for name, child in row["fields"].items()
+        }
     if "items" in row:
-        out["items"] = _element(row["items"], dialect, custom=custom)
+        out["items"] = _element(behaviour, row["items"], dialect, custom=custom)
     if "values" in row:
-        out["additionalProperties"] = _element(row["values"], dialect, custom=custom)
+        out["additionalProperties"] = _element(behaviour, row["values"], dialect, custom=custom)
     return out
 
 
-def _element(row: Row, dialect: Dialect, *, custom: bool) -> Shape:
+def _element(behaviour: ServedBehaviour, row: Row, dialect: Dialect, *, custom: bool) -> Shape:
     """The form of the elements of a list, or of the values of a map."""
-    if not custom and applies("elements-have-no-defaults"):
+    if not custom and behaviour.applies("elements-have-no-defaults"):
         row = {key: value for key, value in row.items() if key != "default"}
-    return shape(row, dialect, custom=custom)
+    return shape(behaviour, row, dialect, custom=custom)
 
 
 _JUNCTORS: Final = ("allOf", "anyOf", "oneOf", "not")
@@ -139,10 +141,10 @@ def _typed(row: Row, dialect: Dialect, *, custom: bool) -> Shape:
     return out
 
 
-def _markers(row: Row, dialect: Dialect, *, custom: bool) -> Shape:
+def _markers(behaviour: ServedBehaviour, row: Row, dialect: Dialect, *, custom: bool) -> Shape:
     out = {}
     for key, name in (_MARKERS | _CUSTOM_MARKERS if custom else _MARKERS).items():
-        if key == "enum" and not custom and not applies("enumerations-published"):
+        if key == "enum" and not custom and not behaviour.applies("enumerations-published"):
             continue
         if key not in row or (dialect is V2 and (key in _ONLY_IN_V3 or _unpublished(key, row[key]))):
             continue
@@ -176,10 +178,16 @@ def reachable(definitions: Definitions, names: Iterable[str]) -> list[str]:
     return sorted(found)
 
 
-def definition(definitions: Definitions, name: str, dialect: Dialect, versions: Iterable[tuple[str, str]]) -> Shape:
+def definition(
+    behaviour: ServedBehaviour,
+    definitions: Definitions,
+    name: str,
+    dialect: Dialect,
+    versions: Iterable[tuple[str, str]],
+) -> Shape:
     """A definition with its kinds. Kinds of every group version are listed for the given ones."""
     row = definitions.rows[name]
-    out = described(shape(row, dialect), _with_types(descriptions.texts(name), row), dialect)
+    out = described(shape(behaviour, row, dialect), _with_types(descriptions.texts(name), row), dialect)
     kinds = [gvk for kind in definitions.kinds_of(name) for gvk in _spread(kind, versions)]
     if kinds:
         out[KIND_MARKER] = [marker(gvk) for gvk in kinds]
@@ -271,16 +279,20 @@ def _says_nothing(row: Row, dialect: Dialect) -> bool:
     return dialect is V2 and bool(row.get("preserveUnknown"))
 
 
-def _described(row: Row, dialect: Dialect) -> Shape:
-    out = shape(row, dialect, custom=True)
+def _described(behaviour: ServedBehaviour, row: Row, dialect: Dialect) -> Shape:
+    out = shape(behaviour, row, dialect, custom=True)
     out["properties"] = {**out.get("properties", {}), **_typed_fields(), "metadata": _metadata(OBJECT_META, dialect)}
     out.setdefault("type", "object")
     return out
 
 
-def custom_definitions(resource: Resource, schema: Schema, dialect: Dialect) -> dict[str, Shape]:
+def custom_definitions(
+    behaviour: ServedBehaviour, resource: Resource, schema: Schema, dialect: Dialect
+) -> dict[str, Shape]:
     """The definitions of a custom kind and of its list."""
-    out: Shape = {"type": "object"} if _says_nothing(schema.row, dialect) else _described(schema.row, dialect)
+    out: Shape = (
+        {"type": "object"} if _says_nothing(schema.row, dialect) else _described(behaviour, schema.row, dialect)
+    )
     out[KIND_MARKER] = [marker(resource.gvk)]
     if resource.selectable:
         out[_SELECTABLE] = [{"fieldPath": path} for path in resource.selectable]

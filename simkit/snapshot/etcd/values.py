@@ -101,8 +101,8 @@ class Values:
         if resource is None:
             return obj
         found = GroupVersionKind(*group_version_of(obj), str(obj.get("kind", "")))
-        plain = normalise(obj, self._catalogue.schema(found))
         behaviour, wanted = self._catalogue.behaviour, resource.storage_gvk
+        plain = normalise(behaviour, obj, self._catalogue.schema(found))
         kept = plain if found == wanted else copied(convert(plain, wanted.api_version, behaviour))
         with serving(behaviour):
             strategy_of(wanted.group_kind).default(kept)

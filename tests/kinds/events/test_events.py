@@ -22,31 +22,31 @@ SCHEMAS = {gvk: CATALOGUE.schema(gvk) for gvk in (CORE, NEWER)}
 
 def newer(event: Object) -> Draft:
     """An event of the core group as a server shows it in the newer one."""
-    return normalise(renamed(event, NEW_WORDS), SCHEMAS[NEWER])
+    return normalise(served(), renamed(event, NEW_WORDS), SCHEMAS[NEWER])
 
 
 def older(event: Object) -> Draft:
     """An event of the newer group as a server keeps it."""
-    return normalise(renamed(event, OLD_WORDS), SCHEMAS[CORE])
+    return normalise(served(), renamed(event, OLD_WORDS), SCHEMAS[CORE])
 
 
 @settings(max_examples=100)
 @given(objects(SCHEMAS[CORE], "v1", "Event"))
 def test_there_and_back_from_the_core_group(event: Draft) -> None:
     """The form of the newer group, written back, is the stored event, and the one that this group would write."""
-    stored = normalise(event, SCHEMAS[CORE])
+    stored = normalise(served(), event, SCHEMAS[CORE])
     shown = newer(stored)
     assert older(shown) == stored
-    assert normalise(shown, SCHEMAS[NEWER]) == shown
+    assert normalise(served(), shown, SCHEMAS[NEWER]) == shown
 
 
 @settings(max_examples=100)
 @given(objects(SCHEMAS[NEWER], "events.k8s.io/v1", "Event"))
 def test_there_and_back_from_the_newer_group(event: Draft) -> None:
     """An event of the newer group is shown there as it was written."""
-    sent = normalise(event, SCHEMAS[NEWER])
+    sent = normalise(served(), event, SCHEMAS[NEWER])
     assert newer(older(sent)) == sent
-    assert normalise(older(sent), SCHEMAS[CORE]) == older(sent)
+    assert normalise(served(), older(sent), SCHEMAS[CORE]) == older(sent)
 
 
 def test_required_fields_of_the_newer_group() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from simkit.language.merge.structure import structure
 from simkit.language.merge.update import track_update
+from simkit.meta.behaviour import served
 from simkit.meta.names import GroupVersionKind
 from simkit.schema.catalogue import Catalogue
 
@@ -22,7 +23,7 @@ KINDS = [("", "v1", "ConfigMap"), ("", "v1", "Service"), ("authorization.k8s.io"
 def owned(obj: dict[str, Any], kind: tuple[str, str, str]) -> object:
     """The managed fields of a new object."""
     schema = Catalogue.for_release("1.30").schema(GroupVersionKind(*kind))
-    return track_update(None, obj, schema, manager="m", api_version="v1", time="t")
+    return track_update(served(), None, obj, schema, manager="m", api_version="v1", time="t")
 
 
 @given(st.data(), st.sampled_from(KINDS))

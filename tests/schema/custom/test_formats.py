@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from simkit.meta.behaviour import served
 from simkit.schema.custom.formats import FORMATS, format_named
 
 
@@ -47,7 +48,7 @@ from simkit.schema.custom.formats import FORMATS, format_named
 )
 def test_format(name: str, good: list[str], bad: list[str]) -> None:
     """Each format takes what it means and nothing else."""
-    check = format_named(name)
+    check = format_named(served(), name)
     assert check is not None
     assert [text for text in good if not check(text)] == []
     assert [text for text in bad if check(text)] == []

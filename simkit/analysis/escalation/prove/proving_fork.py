@@ -201,7 +201,7 @@ def _faults(snapshot: Snapshot) -> Iterator[Unreadable]:
         for obj in snapshot.scan(resource.storage):
             schema = catalogue.schema(GroupVersionKind(*group_version_of(obj), obj.get("kind") or resource.kind))
             try:
-                decode(obj, schema)
+                decode(snapshot.behaviour, obj, schema)
             except DecodeError as error:
                 yield Unreadable(resource.resource, namespace_of(obj), name_of(obj), str(error))
 

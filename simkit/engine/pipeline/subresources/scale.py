@@ -186,6 +186,7 @@ class _Change:
     def _tracked(self, live: Object, wanted: Draft, options: WriteOptions) -> Draft:
         kept: Draft = {**wanted, "metadata": {**wanted["metadata"], "managedFields": live["metadata"]["managedFields"]}}
         fields = track_update(
+            self._engine.behaviour,
             live,
             kept,
             self._scales.schema,
@@ -201,6 +202,7 @@ class _Change:
         if self._scope.custom is not None and not metadata(live).get("managedFields"):
             raise failed(_NOT_CONVERTED)
         merged = apply(
+            self._engine.behaviour,
             live,
             body,
             self._scales.schema,
@@ -212,7 +214,9 @@ class _Change:
             kind=_KIND.kind,
         )
         report_repeats(self._context, self._scales, self._options.validation, repeats)
-        draft = request_object.fit(self._context, merged, self._scales.resource.gvk, self._scales.schema, "Ignore")
+        draft = request_object.fit(
+            self._engine.behaviour, self._context, merged, self._scales.resource.gvk, self._scales.schema, "Ignore"
+        )
         request_object.check_address(self._context, self._scales, draft, named=True)
         draft["metadata"]["managedFields"] = metadata(merged).get("managedFields") or []
         return draft

@@ -87,6 +87,7 @@ def _check_uid(
 
 def _owned(engine: Engine, draft: Draft, gvk: GroupVersionKind, options: WriteOptions) -> list[Any]:
     return track_update(
+        engine.behaviour,
         None,
         draft,
         engine.catalogue.schema(gvk),

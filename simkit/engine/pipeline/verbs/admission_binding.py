@@ -347,6 +347,7 @@ def managed_fields_tracker(
 
     def tracked(before: Object | None, after: Object, now: str) -> list[Record]:
         return track_update(
+            engine.behaviour,
             before,
             after,
             schema,

@@ -73,7 +73,7 @@ def _checked(engine: Engine, value: Any) -> dict[str, Any]:
         )
     schema = engine.catalogue.definition("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions")
     try:
-        return decode(value, schema).object
+        return decode(engine.behaviour, value, schema).object
     except DecodeError as error:
         raise _unreadable(engine.behaviour, str(error)) from None
 

@@ -21,6 +21,7 @@ from simkit.engine.registry.write import Write
 from simkit.language.merge import jsonpatch, mergepatch, strategic
 from simkit.language.merge.patched_order import merged_in_order, patched_in_order
 from simkit.meta import go_json
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import StatusError, bad_request, invalid, unsupported_media_type
 from simkit.meta.fielderror import Shown, invalid_value, quoted
 from simkit.meta.go_fmt import format_value
@@ -106,7 +107,7 @@ def patcher(context: RequestContext, scope: RequestScope, validation: str) -> Ca
 
     @cache
     def decoded() -> tuple[Change, Sequence[str]]:
-        return _change(_parsed(context, media, validation), media, validation)
+        return _change(scope.behaviour, _parsed(context, media, validation), media, validation)
 
     def patched(live: Object) -> Draft:
         change, repeated = decoded()
@@ -122,7 +123,7 @@ def patcher(context: RequestContext, scope: RequestScope, validation: str) -> Ca
     return patched
 
 
-def _change(body: Any, media: str, validation: str) -> tuple[Change, Sequence[str]]:
+def _change(behaviour: ServedBehaviour, body: Any, media: str, validation: str) -> tuple[Change, Sequence[str]]:
     """The change of a patch, and the duplicate or unknown keys of its body."""
     if media == JSON_PATCH:
         operations, errors = _operations(body, validation)
@@ -140,7 +141,7 @@ def _change(body: Any, media: str, validation: str) -> tuple[Change, Sequence[st
         ), _repeated(body)
     change = plain(strategic.checked_strategic_patch(body))
     return Change(
-        lambda live, scope: strategic.strategic_merge(live, change, scope.schema),
+        lambda live, scope: strategic.strategic_merge(behaviour, live, change, scope.schema),
         lambda _live, _scope: format_value(plain(body)),
     ), _repeated(body)
 
@@ -190,7 +191,9 @@ def _fitted(
             patched = _known(scope, patched)
 
         def fit(value: Any) -> Draft:
-            return request_object.fit(context, value, gvk, scope.schema, validation, repeated, converted=converted)
+            return request_object.fit(
+                scope.behaviour, context, value, gvk, scope.schema, validation, repeated, converted=converted
+            )
 
         try:
             fitted = fit(patched)

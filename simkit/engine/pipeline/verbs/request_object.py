@@ -74,7 +74,16 @@ def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema:
         and schema.name
         and (given.get("kind"), given.get("apiVersion")) == (gvk.kind, gvk.api_version)
     ):
-        return fit(context, given, gvk, schema, validation, shared=engine.shared_parts, live=_live(engine, context))
+        return fit(
+            engine.behaviour,
+            context,
+            given,
+            gvk,
+            schema,
+            validation,
+            shared=engine.shared_parts,
+            live=_live(engine, context),
+        )
     media = bodies.body_media(context.request)
     body = context.request.body
     if media == PROTOBUF:
@@ -82,7 +91,7 @@ def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema:
         bodies.check_kind(
             engine.behaviour, value, body, GroupVersion(gvk.group, gvk.version), gvk.kind, kind_known(engine.catalogue)
         )
-        return fit(context, value, gvk, schema, "Ignore")
+        return fit(engine.behaviour, context, value, gvk, schema, "Ignore")
     repeats: list[Repeat] = []
     try:
         value = bodies.parse(body, media, repeats)
@@ -94,7 +103,9 @@ def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema:
     if not _is_of(value, gvk):
         group_version = GroupVersion(gvk.group, gvk.version)
         bodies.check_kind(engine.behaviour, value, body, group_version, gvk.kind, kind_known(engine.catalogue))
-    return fit(context, value, gvk, schema, validation, bodies.repeat_errors(repeats) if repeats else ())
+    return fit(
+        engine.behaviour, context, value, gvk, schema, validation, bodies.repeat_errors(repeats) if repeats else ()
+    )
 
 
 def _is_of(value: Any, gvk: GroupVersionKind) -> bool:
@@ -123,7 +134,7 @@ def _read_custom(
     """The custom object in a body, decoded in its own version and then compared with the path."""
     bodies.check_header(custom, value, context.request.body)
     schema = bodies.body_schema(custom, value)
-    draft = fit(context, value, custom.resource.gvk, schema, validation, repeated)
+    draft = fit(behaviour, context, value, custom.resource.gvk, schema, validation, repeated)
     bodies.check_custom_kind(behaviour, custom, value)
     return draft
 
@@ -137,6 +148,7 @@ def kind_known(catalogue: Catalogue) -> Any:
 
 
 def fit(
+    behaviour: ServedBehaviour,
     context: RequestContext,
     value: Any,
     gvk: GroupVersionKind,
@@ -159,7 +171,7 @@ def fit(
         if shared is not None:
             decoded = shared.decode(value, schema, live)
         else:
-            decoded = decode(value or {}, schema, converted=converted)
+            decoded = decode(behaviour, value or {}, schema, converted=converted)
     except DecodeError as error:
         raise bad_request(f"{_unfit(gvk)}: {error}") from error
     if repeated or decoded.problems:
@@ -239,7 +251,7 @@ def stored_form(scope: RequestScope, value: Mapping[str, Any]) -> Draft:
         shown = f"{value.get('apiVersion')}, Kind={value.get('kind')}"
         raise internal(f"expected {scope.resource.gvk}, got {shown}")
     try:
-        draft: Draft = dict(decode(value, scope.schema).object)
+        draft: Draft = dict(decode(scope.behaviour, value, scope.schema).object)
     except DecodeError as error:
         raise internal(str(error)) from None
     kind = {"kind": scope.resource.kind, "apiVersion": scope.resource.api_version}

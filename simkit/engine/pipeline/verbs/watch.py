@@ -235,7 +235,7 @@ class WatchStream:
             metadata["annotations"] = shown
         obj: Draft = {**empty, "kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
         if not resource.custom:
-            obj = decode(obj, self._scope.schema).object  # with the zero values of the kind
+            obj = decode(self._engine.behaviour, obj, self._scope.schema).object  # with the zero values of the kind
             metadata = {name: value for name, value in obj["metadata"].items() if name != "creationTimestamp"}
             obj["metadata"] = {**null_creation(self._engine.behaviour), **metadata}
         return self._encoder.object("BOOKMARK", obj)

@@ -136,6 +136,7 @@ def apply_intent(engine: Engine, context: RequestContext, scope: RequestScope) -
     def intent(live: Object | None) -> Draft:
         shown = scope.from_storage(live) if live is not None else None
         merged = apply(
+            engine.behaviour,
             shown,
             applied,
             scope.schema,
@@ -203,7 +204,9 @@ def _fitted(context: RequestContext, scope: RequestScope, merged: Object, applie
     """The merged object with the types of its kind. Raises the 500 of a built-in one that does not have them."""
     gvk = scope.resource.gvk
     try:
-        return request_object.fit(context, merged, gvk, scope.schema, "Ignore", converted=True, keep_nulls=True)
+        return request_object.fit(
+            scope.behaviour, context, merged, gvk, scope.schema, "Ignore", converted=True, keep_nulls=True
+        )
     except StatusError as error:
         if scope.resource.custom or not isinstance(error.__cause__, DecodeError):
             raise

@@ -164,7 +164,7 @@ class _Defaults:
             if self._pruned and has_unknown(value, node):
                 yield invalid_value(path, shown(value), "must not have unknown fields")
             errors = _under(path, embedded(value, node, itself=True))
-        errors = errors or Check(level.schema, all_formats=True).errors(value, under=path)
+        errors = errors or Check(served(), level.schema, all_formats=True).errors(value, under=path)
         yield from errors
         if not errors and has_rules(node):
             rules = CelValidator(node, root=level.schema is level.outer)
