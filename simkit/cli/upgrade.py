@@ -35,7 +35,8 @@ examples:
 
 Without --from, the release is that of the cluster's API server or newest kubelet; where neither shows, all changes up
 to the target count. Each row of -o json has release, severity, breaks, check, what, where, who, evidence, remedy,
-source. Tables leave out what breaks nothing; --all shows it. Rows that differ by their place alone are one row there.
+source. Tables leave out what breaks nothing and holds up nothing; --all shows it. Rows that differ by their place alone
+are one row there.
 
 Exit code: 0 when nothing breaks, 1 when something does, 2 for wrong use or unreadable input.
 """
@@ -188,11 +189,13 @@ def _source(path: str, args: argparse.Namespace) -> Any:
 
 
 def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
+    from simkit.analysis.upgrade.definitions import delays
+
     table = found.to_frame()
     rows: Sequence[Mapping[Any, Any]] = table.to_dict("records")
     if args.output not in COMPLETE and args.output not in FORMS:
-        hidden = 0 if args.all else sum(not row["breaks"] for row in rows)
-        rows = _grouped([row for row in rows if args.all or row["breaks"]])
+        shown = [row for row in rows if args.all or row["breaks"] or delays(row["check"])]
+        hidden, rows = len(rows) - len(shown), _grouped(shown)
         if hidden:
             told = "finding breaks" if hidden == 1 else "findings break"
             note(f"{hidden:,} {told} nothing; --all shows {'it' if hidden == 1 else 'them'}")
@@ -207,7 +210,9 @@ def _grouped(rows: Sequence[Mapping[Any, Any]]) -> list[Mapping[Any, Any]]:
     """One row for all that are alike but for their place: the first place, and how many more there are."""
     groups: dict[tuple[Any, ...], list[Mapping[Any, Any]]] = {}
     for row in rows:
-        groups.setdefault(tuple(row[name] for name in SHOWN if name != "where"), []).append(row)
+        place = f" ({row['file']}:{int(row['line'] or 1)})" if row["file"] and row["file"] not in row["where"] else ""
+        told = {**row, "where": f"{row['where']}{place}"}
+        groups.setdefault(tuple(row[name] for name in SHOWN if name != "where"), []).append(told)
     return [
         {**alike[0], "where": f"{alike[0]['where']} and {len(alike) - 1:,} more"} if alike[1:] else alike[0]
         for alike in groups.values()

@@ -141,7 +141,7 @@ def test_rows_that_differ_by_their_place_are_one(tmp_path: Path, capsys: pytest.
     command = ["upgrade", str(path), "--from", "1.26", "--to", "1.27"]
     assert main(command) == 1
     (row,) = capsys.readouterr().out.splitlines()[1:]
-    assert "Node n0 status.nodeInfo.kubeletVersion and 2 more" in row
+    assert f"Node n0 status.nodeInfo.kubeletVersion ({path}:1) and 2 more" in row
     assert main([*command, "-o", "json"]) == 1
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == ["n0", "n1", "n2"]
 

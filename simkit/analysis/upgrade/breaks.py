@@ -16,8 +16,8 @@ class Break(NamedTuple):
     """A row of an upgrade report.
 
     ``release`` is the first one that has the change, ``breaks`` False for what goes on working or fails already.
-    ``where`` is the object with the field. ``who`` is the caller, the field manager, those who have a role, or the
-    file; ``evidence`` says how it is known.
+    ``where`` is the object with the field, and of what is not stored by itself the release of the chart or the file.
+    ``who`` is the caller, the field manager, or those who have a role; ``evidence`` says how it is known.
     """
 
     release: str
@@ -56,7 +56,7 @@ def break_of(
 ) -> Break:
     """The row of something that concerns an item."""
     where = f"{item.title} {field}".strip() or item.place
-    if item.place and not item.name:
+    if item.release or (item.place and not item.name):
         where = f"{where} ({item.place})"
     return Break(
         release,
@@ -65,7 +65,7 @@ def break_of(
         check,
         what,
         where,
-        who or ("" if item.origin == "stored" else item.place),
+        who,
         evidence,
         remedy,
         source,

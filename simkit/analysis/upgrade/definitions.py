@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
+from simkit.analysis.upgrade.behaviour.entries import behaviour_entries
 from simkit.analysis.upgrade.breaks import Break, break_of
 from simkit.analysis.upgrade.items import Item
 from simkit.meta.domain import EXTENSIONS_GROUP
@@ -15,6 +17,17 @@ CUSTOM: Final = "custom-version"
 SOURCE: Final = (
     "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/"
 )
+
+
+@cache
+def _delaying() -> frozenset[str]:
+    entries = (each for each in behaviour_entries() if not each.release and not each.breaks)
+    return frozenset((STORED, *(each.id for each in entries if each.severity != "info")))
+
+
+def delays(check: str) -> bool:
+    """True for what breaks nothing, and holds up every upgrade where it is found."""
+    return check in _delaying()
 
 
 def is_definition(item: Item) -> bool:

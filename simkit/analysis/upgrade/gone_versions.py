@@ -196,6 +196,12 @@ class GoneVersions:
     def _remedy(self, item: Item, life: Lifecycle) -> str:
         """The version to use, and what a change of the version alone would make different."""
         told = self._instead(life)
+        if item.release:
+            namespace, _, name = item.release.partition("/")
+            return (
+                f"{told} Upgrade to a chart that does (helm upgrade {name} CHART --namespace {namespace}), or let the "
+                f"record of the release be rewritten (helm mapkubeapis {name} --namespace {namespace})."
+            )
         version = self.removed.successor(life.api_version, life.kind).partition(" ")[0]
         if not version or not convertible(life.kind, life.api_version, version):
             return told
@@ -247,7 +253,7 @@ _RENDER: Final = "Render the chart (helm template) and give the result."
 def unread(where: str, why: str, item: Item, remedy: str = _RENDER) -> Break:
     """The row of something that could not be read, and so may break."""
     return Break(
-        "", "info", False, "not-read", f"It could not be read: {why}", where, item.place, "",
+        "", "info", False, "not-read", f"It could not be read: {why}", where, "", "",
         remedy, "", item.api_version, item.kind, "", item.name, "",
         item.file, item.line,
     )  # fmt: skip

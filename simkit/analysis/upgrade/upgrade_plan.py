@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
@@ -16,7 +15,7 @@ from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.entries import behaviour_entries
 from simkit.analysis.upgrade.breaks import Break
-from simkit.analysis.upgrade.definitions import STORED
+from simkit.analysis.upgrade.definitions import delays
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.removed_resources import GUIDE
 from simkit.analysis.upgrade.span import ReleaseSpan
@@ -115,7 +114,7 @@ def _of_breaks(span: ReleaseSpan, rows: Sequence[Break]) -> Iterator[PlanStep]:
     """The repairs that are due before the hop that breaks: equal remedies are one step."""
     groups: dict[tuple[str, str, str], list[Break]] = {}
     for row in rows:
-        if row.breaks or row.check == STORED or row.check in _delaying():
+        if row.breaks or delays(row.check):
             hop = row.release if row.release and span.meets(row.release) else span.hops[0] if span.hops else span.end
             what = row.what.partition(": " if row.check == FIELD else ". ")[0]
             groups.setdefault((hop, what, _remedy(row)), []).append(row)
@@ -141,13 +140,6 @@ def _possible_from(row: Break, span: ReleaseSpan) -> str:
         told = life.introduced if life is not None else ""
     start = span.start or RELEASES[0]
     return told if told and minor_of(told) > minor_of(start) else start
-
-
-@cache
-def _delaying() -> frozenset[str]:
-    """The entries that break nothing, and hold up every upgrade where they are found."""
-    entries = (each for each in behaviour_entries() if not each.release and not each.breaks)
-    return frozenset(each.id for each in entries if each.severity != "info")
 
 
 def _possible() -> Mapping[str, str]:

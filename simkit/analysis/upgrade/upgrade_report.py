@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +16,7 @@ from simkit.analysis.rbac.tables import SEVERITY_WORDS, table
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
-from simkit.analysis.upgrade.behaviour.find import BehaviourSearch, harmless_entries
+from simkit.analysis.upgrade.behaviour.find import BehaviourSearch
 from simkit.analysis.upgrade.bound_subjects import BoundSubjects
 from simkit.analysis.upgrade.breaks import BREAK_COLUMNS, Break
 from simkit.analysis.upgrade.chart_releases import chart_release
@@ -30,7 +30,6 @@ from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.analysis.upgrade.stream_access import STREAMS, StreamAccess
 from simkit.analysis.upgrade.timeline import LANE_COLUMNS
 from simkit.analysis.upgrade.unknown_fields import UnknownFields
-from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
 from simkit.schema.lifecycle import lifecycle_of, successor
@@ -51,7 +50,6 @@ OF_REMOVALS: Final = (*_OF_VERSIONS, NOISE, RULE, CONFIGURATION)
 """The checks that are about API versions which are not served any more."""
 WORTH_A_PROCESS: Final = 1_000
 """Items that are looked at in a process of their own, where there are cores."""
-_DRIVERS: Final = api_group("storage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +273,7 @@ def report_of(
     gone = GoneVersions(span)
     sound, rows = _sound(items.items, span)
     rows += _of_items(sound, span, gone)
-    search = BehaviourSearch(span, set())
+    search = BehaviourSearch(span)
     for template in items.templates:
         rows += gone.template(template)
         rows += search.template(template)
@@ -316,7 +314,7 @@ def _sound(items: Sequence[Item], span: ReleaseSpan) -> tuple[list[Item], list[B
 
 
 def _of_items(items: Sequence[Item], span: ReleaseSpan, gone: GoneVersions) -> list[Break]:
-    search = BehaviourSearch(span, _drivers(items), harmless_entries(items))
+    search = BehaviourSearch(span, items)
     custom, fields, streams = CustomVersions(items), UnknownFields(span), StreamAccess(items)
     named = NamedVersions(gone.removed, span, BoundSubjects(items))
 
@@ -333,10 +331,6 @@ def _of_items(items: Sequence[Item], span: ReleaseSpan, gone: GoneVersions) -> l
                 yield unread(item.title, release.unread, item)
 
     return on_all_cores(lambda some: list(found(some)), items, least=WORTH_A_PROCESS)
-
-
-def _drivers(items: Iterable[Item]) -> set[str]:
-    return {item.name for item in items if item.kind == "CSIDriver" and item.group == _DRIVERS}
 
 
 def _order(row: Break) -> tuple[Any, ...]:

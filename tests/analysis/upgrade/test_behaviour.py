@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from simkit.analysis.upgrade.behaviour import BehaviourSearch, Entry, behaviour_entries
-from simkit.analysis.upgrade.behaviour.find import harmless_entries
 from simkit.analysis.upgrade.breaks import Break
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.span import ReleaseSpan
@@ -25,13 +24,14 @@ BY_REQUESTS = {"kubectl-skew"}
 WHOLE = ReleaseSpan("", RELEASES[-1])
 
 
-def found(objects: Iterable[Any], span: ReleaseSpan = WHOLE, drivers: Iterable[str] = ()) -> list[Break]:
-    search = BehaviourSearch(span, list(drivers))
+def found(objects: Iterable[Any], span: ReleaseSpan = WHOLE, beside: Iterable[Any] = ()) -> list[Break]:
+    """The rows about objects, in a cluster that has others beside them."""
+    search = BehaviourSearch(span, map(Item, beside))
     return [row for obj in objects for row in search.find(Item(obj), orjson.dumps(obj))]
 
 
-def checks(objects: Iterable[Any], span: ReleaseSpan = WHOLE, drivers: Iterable[str] = ()) -> set[str]:
-    return {row.check for row in found(objects, span, drivers)}
+def checks(objects: Iterable[Any], span: ReleaseSpan = WHOLE, beside: Iterable[Any] = ()) -> set[str]:
+    return {row.check for row in found(objects, span, beside)}
 
 
 def static_pod(component: str, flag: str) -> dict[str, Any]:
@@ -82,20 +82,21 @@ def test_entry(entry: Entry) -> None:
     assert any(yes for yes, _ in told)
     assert any(no for _, no in told)
     for yes, no in told:
+        beside = CASES.get(entry.id, {}).get("beside", ())
         if yes is not None:
-            assert entry.id in checks([yes]), yes
+            assert entry.id in checks([yes], WHOLE, beside), yes
         if no is not None:
-            assert entry.id not in checks([no]), no
+            assert entry.id not in checks([no], WHOLE, beside), no
 
 
 @pytest.mark.parametrize("entry", [each for each in ENTRIES.values() if each.release and minor_of(each.release) > 16])
 def test_only_on_the_way_over_its_release(entry: Entry) -> None:
     """A change shows on the way into its release, not afterwards."""
     yes = [obj for obj, _ in pairs(entry) if obj is not None]
-    before = f"1.{minor_of(entry.release) - 1}"
-    assert entry.id in checks(yes, ReleaseSpan(before, entry.release))
+    before, beside = f"1.{minor_of(entry.release) - 1}", CASES.get(entry.id, {}).get("beside", ())
+    assert entry.id in checks(yes, ReleaseSpan(before, entry.release), beside)
     if entry.release != RELEASES[-1]:
-        assert entry.id not in checks(yes, ReleaseSpan(entry.release, RELEASES[-1]))
+        assert entry.id not in checks(yes, ReleaseSpan(entry.release, RELEASES[-1]), beside)
 
 
 def test_cases_name_entries() -> None:
@@ -161,7 +162,8 @@ def test_drivers_take_the_harm_away() -> None:
         "spec": {"awsElasticBlockStore": {}},
     }
     assert "volume-aws-ebs" in checks([claim])
-    assert "volume-aws-ebs" not in checks([claim], drivers=["ebs.csi.aws.com"])
+    driver = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "ebs.csi.aws.com"}}
+    assert "volume-aws-ebs" not in checks([claim], beside=[driver])
 
 
 def test_templates_in_custom_resources() -> None:
@@ -187,6 +189,65 @@ def test_kubelet_skew() -> None:
     rows = [row for row in found([node], ReleaseSpan("1.26", "1.31")) if row.check == "kubelet-skew"]
     assert [row.release for row in rows] == ["1.29"]
     assert not [row for row in found([node], ReleaseSpan("1.26", "1.28")) if row.check == "kubelet-skew"]
+
+
+@pytest.mark.parametrize(
+    ("image", "releases"),
+    [
+        ("registry.k8s.io/kube-proxy:v1.31.4", ["1.35"]),
+        ("602401143452.dkr.ecr.eu-west-1.amazonaws.com/eks/kube-proxy:v1.32.0-minimal-eksbuild.2", ["1.36"]),
+        ("registry.k8s.io/kube-proxy-amd64:v1.34.0@sha256:0", []),
+        ("example.com/other-kube-proxy:v1.20.0", []),
+        ("registry.k8s.io/kube-proxy", []),
+    ],
+)
+def test_kube_proxy_skew(image: str, releases: list[str]) -> None:
+    """The hop is named at which the kube-proxy of a DaemonSet is too old."""
+    containers = [{"name": "kube-proxy", "image": image}]
+    obj = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "kube-proxy"},
+           "spec": {"template": {"spec": {"containers": containers}}}}  # fmt: skip
+    rows = [row for row in found([obj], ReleaseSpan("1.34", "1.37")) if row.check == "kube-proxy-skew"]
+    assert [row.release for row in rows] == releases
+
+
+def test_rows_name_what_is_meant() -> None:
+    """The gate, the flag or the metric stands in the first sentence, so that rows about others are not taken for it."""
+    pods = [
+        static_pod("kubelet", "--container-hints=/a"),
+        static_pod("kube-apiserver", "--feature-gates=GitRepoVolumeDriver=true,AnyVolumeDataSource=true"),
+        static_pod("kube-apiserver", "--enable-admission-plugins=NodeRestriction,PodSecurityPolicy"),
+    ]
+    assert {row.what.partition(". ")[0] for row in found(pods) if row.severity == "critical"} == {
+        "The kubelet's flags for cAdvisor are gone: --container-hints",
+        "The feature gate GitRepoVolumeDriver is locked to false",
+        "The feature gate AnyVolumeDataSource is gone",
+        "The admission plugin PodSecurityPolicy is gone",
+    }
+
+
+def test_files_of_nodes(tmp_path: Path) -> None:
+    """Drop-ins, units and environment files of kubelets are read line by line, in folders and where they are named."""
+    folder = tmp_path / "kubelet.service.d"
+    folder.mkdir()
+    (folder / "10-kubeadm.conf").write_text(
+        '[Service]\n# --containerd=a\nEnvironment="KUBELET_EXTRA_ARGS=--pod-infra-container-image=pause:3.9"\n'
+    )
+    (tmp_path / "kubeadm-flags.env").write_text('KUBELET_KUBEADM_ARGS="--register-schedulable=false"\n')
+    (tmp_path / "default").mkdir()
+    (tmp_path / "default" / "kubelet").write_text(
+        "KUBELET_EXTRA_ARGS=--cloud-config=/a --feature-gates=SidecarContainers=true\n"
+    )
+    (tmp_path / "default" / "grub").write_text("GRUB_CMDLINE=--cloud-config=/a\n")
+    expected = {
+        ("pod-infra-container-image", "10-kubeadm.conf", 3),
+        ("removed-flags-1.34", "kubeadm-flags.env", 1),
+        ("removed-flags-1.34", "kubelet", 1),
+        ("feature-gates", "kubelet", 1),
+    }
+    files = [folder / "10-kubeadm.conf", tmp_path / "kubeadm-flags.env", tmp_path / "default" / "kubelet"]
+    for source in (tmp_path, list(map(str, files))):
+        rows = upgrade_report(MemorySnapshot([], release="1.33"), "1.37", manifests=source).rows
+        assert {(row.check, Path(row.file).name, row.line) for row in rows} == expected
 
 
 def test_broken_objects_are_survived() -> None:
@@ -219,6 +280,7 @@ def test_settings_within_cluster_api(kind: str, place: tuple[str, ...]) -> None:
     inner: dict[str, Any] = {
         "clusterConfiguration": {"controllerManager": {"extraArgs": {"concurrent-service-syncs": "2"}}},
         "joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": {"event-qps": "0"}}},
+        "preKubeadmCommands": ["echo KUBELET_EXTRA_ARGS=--register-schedulable=false > /etc/default/kubelet"],
         "files": [
             {"path": KUBELET, "content": drop_in},
             {"path": "/etc/kubernetes/manifests/kube-apiserver.yaml", "content": server},
@@ -233,6 +295,7 @@ def test_settings_within_cluster_api(kind: str, place: tuple[str, ...]) -> None:
     assert rows == {
         "removed-flags-1.37": f"{start}.clusterConfiguration.controllerManager.extraArgs.concurrent-service-syncs",
         "event-record-qps": f"{start}.joinConfiguration.nodeRegistration.kubeletExtraArgs.event-qps",
+        "removed-flags-1.34": f"{start}.preKubeadmCommands[0]",
         "pod-infra-container-image": f"{start}.files[0].content",
         "admission-plugins": f"{start}.files[1].content.spec.containers[0].command[1]",
     }
@@ -256,7 +319,7 @@ def test_a_kubelet_that_may_start_with_cgroup_v1(allowed: str, breaks: bool) -> 
         Item({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kubelet-config"},
               "data": {"kubelet": text}}),
     ]  # fmt: skip
-    search = BehaviourSearch(ReleaseSpan("1.34", "1.35"), (), harmless_entries(items))
+    search = BehaviourSearch(ReleaseSpan("1.34", "1.35"), items)
     (row,) = search.find(items[0], b"")
     assert (row.check, row.breaks) == ("cgroup-v1", breaks)
 

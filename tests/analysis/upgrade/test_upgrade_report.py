@@ -269,7 +269,8 @@ def test_releases_of_charts() -> None:
     """The manifests that Helm keeps of a deployed release are looked at; values that were left out are told."""
     secret = helm_secret("---\napiVersion: batch/v1beta1\nkind: CronJob\nmetadata:\n  name: nightly\n")
     (row,) = rows(secret, "1.25")
-    assert (row.where, row.who) == ("CronJob nightly apiVersion", "release web/shop")
+    assert (row.where, row.who) == ("CronJob nightly apiVersion (release web/shop)", "")
+    assert "helm upgrade shop CHART --namespace web" in row.remedy
     (told,) = report({**secret, "data": {"release": ""}}, "1.25").rows
     assert told.check == "not-read"
 
@@ -301,7 +302,8 @@ def test_releases_of_helm_2() -> None:
     kept = named("ConfigMap", "v1", data={"release": packed})
     kept = {**kept, "metadata": {"name": "shop.v1", "namespace": "kube-system", "labels": labels}}
     (row,) = rows(kept, "1.25")
-    assert (row.where, row.who) == ("CronJob nightly apiVersion", "release web/shop")
+    assert (row.where, row.who) == ("CronJob nightly apiVersion (release web/shop)", "")
+    assert "helm upgrade shop CHART --namespace web" in row.remedy
     broken = base64.b64encode(gzip.compress(message[:30])).decode()
     (told,) = report({**kept, "data": {"release": broken}}, "1.25").rows
     assert (told.check, told.name) == ("not-read", "shop.v1")

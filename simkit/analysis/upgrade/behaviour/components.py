@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from simkit.analysis.upgrade.items import FILE
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.meta.objects import Object, at, name_of
@@ -36,7 +37,9 @@ _CLUSTER_API: Final[Mapping[str, tuple[str, ...]]] = {
 """Where the kinds of Cluster API have the parts of a configuration of kubeadm."""
 _PARTS: Final = ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration")
 _FLAG: Final = re.compile(r"--([a-z][a-z0-9-]*)(?:[= ](?!-)\"?([^\s\"']*))?")
-MARKS: Final = (*(f'"{name}'.encode() for name in COMPONENTS), b"Configuration", b"/kube", b"KubeadmCo")
+MARKS: Final = (
+    *(f'"{name}'.encode() for name in COMPONENTS), b"Configuration", b"/kube", b"KubeadmCo", f'"{FILE}"'.encode(),
+)  # fmt: skip
 """The texts of which one occurs in every object with settings."""
 
 
@@ -60,6 +63,8 @@ class Document(NamedTuple):
 
 def documents(obj: Object) -> Iterator[Document]:
     """The configurations and static pods within an object."""
+    if obj.get("kind") == FILE:
+        yield Document(str(obj["content"]), (), str(obj["path"]))
     if obj.get("kind") == "ConfigMap" and name_of(obj).startswith(("kubeadm-config", "kubelet-config", "kube-proxy")):
         data = obj.get("data")
         for name, text in data.items() if isinstance(data, Mapping) else ():
@@ -72,6 +77,9 @@ def documents(obj: Object) -> Iterator[Document]:
         name = kind[0].lower() + kind[1:]
         if isinstance(found.get(name), Mapping):
             yield Document({"kind": kind, **found[name]}, (*place, name))
+    for name in ("preKubeadmCommands", "postKubeadmCommands"):
+        for index, text in _texts(found.get(name)):
+            yield Document(text, (*place, name, f"[{index}]"))
     files = found.get("files")
     for index, file in enumerate(files if isinstance(files, list) else ()):
         if isinstance(file, Mapping) and isinstance(file.get("content"), str):
@@ -88,7 +96,7 @@ def _document(text: Any, path: tuple[str, ...], file: str = "") -> Document:
 
 def flags_in(document: Document) -> Iterator[Setting]:
     """The flags for the kubelet in a file of a node that is no YAML, such as a drop-in of systemd."""
-    if isinstance(document.value, str) and "kubelet" in document.file + document.value:
+    if isinstance(document.value, str) and "kubelet" in (document.file + document.value).lower():
         for match in _FLAG.finditer(document.value):
             yield Setting("kubelet", match[1], match[2] or "", document.path)
 
@@ -153,9 +161,9 @@ def gate_changes(setting: Setting) -> Iterator[tuple[str, str]]:
         for before, release in pairwise(RELEASES):
             old, new = known(before).get(name), known(release).get(name)
             if new is not None and new.locked and new.default != wanted and not (old is not None and old.locked):
-                yield release, f"the gate {name} is locked to {str(new.default).lower()}"
+                yield release, f"The feature gate {name} is locked to {str(new.default).lower()}"
             elif old is not None and new is None and history_of(name):
-                yield release, f"the gate {name} is gone"
+                yield release, f"The feature gate {name} is gone"
 
 
 def plugin_changes(setting: Setting) -> Iterator[tuple[str, str]]:
@@ -163,4 +171,4 @@ def plugin_changes(setting: Setting) -> Iterator[tuple[str, str]]:
     for name in filter(None, (word.strip() for word in setting.value.split(","))):
         _, last = span(name)
         if last and name in plugins_of(last):
-            yield f"1.{int(last.partition('.')[2]) + 1}", f"the admission plugin {name} is gone"
+            yield f"1.{int(last.partition('.')[2]) + 1}", f"The admission plugin {name} is gone"

@@ -15,8 +15,9 @@ from simkit.schema.behaviour import OWN
 from simkit.schema.releases import release_name
 
 TABLE: Final = "upgrade/behaviour.yaml"
-VARIABLES: Final = ("value", "object", "kind", "pod", "file")
-"""The variables of an expression: the value of the field, its object, the kind, the pod or pod template, the file."""
+VARIABLES: Final = ("value", "object", "kind", "pod", "file", "labels")
+"""The variables of an expression: the value of the field, its object, the kind, the pod or pod template, the file, the
+labels of the namespace."""
 
 
 class Detector(BaseModel):
@@ -38,7 +39,7 @@ class Detector(BaseModel):
     """API versions that are no built-in ones."""
     gates: bool = False
     plugins: bool = False
-    skew: Literal["", "kubelet", "kubectl"] = ""
+    skew: Literal["", "kubelet", "kube-proxy", "kubectl"] = ""
 
     kinds: tuple[str, ...] = ()
     when: str = ""
@@ -59,10 +60,6 @@ class Detector(BaseModel):
         if sum(map(bool, (*ways, self.gates, self.plugins, self.skew))) != 1:
             raise ValueError("a detector has exactly one thing to look for")
         return self
-
-    def program(self) -> Program | None:
-        """The compiled expression."""
-        return compiled(self.when) if self.when else None
 
 
 class Entry(BaseModel):

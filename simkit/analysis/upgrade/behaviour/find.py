@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from simkit.analysis.upgrade.behaviour.components import (
@@ -16,16 +17,17 @@ from simkit.analysis.upgrade.behaviour.components import (
     plugin_changes,
     settings,
 )
-from simkit.analysis.upgrade.behaviour.entries import Detector, Entry, behaviour_entries, compiled
+from simkit.analysis.upgrade.behaviour.entries import VARIABLES, Detector, Entry, behaviour_entries, compiled
 from simkit.analysis.upgrade.behaviour.fields import PathTree, path_text
 from simkit.analysis.upgrade.behaviour.label_names import lines_naming, name_uses
 from simkit.analysis.upgrade.behaviour.pod_templates import pod_templates
-from simkit.analysis.upgrade.behaviour.skew import kubelet_too_old
+from simkit.analysis.upgrade.behaviour.skew import too_old
 from simkit.analysis.upgrade.breaks import Break, break_of
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.language.cel.errors import EvaluationError
-from simkit.meta.objects import at
+from simkit.meta.domain import api_group
+from simkit.meta.objects import at, labels_of
 from simkit.snapshot.templates import Template as ChartTemplate
 
 _BY_ROLE: Final[Mapping[str, tuple[str, bool]]] = {"preference": ("low", True), "text": ("low", False)}
@@ -33,6 +35,9 @@ _BY_ROLE: Final[Mapping[str, tuple[str, bool]]] = {"preference": ("low", True), 
 
 _ESCAPED: Final = rb"\\."
 """A dot in the name of a parameter of a chart, as JSON writes it."""
+_PROXY_IMAGE: Final = re.compile(r"(?:^|/)kube-proxy[^:/@]*:v?(1\.\d+)")
+
+_KUBELET: Final = ("status", "nodeInfo", "kubeletVersion")
 
 
 class _Aim(NamedTuple):
@@ -45,21 +50,23 @@ class BehaviourSearch:
 
     Parameters
     ----------
-    drivers
-        The names of the CSI drivers that the cluster has.
-    harmless
-        The entries that the configuration of the cluster makes harmless, as ``harmless_entries`` finds them.
+    items
+        What is known of the cluster: its CSI drivers, its namespaces, and the configuration that makes some changes
+        harmless.
     """
 
-    def __init__(self, span: ReleaseSpan, drivers: Collection[str] = (), harmless: Collection[str] = ()) -> None:
-        self.span, self.drivers, self.harmless = span, frozenset(drivers), frozenset(harmless)
+    def __init__(self, span: ReleaseSpan, items: Iterable[Item] = ()) -> None:
+        self.span, items = span, tuple(items)
+        self._drivers = {item.name for item in items if (item.group, item.kind) == (api_group("storage"), "CSIDriver")}
+        self._namespaces = {item.name: labels_of(item.obj) for item in items if item.kind == "Namespace"}
+        self._harmless = _harmless_entries(items)
         self._fields: dict[str, PathTree[_Aim]] = {}
         self._pods: PathTree[_Aim] = PathTree()
         self._names: list[tuple[bytes, _Aim]] = []
         self._flags: dict[str, list[_Aim]] = {}
         self._versions: dict[str, _Aim] = {}
         self._tables: list[_Aim] = []
-        self._skew: list[_Aim] = []
+        self._skew: dict[str, _Aim] = {}
         for entry in behaviour_entries():
             if entry.fixed and span.has_fix(entry.fixed):
                 continue
@@ -81,14 +88,14 @@ class BehaviourSearch:
             for kind in detector.kinds:
                 self._tree(kind).add(detector.field, aim)
         elif detector.skew:
-            self._skew.append(aim)
+            self._skew[detector.skew] = aim
         elif detector.gates or detector.plugins:
             self._tables.append(aim)
         for version in detector.versions:
             self._versions[version] = aim
 
     def _plan_volume(self, aim: _Aim) -> None:
-        if aim.detector.driver in self.drivers:
+        if aim.detector.driver in self._drivers:
             return
         self._pods.add(("spec", "volumes", "*", aim.detector.volume), aim)
         self._tree("PersistentVolume").add(("spec", aim.detector.volume), aim)
@@ -111,7 +118,7 @@ class BehaviourSearch:
             if not body or name in body or (_ESCAPED in body and name.replace(b".", _ESCAPED) in body):
                 yield from self._named(item, aim)
         if item.kind == "Node":
-            yield from self._nodes(item)
+            yield from self._skewed(item, "kubelet", _KUBELET, at(item.obj, *_KUBELET))
 
     def _within(
         self, item: Item, obj: Mapping[str, Any], start: tuple[str, ...], body: bytes, file: str, *, configures: bool
@@ -123,13 +130,15 @@ class BehaviourSearch:
         tree = self._fields.get(str(obj.get("kind")))
         if tree is not None:
             for aim, path, value in tree.matches(obj, start):
-                if _holds(aim.detector, value, obj, {}, file):
+                if self._holds(aim.detector, value, obj, {}, file):
                     yield self._row(item, aim, path, _shown(value))
         templates = list(pod_templates(obj, body))
         for place, template in templates:
             for aim, path, value in self._pods.matches(template, (*start, *place)):
-                if _holds(aim.detector, value, obj, template, file):
+                if self._holds(aim.detector, value, obj, template, file):
                     yield self._row(item, aim, path, _shown(value))
+            for path, image in _proxy_images(template, (*start, *place)):
+                yield from self._skewed(item, "kube-proxy", path, image)
         if configures:
             found = settings(obj, templates)
             yield from self._settings(item, (each._replace(path=(*start, *each.path)) for each in found))
@@ -143,19 +152,22 @@ class BehaviourSearch:
         """The labels and taints that a template names, as far as its text tells it."""
         obj = {"apiVersion": template.api_version, "kind": template.kind, "metadata": {"name": template.name}}
         for _, aim in self._names:
-            for number in lines_naming(template.text, aim.detector.name, aim.detector.instead):
+            for number, line in lines_naming(template.text, aim.detector.name, aim.detector.instead):
                 item = Item(obj, "manifest", template.file, template.line + number)
-                yield self._row(item, aim, (), f"line {item.line} of the template names {aim.detector.name}")
+                if self._holds(aim.detector, line, obj, {}):
+                    evidence = f"line {item.line} of the template names {aim.detector.name}"
+                    yield self._row(item, aim, (), evidence, named=aim.detector.name)
 
     def _named(self, item: Item, aim: _Aim) -> Iterator[Break]:
         for use in name_uses(item.obj, aim.detector.name, aim.detector.instead):
-            if use.role == "label":
+            if use.role == "label" or not self._holds(aim.detector, use.text, item.obj, {}):
                 continue
             severity, breaks = _BY_ROLE.get(use.role, (aim.entry.severity, aim.entry.breaks))
             evidence = {"text": "a text names it", "preference": "a preference names it"}.get(
                 use.role, f"a {use.role} names {aim.detector.name}"
             )
-            yield self._row(item, aim, use.path, evidence, severity=severity, breaks=breaks and aim.entry.breaks)
+            breaks = breaks and aim.entry.breaks
+            yield self._row(item, aim, use.path, evidence, named=aim.detector.name, severity=severity, breaks=breaks)
 
     def _settings(self, item: Item, found: Iterable[Setting]) -> Iterator[Break]:
         for setting in found:
@@ -163,9 +175,9 @@ class BehaviourSearch:
                 detector = aim.detector
                 if detector.component and setting.component not in detector.component:
                     continue
-                if _holds(detector, setting.value, item.obj, {}):
+                if self._holds(detector, setting.value, item.obj, {}):
                     evidence = f"{setting.component} --{setting.flag}={setting.value}".rstrip("=")
-                    yield self._row(item, aim, setting.path, evidence)
+                    yield self._row(item, aim, setting.path, evidence, named=f"--{setting.flag}")
             for aim in self._tables:
                 known = setting.flag == GATES if aim.detector.gates else setting.flag in PLUGIN_FLAGS
                 if not known:
@@ -173,20 +185,21 @@ class BehaviourSearch:
                 changes = gate_changes(setting) if aim.detector.gates else plugin_changes(setting)
                 for release, why in changes:
                     if self.span.meets(release):
-                        evidence = f"{setting.component}: {why}"
-                        yield self._row(item, aim, setting.path, evidence, release=release)
+                        evidence = f"{setting.component} --{setting.flag}={setting.value}"
+                        yield self._row(item, aim, setting.path, evidence, title=why, release=release)
 
-    def _nodes(self, item: Item) -> Iterator[Break]:
-        for aim in self._skew:
-            if aim.detector.skew != "kubelet":
-                continue
-            version = at(item.obj, "status", "nodeInfo", "kubeletVersion")
-            if not isinstance(version, str):
-                continue
-            release = next((each for each in self.span.hops if kubelet_too_old(version, each)), "")
-            if release and self.span.start:
-                path = ("status", "nodeInfo", "kubeletVersion")
-                yield self._row(item, aim, path, f"the kubelet is {version}", release=release)
+    def _skewed(self, item: Item, component: str, path: tuple[str, ...], version: Any) -> Iterator[Break]:
+        """The first release on the way whose API server is too far from a component of a node."""
+        release = next((each for each in self.span.hops if too_old(str(version), each)), "")
+        if release and self.span.start:
+            yield self._row(item, self._skew[component], path, f"the {component} is {version}", release=release)
+
+    def _holds(
+        self, detector: Detector, value: Any, obj: Mapping[str, Any], pod: Mapping[str, Any], file: str = ""
+    ) -> bool:
+        if detector.provisioner and obj.get("kind") == "StorageClass":
+            return bool(value == detector.provisioner)
+        return _agrees(detector, value, obj, pod, file, self._namespaces.get(at(obj, "metadata", "namespace")))
 
     def _row(
         self,
@@ -195,21 +208,25 @@ class BehaviourSearch:
         path: tuple[str, ...],
         evidence: str,
         *,
+        title: str = "",
+        named: str = "",
         severity: str = "",
         breaks: bool | None = None,
         release: str = "",
     ) -> Break:
+        """A row about a change. ``named`` is what the item names of the several things that an entry is about."""
         entry = aim.entry
+        title = title or (entry.title if named.lstrip("-") in entry.title else f"{entry.title}: {named}")
         if entry.fixed and self.span.has_fix(entry.fixed) is None:
             severity, breaks = "info", False  # with the newest patch, nothing breaks
-        if entry.id in self.harmless:
+        if entry.id in self._harmless:
             severity, breaks, evidence = "info", False, f"{evidence}; the configuration of the cluster allows it"
         return break_of(
             item,
             release=release or entry.release,
             severity=severity or aim.detector.severity or entry.severity,
             check=entry.id,
-            what=f"{entry.title}. {entry.effect}",
+            what=f"{title}. {entry.effect}",
             evidence=evidence,
             remedy=entry.remedy,
             source=entry.source,
@@ -226,7 +243,16 @@ def _shown(value: Any) -> str:
     return "the field is set"
 
 
-def harmless_entries(items: Iterable[Item]) -> set[str]:
+def _proxy_images(template: Mapping[str, Any], place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The releases of kube-proxy that the containers of a pod template run, by their images."""
+    containers = at(template, "spec", "containers")
+    for index, container in enumerate(containers if isinstance(containers, list) else ()):
+        match = _PROXY_IMAGE.search(str(at(container, "image")))
+        if match is not None:
+            yield (*place, "spec", "containers", f"[{index}]", "image"), match[1]
+
+
+def _harmless_entries(items: Iterable[Item]) -> set[str]:
     """The entries with which nothing breaks, because a configuration among some items says so."""
     tree: PathTree[_Aim] = PathTree()
     for entry in behaviour_entries():
@@ -238,16 +264,23 @@ def harmless_entries(items: Iterable[Item]) -> set[str]:
         for obj in (item.obj, *(document.value for document in documents(item.obj)))
         if isinstance(obj, Mapping)
         for aim, _, value in tree.matches(obj)
-        if obj.get("kind") in aim.detector.kinds and _holds(aim.detector, value, obj, {})
+        if obj.get("kind") in aim.detector.kinds and _agrees(aim.detector, value, obj)
     }
 
 
-def _holds(detector: Detector, value: Any, obj: Mapping[str, Any], pod: Mapping[str, Any], file: str = "") -> bool:
-    if detector.provisioner and obj.get("kind") == "StorageClass":
-        return bool(value == detector.provisioner)
+def _agrees(
+    detector: Detector,
+    value: Any,
+    obj: Mapping[str, Any],
+    pod: Mapping[str, Any] | None = None,
+    file: str = "",
+    namespace: Mapping[str, Any] | None = None,
+) -> bool:
+    """True if the expression of a detector holds."""
     if not detector.when:
         return True
-    variables = {"value": value, "object": obj, "kind": obj.get("kind"), "pod": pod, "file": file}
+    found = (value, obj, obj.get("kind"), pod or {}, file, namespace or {})
+    variables = dict(zip(VARIABLES, found, strict=True))
     try:
         return compiled(detector.when).evaluate(variables).value is True
     except EvaluationError:

@@ -28,11 +28,12 @@ class NameUse(NamedTuple):
     """One place that names a label or a taint.
 
     ``role``: toleration, selector (also affinities and expressions), preference, label (the object carries it), text
-    (within a longer text, as of a config map).
+    (within a longer text, as of a config map). ``text`` is what stands there.
     """
 
     path: tuple[str, ...]
     role: str
+    text: str
 
 
 def name_uses(obj: Mapping[str, Any], name: str, instead: str = "") -> Iterator[NameUse]:
@@ -64,7 +65,7 @@ def _uses(value: Any, path: tuple[str, ...], old: re.Pattern[str], new: re.Patte
                 continue
             if isinstance(name, str) and old.fullmatch(name):
                 if not mended or _requires_all(path):
-                    yield NameUse((*path, name), _role(path))
+                    yield NameUse((*path, name), _role(path), name)
                 continue
             yield from _uses(inner, (*path, str(name)), old, new)
     elif isinstance(value, list):
@@ -73,11 +74,11 @@ def _uses(value: Any, path: tuple[str, ...], old: re.Pattern[str], new: re.Patte
         for index, inner in enumerate(value):
             yield from _uses(inner, (*path, f"[{index}]"), old, new)
     elif isinstance(value, str) and old.search(value) and not (new is not None and new.search(value)):
-        yield NameUse(path, _role(path) if old.fullmatch(value) or len(value) < 1000 else "text")
+        yield NameUse(path, _role(path) if old.fullmatch(value) or len(value) < 1000 else "text", value)
 
 
-def lines_naming(text: str, name: str, instead: str = "") -> Iterator[int]:
-    """The numbers, from 0, of the lines of a template that name a label, unless the template names the successor too.
+def lines_naming(text: str, name: str, instead: str = "") -> Iterator[tuple[int, str]]:
+    """The lines of a template that name a label, with their numbers from 0, unless it names the successor too.
 
     Comments do not count.
     """
@@ -85,7 +86,7 @@ def lines_naming(text: str, name: str, instead: str = "") -> Iterator[int]:
         return
     for number, line in enumerate(text.split("\n")):
         if _word(name).search(line.partition(" #")[0]) and not line.lstrip().startswith("#"):
-            yield number
+            yield number, line
 
 
 def _requires_all(path: tuple[str, ...]) -> bool:

@@ -1,7 +1,7 @@
 """The allowed version skew between programs and the API server.
 
-Follows the version skew policy of Kubernetes: kubelets up to two releases behind, three from API server 1.28 on for
-kubelets of 1.25 and later; kubectl one in both directions.
+Follows the version skew policy of Kubernetes: kubelets and kube-proxies up to two releases behind, three from API
+server 1.28 on for those of 1.25 and later; kubectl one in both directions.
 """
 
 from __future__ import annotations
@@ -18,21 +18,19 @@ _WIDER_SINCE: Final = 28
 _WIDER_FOR: Final = 25
 
 
-def kubelet_too_old(version: str, release: str) -> bool:
-    """True if a kubelet is further behind an API server than is supported.
+def too_old(version: str, release: str) -> bool:
+    """True if a kubelet or kube-proxy is further behind an API server than is supported.
 
     Examples
     --------
-    >>> kubelet_too_old("v1.25.3", "1.28"), kubelet_too_old("v1.24.3", "1.27"), kubelet_too_old("v1.25.3", "1.27")
+    >>> too_old("v1.25.3", "1.28"), too_old("v1.24.3", "1.27"), too_old("v1.25.3", "1.27")
     (False, True, False)
     """
     minor = minor_in(version)
-    return minor is not None and minor_of(release) - minor > allowed_lag(minor, release)
-
-
-def allowed_lag(kubelet: int, release: str) -> int:
-    """The number of releases that a kubelet may be behind."""
-    return 3 if minor_of(release) >= _WIDER_SINCE and kubelet >= _WIDER_FOR else 2
+    if minor is None:
+        return False
+    allowed = 3 if minor_of(release) >= _WIDER_SINCE and minor >= _WIDER_FOR else 2
+    return minor_of(release) - minor > allowed
 
 
 def minor_in(version: str) -> int | None:
