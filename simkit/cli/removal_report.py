@@ -6,12 +6,14 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from simkit.cli.notes import note
 from simkit.cli.source import add_audit_log, add_source, cluster_of, opened, read_audit_log
 from simkit.cli.upgrade import add_report_output, without_accepted, write_report
 from simkit.meta.errors import SimkitError
 from simkit.schema.releases import RELEASES, is_release, release_name
 
 if TYPE_CHECKING:
+    from simkit.analysis.audit_log.events import AuditLog
     from simkit.snapshot.dump import Dump
 
 EXAMPLES = """\
@@ -55,14 +57,14 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
-    dump = opened(args, release_of=partial(_release_of, args=args))
-    cluster = cluster_of(dump)
-    found = cluster.removal_report(*args.element, release=args.release or None, audit_log=read_audit_log(args))
+    log = read_audit_log(args)
+    cluster = cluster_of(opened(args, release_of=partial(_release_of, args=args, log=log)))
+    found = cluster.removal_report(*args.element, release=args.release or None, audit_log=log)
     return write_report(without_accepted(found, args), args)
 
 
-def _release_of(dump: Dump, args: argparse.Namespace) -> str:
-    """The release of the cluster of a dump: what an upgrade removes depends on where it starts.
+def _release_of(dump: Dump, args: argparse.Namespace, log: AuditLog | None) -> str:
+    """The release of the cluster of a dump: what is removed, and whether it is gone already, depends on it.
 
     Manifests have no cluster. They are read as the release before the target, since what is gone by then is reported
     too.
@@ -76,10 +78,13 @@ def _release_of(dump: Dump, args: argparse.Namespace) -> str:
     from simkit.analysis.upgrade.release_of import release_of
 
     target = args.release or (args.element[0] if len(args.element) == 1 and is_release(args.element[0]) else "")
-    if not target or args.demo or args.reading_release or dump.server_release:
+    if args.demo or args.reading_release or dump.server_release:
         return dump.release
-    before = RELEASES[: RELEASES.index(release_name(target))] if args.manifests else ()
-    release = release_of(map(Item, dump.objects)) or (before[-1] if before else "")
+    before = RELEASES[: RELEASES.index(release_name(target))] if args.manifests and target else ()
+    release = release_of(map(Item, dump.objects), log) or (before[-1] if before else "")
+    if not release and not target:
+        note(f"the release of the cluster is not known and taken for {dump.release}; --from-release says it")
+        return dump.release
     if not release:
         raise SimkitError(
             "the release of the cluster is not known, and what an upgrade removes depends on it: --from-release says "

@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     ReleaseSpan.of(args.since or "", args.to)  # wrong releases are told before anything is read
     items, release = _read(args)
     _require_something(items, args)
-    since = args.since if args.since is not None else release or release_of(items.items)
+    since = args.since if args.since is not None else release or release_of(items.items, args.audit_log)
     if not since:
         note("the release of the cluster is not known: all changes up to the target count; --from says it")
         if args.audit_log:

@@ -207,3 +207,41 @@ def test_requests_that_are_not_decided_are_told(tmp_path: Path, capsys: pytest.C
     (tmp_path / "dump.yaml").write_text(CRON_JOB)
     main(["upgrade", str(tmp_path / "dump.yaml"), "--to", "1.25", "--audit-log", str(tmp_path / "log")])
     assert "--from" in capsys.readouterr().err.partition("recorded requests")[2]
+
+
+def _answered(version: str, resource: str, code: int = 200) -> str:
+    group, _, name = version.partition("/")
+    reference = {"apiGroup": group, "apiVersion": name, "resource": resource}
+    event = {
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "stage": "ResponseComplete",
+        "verb": "list",
+        "requestURI": f"/apis/{version}/{resource}",
+        "user": {"username": "ci"},
+        "objectRef": reference,
+        "responseStatus": {"code": code},
+    }
+    return orjson.dumps(event).decode()
+
+
+@pytest.mark.parametrize(
+    ("answered", "breaking"),
+    [
+        ([("batch/v1beta1", "cronjobs", 200)], 1),
+        ([("batch/v1beta1", "cronjobs", 404)], 0),
+        ([("policy/v1beta1", "podsecuritypolicies", 200), ("batch/v1beta1", "cronjobs", 200)], 1),
+    ],
+)
+def test_the_release_is_that_of_what_was_answered(
+    answered: list[tuple[str, str, int]], breaking: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Calls that were answered show a release that serves the version, so that they are not gone already."""
+    dump, log = tmp_path / "dump.yaml", tmp_path / "audit.jsonl"
+    dump.write_text("{apiVersion: v1, kind: Namespace, metadata: {name: shop, uid: '1'}}\n")
+    log.write_text("\n".join(_answered(*each) for each in answered))
+    command = ["removal-report", "batch/v1beta1", str(dump), "--audit-log", str(log), "-o", "json"]
+    assert main(command) == breaking
+    told = capsys.readouterr()
+    assert [row["breaks"] for row in orjson.loads(told.out)] == [bool(breaking)]
+    assert ("is not known and taken for 1.30" in told.err) == (not breaking)
