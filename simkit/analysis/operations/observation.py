@@ -25,8 +25,6 @@ _REPLICA_SETS: Final = GroupResource("apps", "replicasets")
 _STATEFUL_SETS: Final = GroupResource("apps", "statefulsets")
 _COUNTED: Final = tuple(GroupResource("apps", each) for each in ("deployments", "statefulsets", "replicasets"))
 _KINDS: Final = {"deployments": "Deployment", "statefulsets": "StatefulSet", "replicasets": "ReplicaSet"}
-_SETTLING: Final = 120.0
-"""Seconds that are left to controllers and kubelets before the operation begins."""
 Workload = tuple[str, str]
 """Namespace, and kind and name."""
 
@@ -44,12 +42,14 @@ class Observation:
     ----------
     cluster
         The fork that everything is done on.
+    settling
+        The seconds that are left to controllers and kubelets before the operation begins.
     """
 
-    def __init__(self, cluster: RehearsalCluster) -> None:
+    def __init__(self, cluster: RehearsalCluster, *, settling: float = 120.0) -> None:
         self.cluster = cluster
         self.seconds = 0.0
-        cluster.advance(_SETTLING)
+        cluster.advance(settling)
         self.before = {uid_of(pod): pod for pod in self._pods()}
         self._owners = {uid_of(each): each for each in _scanned(self.snapshot, _REPLICA_SETS)}
         self._refused_before = {uid for uid, _, _ in self._refused()}

@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from simkit.meta.identity import Identity
-from simkit.meta.message import Request, Response
-from simkit.seams.snapshot import Snapshot
+from simkit.seams.snapshot import Sandbox
 
 
-class RehearsalCluster(Protocol):
+class RehearsalCluster(Sandbox, Protocol):
     """A fork in which all nodes are simulated, on a clock of its own."""
 
-    def perform(self, request: Request, *, identity: Identity) -> Response:
-        """The answer to one request of this identity."""
-        ...
-
-    def snapshot(self) -> Snapshot:
-        """The objects as they are now."""
+    def settle(self) -> int:
+        """Run controllers and kubelets until nothing is left to do now."""
         ...
 
     def advance(self, seconds: float) -> None:

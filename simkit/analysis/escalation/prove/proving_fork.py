@@ -65,6 +65,11 @@ class ProvingFork:
         """The objects on the fork."""
         return self._fork.snapshot()
 
+    def settle(self) -> None:
+        """Run the controllers until nothing is left to do, if the sandbox has controllers."""
+        if isinstance(self._fork, PodRunner):
+            self._fork.settle()
+
     def perform(self, request: Request, *, identity: Identity) -> Response:
         """The answer to a request. Raises NotExecutable where the fork failed, or lacks what was not captured."""
         answer = self._fork.perform(request, identity=identity)

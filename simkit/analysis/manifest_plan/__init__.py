@@ -1,0 +1,1 @@
+"""Plans of manifests: what applying them does to a cluster, tried on a fork through the whole handler chain."""

@@ -1,0 +1,127 @@
+"""Access and escalation paths that a plan gains, loses, opens and closes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.analysis.access.compare import compare
+from simkit.analysis.access.expectations import Suite, check
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.queries import escalations
+from simkit.analysis.escalation.table.severity import Severity
+from simkit.analysis.manifest_plan.row import PlanRow
+from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.objects import RBAC, display_name
+from simkit.analysis.rbac.subject import Members
+from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS
+from simkit.meta.labels import of_object
+from simkit.meta.names import Key
+from simkit.meta.objects import at, labels_of, name_of, namespace_of
+from simkit.seams.snapshot import Sandbox, Snapshot
+
+Places = Mapping[str, tuple[str, int | None]]
+"""Files and lines by the titles of objects: ``RoleBinding shop/ops``."""
+GOALS: Final = ("cluster-admin", "all secrets", "a node")
+_WRITES: Final = frozenset(("create", "update", "patch", "delete", "deletecollection", "*"))
+
+
+def access_rows(before: Snapshot, after: Snapshot, places: Places) -> Iterator[PlanRow]:
+    """The permissions that subjects gain and lose: one line for a subject, a namespace and what grants it."""
+    if not _knows_access(before):
+        return
+    grouped: dict[tuple[Any, ...], dict[str, list[str]]] = {}
+    for row in compare(before, after).to_dict("records"):
+        resource = row["url"] or ".".join(filter(None, (row["resource"], row["api_group"])))
+        named = f"{resource} {row['name']}".rstrip()
+        key = row["change"], row["subject"], row["scope"], tuple(row["bindings"])
+        grouped.setdefault(key, {}).setdefault(named, []).append(str(row["verb"]))
+    for (change, subject, scope, bindings), resources in grouped.items():
+        where = "everywhere" if scope == "*" else f"in {scope}"
+        told = "; ".join(f"{', '.join(verbs)} {resource}" for resource, verbs in resources.items())
+        through = f" (through {', '.join(bindings)})" if bindings else ""
+        file, line = _place_of(bindings, places)
+        severity = _severity(change, resources, everywhere=scope == "*")
+        yield PlanRow("access", change, severity, f"{subject} {where}", f"{told}{through}", file, line)
+
+
+def _severity(change: str, resources: Mapping[str, Sequence[str]], *, everywhere: bool) -> Severity:
+    """How much a change of access matters: writes everywhere more than reads in a namespace."""
+    if change == "lost":
+        return Severity.LOW
+    verbs = {verb for some in resources.values() for verb in some}
+    if "*" in verbs and any(resource.startswith("*") for resource in resources):
+        return Severity.CRITICAL if everywhere else Severity.HIGH
+    telling = any(resource.partition(" ")[0] == "secrets" for resource in resources)
+    return Severity.HIGH if telling or (everywhere and verbs & _WRITES) else Severity.MEDIUM
+
+
+def path_rows(before: Sandbox, after: Sandbox, places: Places, members: Members | None) -> Iterator[PlanRow]:
+    """The escalation paths that open, each executed on a fork, and those that close."""
+    if not _knows_access(after.snapshot()):
+        return
+    old, new = (_paths(sandbox.snapshot(), members or NO_MEMBERS) for sandbox in (before, after))
+    for key in sorted(new.keys() - old.keys()):
+        path = new[key]
+        proof = path.prove(after, members=members or NO_MEMBERS)
+        file, line = _place_of(_sources(path), places)
+        detail = f"{path.words} ({proof.verdict})"
+        yield PlanRow("paths", "opened", path.severity, f"{key[0]} to {key[1]}", detail, file, line)
+    for key in sorted(old.keys() - new.keys()):
+        yield PlanRow("paths", "closed", Severity.INFO, f"{key[0]} to {key[1]}", old[key].words)
+
+
+def expectation_rows(before: Sandbox, after: Sandbox, suite: Suite | None) -> Iterator[PlanRow]:
+    """The expectations that fail after the change; those that failed before are told apart."""
+    if suite is None:
+        return
+    failed = {one.expectation.name for one in check(before.snapshot(), suite, sandbox=before) if not one.passed}
+    for outcome in check(after.snapshot(), suite, sandbox=after):
+        if not outcome.passed:
+            known = outcome.expectation.name in failed
+            change = "fails already" if known else "broken"
+            severity = Severity.INFO if known else outcome.expectation.severity
+            yield PlanRow("expectations", change, severity, outcome.expectation.name, "\n".join(outcome.failures))
+
+
+def _knows_access(snapshot: Snapshot) -> bool:
+    return set(RBAC) <= set(snapshot.captured())
+
+
+def _paths(snapshot: Snapshot, members: Members) -> dict[tuple[str, str], Path]:
+    found = escalations(snapshot, goal=GOALS, direct=True, include_defaults=True, members=members)
+    return {(path.subject, path.goal.name): path for path in found}
+
+
+def _sources(path: Path) -> list[str]:
+    """The bindings that the steps of a path use."""
+    return [display_name(source.binding) for requirement in path.grants for source in requirement]
+
+
+def places_of_bindings(snapshot: Snapshot, places: Places) -> Places:
+    """The places of objects, and of each binding without one that of its role, or of a role aggregated into it."""
+    if not _knows_access(snapshot):
+        return places
+    by_role = {title: place for title, place in places.items() if title.startswith(("Role ", "ClusterRole "))}
+    if not by_role:
+        return places
+    for role in snapshot.scan(CLUSTER_ROLES):
+        for selector in at(role, "aggregationRule", "clusterRoleSelectors") or ():
+            chosen = of_object(selector)
+            for part in snapshot.scan(CLUSTER_ROLES):
+                if chosen.matches(labels_of(part)) and f"ClusterRole {name_of(part)}" in by_role:
+                    by_role.setdefault(f"ClusterRole {name_of(role)}", by_role[f"ClusterRole {name_of(part)}"])
+    found = dict(places)
+    for resource in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
+        for binding in snapshot.scan(resource):
+            namespace, reference = namespace_of(binding), binding.get("roleRef") or {}
+            scope = f"{namespace}/" if reference.get("kind") == "Role" else ""
+            place = by_role.get(f"{reference.get('kind')} {scope}{reference.get('name')}")
+            if place is not None:
+                found.setdefault(display_name(Key(resource, namespace, name_of(binding))), place)
+    return found
+
+
+def _place_of(titles: Iterable[str], places: Places) -> tuple[str, int | None]:
+    """The manifest of the first of some objects that a manifest holds."""
+    return next((places[title] for title in titles if title in places), ("", None))

@@ -1,0 +1,217 @@
+"""Apply manifests to a fork, as kubectl apply does, and tell what each of them did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Protocol
+from urllib.parse import urlencode
+
+from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
+from simkit.analysis.manifest_plan.object_change import ObjectChange, changed, fields_changed
+from simkit.meta.domain import DEFAULT_NAMESPACE, LAST_APPLIED
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request, Response
+from simkit.meta.names import GroupVersionKind
+from simkit.meta.objects import Object, annotations_of, group_version_of, metadata, name_of, namespace_of
+from simkit.schema.resources import Resource
+from simkit.seams.snapshot import Sandbox
+
+_APPLY: Final = "application/apply-patch+yaml"
+_STRATEGIC: Final = "application/strategic-merge-patch+json"
+_MERGE: Final = "application/merge-patch+json"
+_JSON_PATCH: Final = "application/json-patch+json"
+_KUBECTL: Final = "kubectl"
+_CONFIGURED: Final = frozenset(("kubectl-client-side-apply", "kubectl-create", "kubectl-replace", "helm", "simkit"))
+"""Field managers that write whole configurations with ordinary updates, so that what they own was once configured."""
+_FIRST: Final = ("Namespace", "CustomResourceDefinition")
+"""The kinds that are applied before all others, as Helm, Kustomize and Argo CD do."""
+INVALID: Final = 422
+"""The status of objects that are not valid; of a change this may be due to a field that cannot change."""
+_TYPED: Final = ("failed to create typed", "failed to create manager")
+"""How the refusals begin that server-side apply alone has, in which a list with equal keys is one."""
+
+
+class WritableFork(Sandbox, Protocol):
+    """A fork whose controllers run when they are told to."""
+
+    def settle(self) -> object:
+        """Run the controllers until nothing is left to do."""
+        ...
+
+
+class ManifestWriter:
+    """Applies manifests to one fork.
+
+    Parameters
+    ----------
+    fork
+        The fork.
+    identity
+        The user who applies.
+    namespace
+        The namespace of objects that name none.
+    force
+        Whether objects are deleted and created again where their change is refused, as ``kubectl apply --force`` does.
+    """
+
+    def __init__(
+        self, fork: WritableFork, identity: Identity, *, namespace: str = DEFAULT_NAMESPACE, force: bool = False
+    ) -> None:
+        self._fork, self._identity, self._namespace, self._force = fork, identity, namespace, force
+        self.unknown_configuration: list[str] = []
+        """The objects of which no earlier configuration is known, so that fields it no longer names stay."""
+
+    def apply(self, objects: Sequence[Object]) -> list[ObjectChange]:
+        """Apply objects: namespaces and definitions first, the others in their order.
+
+        Returns
+        -------
+        What happened to each, in the order of the objects.
+        """
+        done: dict[int, ObjectChange] = {}
+        first = [number for number, obj in enumerate(objects) if obj.get("kind") in _FIRST]
+        for number in first:
+            done[number] = self._applied(objects[number])
+        if first:
+            self._fork.settle()  # new definitions are served, new namespaces have their service accounts
+        for number, obj in enumerate(objects):
+            if number not in done:
+                done[number] = self._applied(obj)
+        return [done[number] for number in range(len(objects))]
+
+    def delete(self, resource: Resource, namespace: str, name: str) -> ObjectChange:
+        """Delete an object that no manifest has."""
+        obj: Object = {"kind": resource.kind, "metadata": {"name": name}}
+        try:
+            answer = self._send("DELETE", _path(resource, namespace, name))
+        except NotExecutable as why:
+            return changed("not tried", _word(resource), obj, namespace=namespace, message=why.reason)
+        action, message = ("delete", "") if answer.succeeded else ("refused", _words(answer))
+        return changed(action, _word(resource), obj, namespace=namespace, message=message)  # type: ignore[arg-type]
+
+    def _applied(self, obj: Object) -> ObjectChange:
+        version, kind = str(obj.get("apiVersion") or ""), str(obj.get("kind") or "")
+        found = catalogue_of(self._fork.snapshot()).kind(GroupVersionKind(*group_version_of(obj), kind))
+        if found is None:
+            message = f'no matches for kind "{kind}" in version "{version}"; ensure CRDs are installed first'
+            return changed("refused", kind.lower(), obj, message=message)
+        if not name_of(obj):
+            return changed("refused", _word(found), obj, message="cannot use generate name with apply")
+        placed = self._placed(obj, found)
+        try:
+            return self._written(found, placed)
+        except NotExecutable as why:
+            return changed("not tried", _word(found), placed, message=why.reason)
+
+    def _placed(self, obj: Object, resource: Resource) -> Object:
+        """The object in its namespace, without what a server wrote into it when it was read from a cluster."""
+        kept = {name: value for name, value in metadata(obj).items() if name not in _OF_THE_SERVER}
+        annotations = {key: text for key, text in (kept.get("annotations") or {}).items() if key != LAST_APPLIED}
+        if "annotations" in kept:
+            kept["annotations"] = annotations
+        if resource.namespaced:
+            kept["namespace"] = kept.get("namespace") or self._namespace
+        else:
+            kept.pop("namespace", None)
+        return {name: value for name, value in obj.items() if name != "status"} | {"metadata": kept}
+
+    def _written(self, resource: Resource, obj: Object) -> ObjectChange:
+        path = _path(resource, namespace_of(obj), name_of(obj))
+        live = self._send("GET", path)
+        if live.status == 404:
+            return self._created(resource, obj)
+        if not live.succeeded:
+            return self._told("refused", resource, obj, live)
+        answer = self._patched(resource, path, obj, live.object)
+        if answer.succeeded:
+            fields = fields_changed(live.object, answer.object)
+            return replace(self._told("change" if fields else "unchanged", resource, obj, answer), fields=fields)
+        refused = self._told("refused", resource, obj, answer)
+        return self._replaced(resource, path, obj, refused) if answer.status == INVALID else refused
+
+    def _created(self, resource: Resource, obj: Object) -> ObjectChange:
+        query = urlencode({"fieldValidation": "Strict", "fieldManager": "kubectl-client-side-apply"})
+        answer = self._send("POST", f"{_path(resource, namespace_of(obj))}?{query}", obj)
+        return self._told("create" if answer.succeeded else "refused", resource, obj, answer)
+
+    def _patched(self, resource: Resource, path: str, obj: Object, live: Object) -> Response:
+        """The answer to the apply, in which fields that the configuration no longer names are removed."""
+        manager = self._manager(resource, path, live)
+        query = urlencode({"fieldValidation": "Strict", "fieldManager": manager, "force": "true"})
+        answer = self._send("PATCH", f"{path}?{query}", obj, _APPLY)
+        if answer.succeeded or not any(start in _words(answer) for start in _TYPED):
+            return answer
+        query = urlencode({"fieldValidation": "Strict", "fieldManager": _KUBECTL})
+        return self._send("PATCH", f"{path}?{query}", obj, _MERGE if resource.custom else _STRATEGIC)
+
+    def _manager(self, resource: Resource, path: str, live: Object) -> str:
+        """The field manager that owns what was configured; ordinary updates are turned into its applies first."""
+        entries = [entry for entry in metadata(live).get("managedFields") or () if not entry.get("subresource")]
+        applied = [entry for entry in entries if entry.get("operation") == "Apply"]
+        if applied:
+            return str(max(applied, key=lambda entry: len(str(entry.get("fieldsV1")))).get("manager") or _KUBECTL)
+        if any(entry.get("manager") in _CONFIGURED for entry in entries):
+            self._take_over(path, metadata(live)["managedFields"])
+        elif LAST_APPLIED not in annotations_of(live):
+            self.unknown_configuration.append(f"{resource.kind} {name_of(live)}")
+        return _KUBECTL
+
+    def _take_over(self, path: str, entries: Iterable[Mapping[str, Any]]) -> None:
+        """Turn the updates of configuring managers into applies of kubectl, as it does before a server-side apply.
+
+        References: ``k8s.io/client-go/util/csaupgrade``.
+        """
+        kept = [dict(entry) for entry in entries]
+        mine = [entry for entry in kept if entry.get("manager") in _CONFIGURED and not entry.get("subresource")]
+        chosen = max(mine, key=lambda entry: len(str(entry.get("fieldsV1"))))
+        chosen |= {"manager": _KUBECTL, "operation": "Apply"}
+        left = [entry for entry in kept if entry is chosen or entry not in mine]
+        patch = [{"op": "replace", "path": "/metadata/managedFields", "value": left}]
+        self._send("PATCH", path, patch, _JSON_PATCH)
+
+    def _replaced(self, resource: Resource, path: str, obj: Object, refused: ObjectChange) -> ObjectChange:
+        """The refused change as a replacement, if deleting and creating the object works."""
+        trial = self if self._force else self._on(ProvingFork(self._fork))
+        deleted = trial._send("DELETE", f"{path}?propagationPolicy=Background&gracePeriodSeconds=0")
+        if not deleted.succeeded or trial._send("GET", path).status != 404:
+            return refused
+        made = trial._created(resource, obj)
+        return replace(made, action="replace", message=refused.message) if made.action == "create" else refused
+
+    def _on(self, fork: WritableFork) -> ManifestWriter:
+        return ManifestWriter(fork, self._identity, namespace=self._namespace)
+
+    def _told(self, action: Any, resource: Resource, obj: Object, answer: Response) -> ObjectChange:
+        message = "" if answer.succeeded else _words(answer)
+        return replace(changed(action, _word(resource), obj, message=message), warnings=tuple(answer.warnings))
+
+    def _send(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Response:
+        request = Request.of(method, path, body, content_type=content_type, headers={"user-agent": _KUBECTL})
+        return self._fork.perform(request, identity=self._identity)
+
+
+_OF_THE_SERVER: Final = frozenset(
+    ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "deletionTimestamp")
+)
+
+
+def _path(resource: Resource, namespace: str, name: str = "") -> str:
+    scope = f"/namespaces/{namespace}" if resource.namespaced else ""
+    collection = f"{resource.path}{scope}/{resource.resource}"
+    return f"{collection}/{name}" if name else collection
+
+
+def _word(resource: Resource) -> str:
+    return str(resource.group_resource)
+
+
+def _words(answer: Response) -> str:
+    """The message of a refusal."""
+    try:
+        status: Mapping[str, Any] = answer.object or {}
+    except ValueError:
+        return answer.body.decode("utf-8", "replace").strip()
+    return str(status.get("message") or "")
+

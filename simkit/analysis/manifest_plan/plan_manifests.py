@@ -1,0 +1,310 @@
+"""Try manifests on a fork, and tell what they do: to objects, access, pods and the next release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, cast
+
+from simkit.analysis.access.expectations import Suite, read_suite
+from simkit.analysis.caveats import about_access
+from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.escalation.prove.proving_fork import ProvingFork
+from simkit.analysis.escalation.table.severity import Severity
+from simkit.analysis.manifest_plan.access_rows import access_rows, expectation_rows, path_rows, places_of_bindings
+from simkit.analysis.manifest_plan.apply import ManifestWriter
+from simkit.analysis.manifest_plan.object_change import ACTIONS, ObjectChange, values_withheld
+from simkit.analysis.manifest_plan.pod_contents import images_of, secrets_of
+from simkit.analysis.manifest_plan.pruning import pruned
+from simkit.analysis.manifest_plan.result import ManifestPlan
+from simkit.analysis.manifest_plan.row import TITLES, PlanRow
+from simkit.analysis.manifest_plan.scheduling import is_watched, nodes_of, outlook
+from simkit.analysis.operations.sandbox import OperationSandbox, RehearsalCluster
+from simkit.analysis.rbac.subject import Members
+from simkit.analysis.rendering import counted
+from simkit.meta.domain import DEFAULT_NAMESPACE
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import Identity, administrator
+from simkit.meta.names import Key
+from simkit.meta.objects import Object
+from simkit.schema.lifecycle import lifecycle_of
+from simkit.schema.releases import minor_of
+from simkit.seams.caveats import assumed_answers
+from simkit.seams.snapshot import Sandbox, Snapshot
+from simkit.snapshot.dump import Dump
+from simkit.snapshot.load import load
+from simkit.snapshot.sources import Source
+
+_SEVERITIES: Final = {
+    "refused": Severity.HIGH,
+    "not tried": Severity.MEDIUM,
+    "replace": Severity.HIGH,
+    "delete": Severity.MEDIUM,
+    "change": Severity.LOW,
+    "create": Severity.INFO,
+}
+_SHOWN_FIELDS: Final = 20
+
+
+@about_access()
+def plan_manifests(
+    sandbox: Sandbox,
+    manifests: Source | Dump,
+    *,
+    namespace: str = DEFAULT_NAMESPACE,
+    configured: Source | Dump | None = None,
+    prune: str = "",
+    force: bool = False,
+    identity: Identity | None = None,
+    expectations: Suite | str | Path | None = None,
+    members: Members | None = None,
+) -> ManifestPlan:
+    """What applying manifests does to a cluster, tried on a fork: nothing is changed.
+
+    Parameters
+    ----------
+    sandbox
+        The cluster.
+    manifests
+        The manifests: text, paths, objects, or what ``load`` gave for them.
+    namespace
+        The namespace of objects that name none.
+    configured
+        The manifests that were applied before, such as those of the main branch. The plan then compares the two, and
+        objects that the new manifests no longer have are deleted.
+    prune
+        A label selector: objects with these labels that ``kubectl apply`` made, and that are in no manifest, are
+        deleted, as ``kubectl apply --prune`` does. Or the name of an ApplySet: ``applyset:NAME``.
+    force
+        Whether objects are deleted and created again where their change is refused, as ``kubectl apply --force`` does.
+    identity
+        The user who applies; None: an administrator.
+    expectations
+        Expectations about access, as for ``check``: those that the change breaks are lines of the plan.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
+
+    Returns
+    -------
+    ManifestPlan
+        Its sections: objects that are created, changed, replaced and deleted; what is refused, with the words of
+        kube-apiserver; warnings; access gained and lost; escalation paths opened, each executed, and closed; broken
+        expectations; pods that do not run; disruption budgets that allow no eviction; API versions that the next
+        release removes; images and Secrets.
+
+    Raises
+    ------
+    SimkitError
+        For manifests that cannot be read.
+
+    Notes
+    -----
+    Objects are merged as ``kubectl apply --server-side --force-conflicts`` does. Fields that the manifest no longer
+    names are removed if the earlier configuration is known: by ``configured``, managed fields, or the annotation of
+    ``kubectl apply``. Controllers, scheduler and kubelets act on a second fork, in which all nodes are simulated.
+
+    Examples
+    --------
+    >>> from simkit import Cluster
+    >>> cluster = Cluster(seed=1)
+    >>> made = cluster.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '1'}}")
+    >>> plan_manifests(cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '2'}}")
+    Plan: 1 to change
+    <BLANKLINE>
+    Objects
+      change: ConfigMap default/a  (the given text:1)
+          data.x: '1' -> '2'
+    """
+    return _Planner(sandbox, namespace, identity or administrator(), force, prune, members).plan(
+        _read(manifests, sandbox, namespace),
+        None if configured is None else _read(configured, sandbox, namespace),
+        read_suite(expectations) if isinstance(expectations, str | Path) else expectations,
+    )
+
+
+def _read(source: Source | Dump, sandbox: Sandbox, namespace: str) -> Dump:
+    if isinstance(source, Dump):
+        return source
+    release = sandbox.snapshot().release
+    dump = load(source, release=release, secrets=True, namespace=namespace, positions=True)
+    if dump.lost:
+        raise SimkitError("; ".join(problem.as_refusal() for problem in dump.lost))
+    return dump
+
+
+class _Planner:
+    """One plan in the making."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        namespace: str,
+        identity: Identity,
+        force: bool,
+        prune: str,
+        members: Members | None,
+    ) -> None:
+        self._namespace, self._identity, self._force, self._prune = namespace, identity, force, prune
+        self._members = members
+        self._origin = sandbox
+        self._before = ProvingFork(sandbox)
+        self._notes: list[str] = []
+
+    def plan(self, wanted: Dump, configured: Dump | None, expectations: Suite | None) -> ManifestPlan:
+        """Apply, compare and tell."""
+        if configured is not None:
+            self._writer(self._before).apply(configured.objects)
+        self._before.settle()
+        after = ProvingFork(self._before)
+        writer = self._writer(after)
+        changes = self._with_places(writer.apply(wanted.objects), wanted)
+        changes += self._gone(writer, wanted, configured)
+        after.settle()
+        if writer.unknown_configuration:
+            count = counted(len(writer.unknown_configuration), "object")
+            self._notes.append(
+                f"The earlier configuration of {count} is not known, so fields that the manifests no longer name stay."
+            )
+        if any(values_withheld(obj) for obj in wanted.objects):
+            self._notes.append("Secrets of the manifests have no values, so their values were not compared.")
+        rows = list(self._rows(changes, after, wanted, configured, expectations))
+        order = list(TITLES)
+        rows.sort(key=lambda row: row.severity, reverse=True)
+        rows.sort(key=lambda row: order.index(row.section))
+        return ManifestPlan(after.snapshot().release, tuple(changes), tuple(rows), tuple(self._notes))
+
+    def _writer(self, fork: ProvingFork) -> ManifestWriter:
+        return ManifestWriter(fork, self._identity, namespace=self._namespace, force=self._force)
+
+    def _gone(self, writer: ManifestWriter, wanted: Dump, configured: Dump | None) -> list[ObjectChange]:
+        """The objects that are deleted since no manifest has them any more."""
+        former = configured.keyed.keys() - wanted.keyed.keys() if configured is not None else set[Key]()
+        snapshot = self._before.snapshot()
+        for key in pruned(snapshot, wanted, self._prune) if self._prune else ():
+            former.add(key)
+        catalogue = {one.storage: one for one in catalogue_of(snapshot).stored()}
+        return [
+            writer.delete(catalogue[key.resource], key.namespace, key.name)
+            for key in sorted(former)
+            if key.resource in catalogue
+        ]
+
+    def _with_places(self, changes: Iterable[ObjectChange], wanted: Dump) -> list[ObjectChange]:
+        places = [wanted.origins.get(key, ("", None)) for key in wanted.keyed]
+        return [
+            replace(change, file=file, line=line) for change, (file, line) in zip(changes, places, strict=True)
+        ]
+
+    def _rows(
+        self,
+        changes: Sequence[ObjectChange],
+        after: ProvingFork,
+        wanted: Dump,
+        configured: Dump | None,
+        expectations: Suite | None,
+    ) -> Iterator[PlanRow]:
+        touched = [one for one in changes if one.action != "unchanged"]
+        yield from _object_rows(touched)
+        if not touched:
+            return
+        places = {one.title: (one.file, one.line) for one in touched if one.file}
+        old, new = self._before.snapshot(), after.snapshot()
+        bound = places_of_bindings(new, places)
+        yield from access_rows(old, new, bound)
+        yield from path_rows(self._before, after, bound, self._members)
+        yield from expectation_rows(self._before, after, expectations)
+        yield from self._pod_rows(touched, wanted, configured, places)
+        yield from _version_rows(touched, wanted, new.release)
+        yield from _content_rows(touched, old, new)
+
+    def _pod_rows(
+        self,
+        touched: Sequence[ObjectChange],
+        wanted: Dump,
+        configured: Dump | None,
+        places: dict[str, tuple[str, int | None]],
+    ) -> Iterator[PlanRow]:
+        """Pods and budgets, if the change concerns them and the cluster can simulate its nodes."""
+        if not any(is_watched(one.resource) for one in touched):
+            return
+        if not hasattr(self._origin, "rehearsal") or not nodes_of(self._before.snapshot()):
+            self._notes.append("Whether pods run was not judged, since no nodes were captured.")
+            return
+
+        def apply(cluster: RehearsalCluster) -> None:
+            for dump in (configured, wanted):
+                if dump is not None:
+                    ManifestWriter(cluster, administrator(), namespace=self._namespace, force=self._force).apply(
+                        dump.objects
+                    )
+
+        found = outlook(cast("OperationSandbox", self._origin), apply)
+        for pods in found.pods:
+            kind, _, name = pods.workload.partition("/")
+            title = f"{kind} {pods.namespace}/{name}"
+            file, line = places.get(title, ("", None))
+            what = f"{title}: {counted(pods.number, 'pod')}"
+            yield PlanRow("pods", "pending", Severity.HIGH, what, pods.why, file, line)
+        for budget in found.budgets:
+            title = f"PodDisruptionBudget {budget}"
+            file, line = places.get(title, ("", None))
+            why = "Draining a node that runs one of its pods will not end."
+            yield PlanRow("budgets", "blocks", Severity.MEDIUM, title, why, file, line)
+
+
+def _object_rows(touched: Sequence[ObjectChange]) -> Iterator[PlanRow]:
+    for one in sorted(touched, key=lambda change: ACTIONS.index(change.action)):
+        refused = one.action in ("refused", "not tried")
+        lines = [one.message] if one.message else []
+        lines += [str(field) for field in one.fields[:_SHOWN_FIELDS]]
+        if len(one.fields) > _SHOWN_FIELDS:
+            lines.append(f"and {len(one.fields) - _SHOWN_FIELDS} more fields")
+        section = "refused" if refused else "objects"
+        detail = "\n".join(lines)
+        yield PlanRow(section, one.action, _SEVERITIES[one.action], one.title, detail, one.file, one.line)  # type: ignore[arg-type]
+        for warning in one.warnings:
+            uncalled = assumed_answers([warning])
+            severity = Severity.INFO if uncalled else Severity.LOW
+            yield PlanRow("warnings", "warning", severity, one.title, warning, one.file, one.line)
+
+
+def _version_rows(touched: Sequence[ObjectChange], wanted: Dump, release: str) -> Iterator[PlanRow]:
+    """The versions of manifests that the release after this one no longer serves."""
+    later = minor_of(release) + 1
+    versions = {(one.file, one.line): one for one in touched if one.file}
+    for key, obj in wanted.keyed.items():
+        change = versions.get(wanted.origins.get(key, ("", None)))
+        life = lifecycle_of(str(obj.get("apiVersion")), str(obj.get("kind")))
+        if change is None or life is None or not life.end or minor_of(life.end) > later:
+            continue
+        instead = f"; use {life.instead}" if life.instead else ""
+        detail = f"{life.api_version} is removed in {life.end}{instead}"
+        severity = Severity.HIGH if minor_of(life.end) == later else Severity.CRITICAL
+        yield PlanRow("versions", "removed", severity, change.title, detail, change.file, change.line)
+
+
+def _content_rows(touched: Sequence[ObjectChange], before: Snapshot, after: Snapshot) -> Iterator[PlanRow]:
+    """Images and Secrets that objects use now and did not before, or the other way round."""
+    catalogue = {str(one.group_resource): one for one in catalogue_of(after).stored()}
+    for one in touched:
+        resource = catalogue.get(one.resource)
+        if resource is None or one.action in ("refused", "not tried"):
+            continue
+        old, new = (_object(some, Key(resource.storage, one.namespace, one.name)) for some in (before, after))
+        for word, contents in (("image", images_of), ("Secret", secrets_of)):
+            had, has = contents(old), contents(new)
+            told = [f"{word} {name}" for name in sorted(has - had)]
+            gone = [f"{word} {name}" for name in sorted(had - has)]
+            if told:
+                yield PlanRow("images and secrets", "added", Severity.INFO, one.title, ", ".join(told), one.file, one.line)
+            if gone:
+                detail = ", ".join(gone)
+                yield PlanRow("images and secrets", "removed", Severity.INFO, one.title, detail, one.file, one.line)
+
+
+def _object(snapshot: Snapshot, key: Key) -> Object | None:
+    known = key.resource in snapshot.captured()
+    return snapshot.get(key.resource, key.name, key.namespace) if known else None
+
+
