@@ -25,7 +25,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.meta.clock import Clock, NameSource, SystemClock, fork_clock
-from simkit.meta.names import GroupResource
+from simkit.meta.names import GroupResource, Revision
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.seams import Authorizer, Store
@@ -64,6 +64,8 @@ class ControlPlane:
     rested: bool
     calls: bool
     forked: bool
+    loaded: Revision
+    """The revision of the last object that a dump gave; 0 where there is no dump."""
     clock: Clock
     gates: Mapping[str, bool]
     base: Catalogue
@@ -99,6 +101,7 @@ class ControlPlane:
         self.dumped = dumped if dumped is None or options.authorization_mode is None else replace(dumped, modes=())
         self.options, self.store, self.captured = apply_authorization(with_modes(options, dumped)), store, captured
         self.rested, self.calls, self.forked = rested, calls, origin is not None
+        self.loaded = origin.loaded if origin is not None else store.revision if rested else Revision(0)
         self.clock = options.clock or SystemClock()
         for part in PARTS:
             setattr(self, part.name, part.make(self) if origin is None else part.fork(self, origin))

@@ -158,6 +158,7 @@ def _engine(server: ControlPlane) -> Engine:
             allocation=server.allocation,
             api_services=server.api_services,
             allow_privileged=privileged,
+            loaded=server.loaded,
             gates=server.gates,
             metrics=server.metrics,
             limits=_limits(server),

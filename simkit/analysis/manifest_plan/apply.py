@@ -124,9 +124,10 @@ class ManifestWriter:
             return self._created(resource, obj)
         if not live.succeeded:
             return self._told("refused", resource, obj, live)
+        before = self._rewritten(path, live.object)
         answer = self._patched(resource, path, obj, live.object)
         if answer.succeeded:
-            fields = fields_changed(live.object, answer.object)
+            fields = fields_changed(before, answer.object)
             return replace(self._told("change" if fields else "unchanged", resource, obj, answer), fields=fields)
         refused = self._told("refused", resource, obj, answer)
         return self._replaced(resource, path, obj, refused) if answer.status == INVALID else refused
@@ -145,6 +146,11 @@ class ManifestWriter:
             return answer
         query = urlencode({"fieldValidation": "Strict", "fieldManager": _KUBECTL})
         return self._send("PATCH", f"{path}?{query}", obj, _MERGE if resource.custom else _STRATEGIC)
+
+    def _rewritten(self, path: str, live: Object) -> Object:
+        """The live object as any write leaves it: with the defaults that a dump may lack, and what admission adds."""
+        answer = self._send("PATCH", f"{path}?dryRun=All", {}, _MERGE)
+        return answer.object if answer.succeeded else live
 
     def _manager(self, resource: Resource, path: str, live: Object) -> str:
         """The field manager that owns what was configured; ordinary updates are turned into its applies first."""

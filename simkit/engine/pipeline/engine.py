@@ -64,6 +64,8 @@ class EngineConfig:
     api_services: APIServices | None = None
     """The APIServices of the store; None: they are read on demand."""
     allow_privileged: bool = False
+    loaded: Revision = Revision(0)
+    """The revision through which objects are as a dump had them, perhaps without defaults."""
     remote: Aggregator | None = None
     """The client of aggregated servers; None: there are none."""
     calls_webhooks: Callable[[Request], bool] | None = None
@@ -97,6 +99,7 @@ class Engine:
             self.behaviour,
             parts.allocation,
             allow_privileged=parts.allow_privileged,
+            loaded=parts.loaded,
         )
         self.shared_store = parts.store.leaves_process
         """True if other servers may write into the store: latest values are read there."""

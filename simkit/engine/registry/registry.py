@@ -61,10 +61,12 @@ class Registry:
         allocation: ServiceAllocation | None = None,
         *,
         allow_privileged: bool = False,
+        loaded: Revision = Revision(0),
     ) -> None:
         self.store, self.clock, self.name_source = store, clock, name_source
         self._behaviour = behaviour
         self.allow_privileged = allow_privileged
+        self._loaded = loaded
         self.allocation = allocation or ServiceAllocation(store, name_source, behaviour)
         self._incomplete: dict[Key, Revision] = {}
         """New objects that are stored without some defaults, with their first revision."""
@@ -208,7 +210,7 @@ class Registry:
 
     def _replace(self, write: Write, live: Entry) -> Outcome:
         scope = write.scope
-        seen = scope.strategy.from_storage(live.object)
+        seen = self._seen(scope, live)
         draft = dict(write.intent(seen))
         draft["metadata"] = dict(draft.get("metadata") or {})
         if write.uid and write.uid != seen["metadata"].get("uid"):
@@ -244,6 +246,15 @@ class Registry:
             ):
                 return self._remove(draft, live)
             return self._store(write, draft, live, late)
+
+    def _seen(self, scope: RegistryScope, live: Entry) -> Object:
+        """The stored object as a write sees it: one of a dump with its defaults, which kube-apiserver sets on reads."""
+        seen = scope.strategy.from_storage(live.object)
+        if live.revision > self._loaded:
+            return seen
+        draft = {**seen, "metadata": dict(seen["metadata"])}
+        scope.strategy.default(draft)
+        return draft
 
     def _remove(self, draft: Draft, live: Entry) -> Outcome:
         """Remove an object whose last finalizer was removed, and return the wanted object."""
@@ -305,7 +316,7 @@ class Registry:
         before = checks.part if write.subresource else checks.before
         errors += self._metadata_errors(write, draft, live, before, shared=False)
         special = (scope.strategy.subresources or {}).get(write.subresource)
-        told = self._held_against((special.validate if special is not None else scope.strategy.validate)(draft, live))
+        told = (special.validate if special is not None else scope.strategy.validate)(draft, live)
         errors += told
         if not write.subresource:
             for check in checks.after:
@@ -316,6 +327,7 @@ class Registry:
             errors += scope.strategy.validate_last(draft, live)
         if not name_of(draft):
             errors.insert(0, required("metadata.name", "name or generateName is required"))
+        errors = self._held_against(errors)
         if errors:
             raise invalid(self._behaviour, kind_in_errors(self._behaviour, scope.kind), write.key.name, errors)
 
