@@ -81,6 +81,7 @@ COMMANDS: Final = (
     Command("prove", "prove claims about all requests, or show a counterexample", PROVE),
     Command("check", "check access against a file of expectations", PROVE),
     Command("policy", "check API versions against the deprecation policy of Kubernetes", PROVE),
+    Command("plan", "show what manifests do to a cluster before they are applied", CHANGE),
     Command("what-if", "show what a change of access grants, removes and breaks", CHANGE),
     Command("cut", "propose the cheapest changes that close all escalation paths", CHANGE),
     Command("least-privilege", "propose roles that allow what an audit log shows in use", CHANGE),
@@ -150,19 +151,20 @@ def _run(args: argparse.Namespace, out: TerminalText) -> int:
             note(message)
     except (SimkitError, StatusError) as wrong:
         complain(str(wrong))
-        return WRONG
+        return int(args.wrong)
     except BrokenPipeError:
         _let_go_of_output()
         return FINE
     except OSError as wrong:
         complain(f"{wrong.filename}: {wrong.strerror}" if wrong.filename else str(wrong))
         _let_go_of_full_output()
-        return WRONG
+        return int(args.wrong)
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
     except Exception as fault:
-        return _own_fault(fault)
+        _own_fault(fault)
+        return int(args.wrong)
     return code
 
 
@@ -188,13 +190,12 @@ def _let_go_of_full_output() -> None:
         _let_go_of_output()
 
 
-def _own_fault(fault: Exception) -> int:
-    """The exit code of an internal error, which differs from that of findings."""
+def _own_fault(fault: Exception) -> None:
+    """Tell of an internal error."""
     if os.environ.get(TRACEBACK):
         raise fault
     complain(f"this is a fault of simkit: {type(fault).__name__}: {fault}")
     complain(f"set {TRACEBACK}=1 to see where, and please report it together with the command")
-    return WRONG
 
 
 def _parser(arguments: Sequence[str]) -> PageParser:
@@ -208,9 +209,9 @@ def _parser(arguments: Sequence[str]) -> PageParser:
     for command in COMMANDS:
         if command.name == named:
             module = importlib.import_module(f"simkit.cli.{command.name.replace('-', '_')}")
-            made: argparse.ArgumentParser | None = module.add_parser(subparsers)
+            made: PageParser | None = module.add_parser(subparsers)
             if made is not None:
-                made.set_defaults(run=module.run, lasting=command.name in LASTING, parser=made)
+                made.set_defaults(run=module.run, lasting=command.name in LASTING, parser=made, wrong=made.wrong)
                 add_terminal_options(made)
         else:
             subparsers.add_parser(command.name)

@@ -47,11 +47,13 @@ class PageParser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **{"formatter_class": argparse.RawDescriptionHelpFormatter, **more})
         self.listing: Sequence[Listed] = ()
+        self.wrong = 2
+        """The exit code for wrong use."""
         self._positionals.title, self._optionals.title = "arguments", "options"
 
     def error(self, message: str) -> NoReturn:
         """Exit with a line that says what is wrong and how to get help."""
-        self.exit(2, f"simkit: {_in_short(message)}; see {self.prog} --help\n")
+        self.exit(self.wrong, f"simkit: {_in_short(message)}; see {self.prog} --help\n")
 
     def format_help(self) -> str:
         """The page: usage, purpose, examples, commands, arguments and options, exit codes."""

@@ -31,11 +31,17 @@ _NAMESPACES: Final = GroupResource("", "namespaces")
 
 
 def add_source(
-    parser: argparse.ArgumentParser, *, paths: bool = False, release_flag: str = "--release", access: bool = True
+    parser: argparse.ArgumentParser,
+    *,
+    paths: bool = False,
+    short: bool = True,
+    release_flag: str = "--release",
+    access: bool = True,
 ) -> None:
     """Add the options that choose the cluster to a command; with ``paths`` its positional arguments choose it too.
 
     ``access`` says that the command answers about access, so that its answer tells what decides outside of the dump.
+    Without ``short``, the flag -f is left to the command.
     """
     parser.set_defaults(about_access=access)
     if paths:
@@ -45,8 +51,9 @@ def add_source(
         told = "the same as PATH; may be repeated"
     else:
         told = f"{_WHAT}; may be repeated; the last argument may be a PATH without -f"
-    group.add_argument("-f", "--dump", action="append", default=[], metavar="PATH", help=told)
-    group.add_argument("--file", "--filename", dest="dump", action="append", help=argparse.SUPPRESS)
+    group.add_argument(*(("-f",) if short else ()), "--dump", action="append", default=[], metavar="PATH", help=told)
+    if short:
+        group.add_argument("--file", "--filename", dest="dump", action="append", help=argparse.SUPPRESS)
     group.add_argument("--demo", action="store_true", help="use the demo cluster that comes with simkit")
     group.add_argument(
         "--context", metavar="NAME", help="read a running cluster, by kubeconfig context ('': the current one)"

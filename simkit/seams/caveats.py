@@ -16,6 +16,11 @@ def uncalled_webhook(name: str) -> str:
     return _UNCALLED + name
 
 
+def name_of_uncalled(warning: str) -> str:
+    """The name of the webhook of such a warning."""
+    return warning.removeprefix(_UNCALLED)
+
+
 def assumed_answers(warnings: Iterable[str]) -> str:
     """Those of the warnings of an answer that tell of webhooks which were not asked."""
     return "; ".join(warning for warning in warnings if warning.startswith(_UNCALLED))

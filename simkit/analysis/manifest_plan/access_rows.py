@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
+from simkit.analysis.access.access_changes import AccessChange, access_changes
 from simkit.analysis.access.compare import compare
 from simkit.analysis.access.expectations import Suite, check
 from simkit.analysis.escalation.find.path import Path
-from simkit.analysis.escalation.find.queries import escalations
+from simkit.analysis.escalation.find.path_comparison import paths_of_both
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.manifest_plan.row import PlanRow
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, display_name
 from simkit.analysis.rbac.subject import Members
+from simkit.analysis.rendering import counted, first_of
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS
 from simkit.meta.labels import of_object
 from simkit.meta.names import Key
@@ -23,44 +25,51 @@ from simkit.seams.snapshot import Sandbox, Snapshot
 Places = Mapping[str, tuple[str, int | None]]
 """Files and lines by the titles of objects: ``RoleBinding shop/ops``."""
 GOALS: Final = ("cluster-admin", "all secrets", "a node")
-_WRITES: Final = frozenset(("create", "update", "patch", "delete", "deletecollection", "*"))
+_SHOWN: Final = 4
+"""The combinations of verbs that are shown of one change."""
+_RESOURCES: Final = 6
+"""The resources that are shown with the same verbs."""
 
 
 def access_rows(before: Snapshot, after: Snapshot, places: Places) -> Iterator[PlanRow]:
     """The permissions that subjects gain and lose: one line for a subject, a namespace and what grants it."""
     if not _knows_access(before):
         return
-    grouped: dict[tuple[Any, ...], dict[str, list[str]]] = {}
-    for row in compare(before, after).to_dict("records"):
-        resource = row["url"] or ".".join(filter(None, (row["resource"], row["api_group"])))
-        named = f"{resource} {row['name']}".rstrip()
-        key = row["change"], row["subject"], row["scope"], tuple(row["bindings"])
-        grouped.setdefault(key, {}).setdefault(named, []).append(str(row["verb"]))
-    for (change, subject, scope, bindings), resources in grouped.items():
+    grouped: dict[tuple[str, str, str, tuple[str, ...]], list[AccessChange]] = {}
+    for one in access_changes(compare(before, after).to_dict("records")):
+        grouped.setdefault((one.change, one.subject, one.scope, one.bindings), []).append(one)
+    for (change, subject, scope, bindings), parts in grouped.items():
         where = "everywhere" if scope == "*" else f"in {scope}"
-        told = "; ".join(f"{', '.join(verbs)} {resource}" for resource, verbs in resources.items())
-        through = f" (through {', '.join(bindings)})" if bindings else ""
+        through = [f"through {', '.join(bindings)}"] if bindings else []
+        detail = "\n".join([*map(_told, parts[:_SHOWN]), *_rest(parts[_SHOWN:]), *through])
         file, line = _place_of(bindings, places)
-        severity = _severity(change, resources, everywhere=scope == "*")
-        yield PlanRow("access", change, severity, f"{subject} {where}", f"{told}{through}", file, line)
+        yield PlanRow("access", change, _severity(change, parts), f"{subject} {where}", detail, file, line)
 
 
-def _severity(change: str, resources: Mapping[str, Sequence[str]], *, everywhere: bool) -> Severity:
-    """How much a change of access matters: writes everywhere more than reads in a namespace."""
+def _told(part: AccessChange) -> str:
+    """Verbs and resources: ``get, list secrets, configmaps``."""
+    verbs = "anything with" if part.verbs == ("*",) else ", ".join(part.verbs)
+    return f"{verbs} {first_of(part.resources, _RESOURCES)}"
+
+
+def _rest(parts: Sequence[AccessChange]) -> list[str]:
+    count = sum(len(part.resources) for part in parts)
+    return [f"and access to {counted(count, 'more resource')}"] if count else []
+
+
+def _severity(change: str, parts: Sequence[AccessChange]) -> Severity:
+    """How much a change of access matters."""
     if change == "lost":
         return Severity.LOW
-    verbs = {verb for some in resources.values() for verb in some}
-    if "*" in verbs and any(resource.startswith("*") for resource in resources):
-        return Severity.CRITICAL if everywhere else Severity.HIGH
-    telling = any(resource.partition(" ")[0] == "secrets" for resource in resources)
-    return Severity.HIGH if telling or (everywhere and verbs & _WRITES) else Severity.MEDIUM
+    weights = (Severity.MEDIUM, Severity.HIGH, Severity.HIGH, Severity.CRITICAL)
+    return weights[min(max(part.weight for part in parts), len(weights) - 1)]
 
 
 def path_rows(before: Sandbox, after: Sandbox, places: Places, members: Members | None) -> Iterator[PlanRow]:
     """The escalation paths that open, each executed on a fork, and those that close."""
     if not _knows_access(after.snapshot()):
         return
-    old, new = (_paths(sandbox.snapshot(), members or NO_MEMBERS) for sandbox in (before, after))
+    old, new = paths_of_both(before.snapshot(), after.snapshot(), GOALS, members or NO_MEMBERS)
     for key in sorted(new.keys() - old.keys()):
         path = new[key]
         proof = path.prove(after, members=members or NO_MEMBERS)
@@ -86,11 +95,6 @@ def expectation_rows(before: Sandbox, after: Sandbox, suite: Suite | None) -> It
 
 def _knows_access(snapshot: Snapshot) -> bool:
     return set(RBAC) <= set(snapshot.captured())
-
-
-def _paths(snapshot: Snapshot, members: Members) -> dict[tuple[str, str], Path]:
-    found = escalations(snapshot, goal=GOALS, direct=True, include_defaults=True, members=members)
-    return {(path.subject, path.goal.name): path for path in found}
 
 
 def _sources(path: Path) -> list[str]:

@@ -141,9 +141,11 @@ class ManifestWriter:
         """The answer to the apply, in which fields that the configuration no longer names are removed."""
         manager = self._manager(resource, path, live)
         query = urlencode({"fieldValidation": "Strict", "fieldManager": manager, "force": "true"})
-        answer = self._send("PATCH", f"{path}?{query}", obj, _APPLY)
-        if answer.succeeded or not any(start in _words(answer) for start in _TYPED):
-            return answer
+        try:
+            return self._send("PATCH", f"{path}?{query}", obj, _APPLY)
+        except NotExecutable as why:
+            if not any(start in why.reason for start in _TYPED):
+                raise
         query = urlencode({"fieldValidation": "Strict", "fieldManager": _KUBECTL})
         return self._send("PATCH", f"{path}?{query}", obj, _MERGE if resource.custom else _STRATEGIC)
 
@@ -220,4 +222,3 @@ def _words(answer: Response) -> str:
     except ValueError:
         return answer.body.decode("utf-8", "replace").strip()
     return str(status.get("message") or "")
-

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final, cast
 
 from simkit.analysis.access.expectations import Suite, read_suite
-from simkit.analysis.caveats import about_access
 from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.prove.proving_fork import ProvingFork
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.manifest_plan.access_rows import access_rows, expectation_rows, path_rows, places_of_bindings
@@ -18,7 +18,7 @@ from simkit.analysis.manifest_plan.object_change import ACTIONS, ObjectChange, v
 from simkit.analysis.manifest_plan.pod_contents import images_of, secrets_of
 from simkit.analysis.manifest_plan.pruning import pruned
 from simkit.analysis.manifest_plan.result import ManifestPlan
-from simkit.analysis.manifest_plan.row import TITLES, PlanRow
+from simkit.analysis.manifest_plan.row import TITLES, PlanRow, Section
 from simkit.analysis.manifest_plan.scheduling import is_watched, nodes_of, outlook
 from simkit.analysis.operations.sandbox import OperationSandbox, RehearsalCluster
 from simkit.analysis.rbac.subject import Members
@@ -30,7 +30,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object
 from simkit.schema.lifecycle import lifecycle_of
 from simkit.schema.releases import minor_of
-from simkit.seams.caveats import assumed_answers
+from simkit.seams.caveats import assumed_answers, name_of_uncalled
 from simkit.seams.snapshot import Sandbox, Snapshot
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.load import load
@@ -45,6 +45,7 @@ _SEVERITIES: Final = {
     "create": Severity.INFO,
 }
 _SHOWN_FIELDS: Final = 20
+_SHOWN_WEBHOOKS: Final = 5
 
 
 @about_access()
@@ -168,6 +169,7 @@ class _Planner:
             )
         if any(values_withheld(obj) for obj in wanted.objects):
             self._notes.append("Secrets of the manifests have no values, so their values were not compared.")
+        self._notes += _uncalled(changes)
         rows = list(self._rows(changes, after, wanted, configured, expectations))
         order = list(TITLES)
         rows.sort(key=lambda row: row.severity, reverse=True)
@@ -192,9 +194,7 @@ class _Planner:
 
     def _with_places(self, changes: Iterable[ObjectChange], wanted: Dump) -> list[ObjectChange]:
         places = [wanted.origins.get(key, ("", None)) for key in wanted.keyed]
-        return [
-            replace(change, file=file, line=line) for change, (file, line) in zip(changes, places, strict=True)
-        ]
+        return [replace(change, file=file, line=line) for change, (file, line) in zip(changes, places, strict=True)]
 
     def _rows(
         self,
@@ -255,18 +255,26 @@ class _Planner:
 
 def _object_rows(touched: Sequence[ObjectChange]) -> Iterator[PlanRow]:
     for one in sorted(touched, key=lambda change: ACTIONS.index(change.action)):
-        refused = one.action in ("refused", "not tried")
         lines = [one.message] if one.message else []
         lines += [str(field) for field in one.fields[:_SHOWN_FIELDS]]
         if len(one.fields) > _SHOWN_FIELDS:
             lines.append(f"and {len(one.fields) - _SHOWN_FIELDS} more fields")
-        section = "refused" if refused else "objects"
+        section: Section = "refused" if one.action in ("refused", "not tried") else "objects"
         detail = "\n".join(lines)
-        yield PlanRow(section, one.action, _SEVERITIES[one.action], one.title, detail, one.file, one.line)  # type: ignore[arg-type]
+        yield PlanRow(section, one.action, _SEVERITIES[one.action], one.title, detail, one.file, one.line)
         for warning in one.warnings:
-            uncalled = assumed_answers([warning])
-            severity = Severity.INFO if uncalled else Severity.LOW
-            yield PlanRow("warnings", "warning", severity, one.title, warning, one.file, one.line)
+            if not assumed_answers([warning]):
+                yield PlanRow("warnings", "warning", Severity.LOW, one.title, warning, one.file, one.line)
+
+
+def _uncalled(touched: Sequence[ObjectChange]) -> Iterator[str]:
+    """A note on the webhooks that kube-apiserver would have asked, if there are any."""
+    asked = [one for one in touched if assumed_answers(one.warnings)]
+    names = sorted({name_of_uncalled(text) for one in asked for text in one.warnings if assumed_answers([text])})
+    if names:
+        told = f"{', '.join(names[:_SHOWN_WEBHOOKS])}{' and more' if len(names) > _SHOWN_WEBHOOKS else ''}"
+        objects = counted(len(asked), "object")
+        yield f"Admission webhooks were not called for {objects}, and may refuse or change them: {told}."
 
 
 def _version_rows(touched: Sequence[ObjectChange], wanted: Dump, release: str) -> Iterator[PlanRow]:
@@ -294,17 +302,13 @@ def _content_rows(touched: Sequence[ObjectChange], before: Snapshot, after: Snap
         old, new = (_object(some, Key(resource.storage, one.namespace, one.name)) for some in (before, after))
         for word, contents in (("image", images_of), ("Secret", secrets_of)):
             had, has = contents(old), contents(new)
-            told = [f"{word} {name}" for name in sorted(has - had)]
-            gone = [f"{word} {name}" for name in sorted(had - has)]
-            if told:
-                yield PlanRow("images and secrets", "added", Severity.INFO, one.title, ", ".join(told), one.file, one.line)
-            if gone:
-                detail = ", ".join(gone)
-                yield PlanRow("images and secrets", "removed", Severity.INFO, one.title, detail, one.file, one.line)
+            for change, names in (("added", has - had), ("removed", had - has)):
+                detail = ", ".join(f"{word} {name}" for name in sorted(names))
+                if names:
+                    section: Section = "images and secrets"
+                    yield PlanRow(section, change, Severity.INFO, one.title, detail, one.file, one.line)
 
 
 def _object(snapshot: Snapshot, key: Key) -> Object | None:
     known = key.resource in snapshot.captured()
     return snapshot.get(key.resource, key.name, key.namespace) if known else None
-
-

@@ -111,7 +111,8 @@ class ManifestPlan(Result):
         parts = [f"<p><b>{html_text(self.headline)}</b></p>"]
         for title, rows in self.sections():
             body = "".join(_html_row(row) for row in rows)
-            parts.append(f"<details open><summary>{html_text(title)} ({len(rows)})</summary><table>{body}</table></details>")
+            head = f"<summary>{html_text(title)} ({len(rows)})</summary>"
+            parts.append(f"<details open>{head}<table>{body}</table></details>")
         if self.notes:
             told = "".join(f"<li>{html_text(note)}</li>" for note in self.notes)
             parts.append(f"<p>Notes</p><ul>{told}</ul>")

@@ -16,6 +16,9 @@ from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.seams.snapshot import Sandbox, Snapshot
 
+Paths = dict[tuple[str, str], Path]
+"""Paths by subject and goal."""
+
 
 @about_access()
 def compare_paths(
@@ -56,14 +59,7 @@ def compare_paths(
     >>> len(cluster.compare_paths(before=cluster.snapshot()))
     0
     """
-    members = members or NO_MEMBERS
-    old, new = (
-        {
-            (path.subject, path.goal.name): path
-            for path in escalations(one, goal=goal, direct=True, include_defaults=True, members=members)
-        }
-        for one in (snapshot_of(before), snapshot_of(after))
-    )
+    old, new = paths_of_both(snapshot_of(before), snapshot_of(after), goal, members or NO_MEMBERS)
     rows = []
     for key in sorted(old.keys() | new.keys()):
         was, now = old.get(key), new.get(key)
@@ -73,6 +69,28 @@ def compare_paths(
             assert shown is not None
             rows.append((change, *path_row(shown), was.hops if was else None))
     return table(rows, ("change", *COLUMNS, "hops_before"))
+
+
+def paths_of_both(
+    before: Snapshot, after: Snapshot, goal: Goal | str | Iterable[Goal | str], members: Members
+) -> tuple[Paths, Paths]:
+    """The best path of each subject to each goal before and after, by subject and goal.
+
+    A subject that only one side names is asked about on the other one too, where it has what all users have.
+    """
+    old, new = (_paths(snapshot, goal, members) for snapshot in (before, after))
+    for paths, others, snapshot in ((old, new, before), (new, old, after)):
+        strangers = {subject for subject, _ in others if not subject.startswith("pod:")} - {one for one, _ in paths}
+        if strangers:
+            paths |= _paths(snapshot, goal, members, sorted(strangers))
+    return old, new
+
+
+def _paths(
+    snapshot: Snapshot, goal: Goal | str | Iterable[Goal | str], members: Members, subjects: list[str] | None = None
+) -> Paths:
+    found = escalations(snapshot, subjects, goal, direct=True, include_defaults=True, members=members)
+    return {(path.subject, path.goal.name): path for path in found}
 
 
 def _change(was: Path | None, now: Path | None) -> str:

@@ -1,0 +1,143 @@
+"""Manifests of a command: files, kustomizations, charts, what Argo CD and Flux deploy, and an earlier revision."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.cli.helm import is_chart
+from simkit.cli.notes import complain_of, note
+from simkit.cli.rendering import renderer
+from simkit.cli.source import standard_input
+from simkit.logic.migration.kustomizations import FILES
+from simkit.meta.errors import SimkitError
+from simkit.meta.objects import Object, at
+from simkit.snapshot.sources import Piece
+
+if TYPE_CHECKING:
+    from simkit.snapshot.dump import Dump
+    from simkit.snapshot.sources import Source
+
+_SOURCES: Final = {
+    ("argoproj.io", "Application"): ("spec", "source", "path"),
+    ("kustomize.toolkit.fluxcd.io", "Kustomization"): ("spec", "path"),
+}
+"""Where objects of Argo CD and Flux name a folder of a repository, by group and kind."""
+_SECONDS: Final = 60
+
+
+def read_manifests(paths: Sequence[str], *, release: str, namespace: str) -> Dump:
+    """The manifests of some paths; a kustomization or a chart is rendered by the program of its project.
+
+    Raises
+    ------
+    SimkitError
+        For what cannot be read or rendered.
+    """
+    from simkit.snapshot.load import load
+
+    render = renderer(release)
+    sources = [_source(path, render) for path in paths]
+    sources += [_source(path, render) for path in _named_folders(sources, paths, release)]
+    dump = load(sources, release=release, secrets=True, namespace=namespace, positions=True)
+    if dump.lost:
+        raise SimkitError("; ".join(problem.as_refusal() for problem in dump.lost))
+    complain_of([problem for problem in dump.problems if problem.weight == "changed"])
+    return dump
+
+
+def _source(path: str, render: Any) -> Source:
+    if path == "-":
+        return standard_input().read()
+    if is_chart(path) or _is_kustomization(path):
+        return Piece(path, render(Path(path)))
+    return path
+
+
+def _is_kustomization(path: str) -> bool:
+    return any((Path(path) / name).is_file() for name in FILES)
+
+
+def _named_folders(sources: Sequence[Source], paths: Sequence[str], release: str) -> Iterator[str]:
+    """The folders of this checkout that applications of Argo CD and kustomizations of Flux deploy."""
+    from simkit.snapshot.load import load
+
+    given = {Path(path).resolve() for path in paths if path != "-"}
+    roots = {root for path in given if (root := _root_of(path)) is not None}
+    if not roots:
+        return
+    for obj in load([one for one in sources if not isinstance(one, bytes)], release=release):
+        folder = _deployed(obj)
+        for root in sorted(roots) if folder else ():
+            found = (root / folder.lstrip("./")).resolve()
+            if found.is_dir() and found.is_relative_to(root) and not any(found.is_relative_to(one) for one in given):
+                note(f"{obj['kind']} {at(obj, 'metadata', 'name')} deploys {folder}, which is read too")
+                yield str(found)
+
+
+def _deployed(obj: Object) -> str:
+    group = str(obj.get("apiVersion") or "").partition("/")[0]
+    path = _SOURCES.get((group, str(obj.get("kind"))))
+    found = at(obj, *path) if path is not None else None
+    return found if isinstance(found, str) else ""
+
+
+@contextmanager
+def earlier_revision(paths: Sequence[str], revision: str) -> Iterator[list[str]]:
+    """The same paths as they are in another revision of their repository, in a folder that goes at the end.
+
+    Raises
+    ------
+    SimkitError
+        For paths outside of a repository, and for a revision that git does not know.
+    """
+    if revision.startswith("-"):
+        raise SimkitError(f"{revision!r} is no revision; name a branch, a tag or a commit")
+    with tempfile.TemporaryDirectory() as folder:
+        found = []
+        for number, path in enumerate(paths):
+            root = _root_of(Path(path).resolve())
+            if path == "-" or root is None:
+                raise SimkitError(f"{path} is in no git repository, so it has no state at {revision}")
+            relative = Path(path).resolve().relative_to(root)
+            into = Path(folder) / str(number)
+            into.mkdir()
+            _unpack(root, revision, into)
+            if (into / relative).exists():
+                found.append(str(into / relative))
+        yield found
+
+
+def _unpack(root: Path, revision: str, into: Path) -> None:
+    """Write the files of a revision into a folder. Nothing is checked out in the repository."""
+    packed = _git(root, "archive", "--format=tar", revision)
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(into, filter="data")
+
+
+def _root_of(path: Path) -> Path | None:
+    """The root of the git repository that holds a path; None if there is none."""
+    return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
+
+
+def _git(root: Path, *words: str) -> bytes:
+    try:
+        done = subprocess.run(  # noqa: S603
+            ["git", "-C", str(root), *words],  # noqa: S607
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise SimkitError("git is not installed; leave out --against, or install git") from None
+    except subprocess.TimeoutExpired:
+        raise SimkitError(f"git did not answer within {_SECONDS} seconds") from None
+    if done.returncode:
+        raise SimkitError(f"git {words[0]}: {done.stderr.decode(errors='replace').strip()[:500]}")
+    return done.stdout

@@ -1,0 +1,165 @@
+"""``simkit plan``: what manifests do to a cluster, before anybody applies them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.cli import limits
+from simkit.cli.manifest_sources import earlier_revision, read_manifests
+from simkit.cli.notes import complain
+from simkit.cli.output import FORMATS, VALUES, json_text, write_report, write_rows, write_value
+from simkit.cli.reports import FORMS, Case, Fault
+from simkit.cli.source import add_members, add_source, cluster_of, opened, read_members
+from simkit.meta.domain import DEFAULT_NAMESPACE
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simkit.analysis.manifest_plan.result import ManifestPlan
+    from simkit.cluster.cluster import Cluster
+
+EXAMPLES = """\
+examples:
+  simkit plan cluster.yaml -f deploy/                        # a folder of manifests
+  simkit plan cluster.yaml -f overlays/production -f chart/  # kustomizations and charts are rendered
+  simkit plan cluster.yaml -f deploy/ --against origin/main  # what this branch changes
+  simkit plan cluster.yaml -f deploy/ -o markdown > comment.md
+
+The manifests are applied to a copy of the cluster, through the whole chain of kube-apiserver, and controllers and
+scheduler act on them. Nothing is changed, and no webhook is called. A redacted dump is enough: see simkit redact.
+
+Exit code: 0 when nothing changes, 2 when something changes, 1 when an object is refused, a command line is wrong or
+input cannot be read.
+"""
+ERROR: Final = 1
+CHANGES: Final = 2
+COLUMNS = ("section", "change", "severity", "what", "detail", "file", "line")
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "plan",
+        help="show what manifests do to a cluster before they are applied",
+        description="Applies manifests to a copy of a cluster, and shows everything that changes.",
+        epilog=EXAMPLES,
+    )
+    parser.wrong = ERROR  # type: ignore[attr-defined]
+    manifests = parser.add_argument_group("what to apply")
+    manifests.add_argument(
+        "-f",
+        "--filename",
+        dest="manifest",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="manifests: a file, a folder, a kustomization or a chart; - reads standard input; may be repeated",
+    )
+    manifests.add_argument(
+        "-n", "--namespace", default=DEFAULT_NAMESPACE, metavar="NS", help="where objects go that name no namespace"
+    )
+    manifests.add_argument(
+        "--against", metavar="REVISION", help="the git revision with the manifests that were applied before"
+    )
+    manifests.add_argument(
+        "--prune",
+        default="",
+        metavar="SELECTOR",
+        help="delete objects with these labels that are in no manifest",
+    )
+    manifests.add_argument("--force", action="store_true", help="replace objects whose change is refused")
+    manifests.add_argument("--as", dest="user", default="", metavar="WHO", help="apply as this user or service account")
+    manifests.add_argument("--expect", metavar="FILE", help="expectations about access, as for simkit check")
+    manifests.add_argument(
+        "--link", default="", metavar="URL", help="the address of a line for -o markdown, with {file} and {line} in it"
+    )
+    manifests.add_argument("--schema", action="store_true", help="print the JSON schema of -o json")
+    add_members(parser)
+    add_source(parser, paths=True, short=False)
+    formats = ", ".join((*FORMATS, *FORMS))
+    parser.add_argument(
+        "-o", "--output", choices=(*FORMATS, *FORMS), default="table", metavar="FORMAT", help=f"the format: {formats}"
+    )
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan, write, and return the exit code."""
+    if args.schema:
+        from simkit.analysis.manifest_plan.document import PlanDocument
+
+        sys.stdout.write(json_text(PlanDocument.model_json_schema()))
+        return 0
+    if not args.manifest:
+        raise SimkitError("name the manifests to apply: -f PATH")
+    cluster = cluster_of(opened(args))
+    plan = _planned(cluster, args)
+    limits.limit(plan.caveats)
+    _write(plan, args)
+    if plan.refused:
+        complain(f"{len(plan.refused)} of {len(plan.objects)} objects would not be applied")
+        return ERROR
+    return CHANGES if plan else 0
+
+
+def _planned(cluster: Cluster, args: argparse.Namespace) -> ManifestPlan:
+    from simkit.analysis.manifest_plan.plan_manifests import plan_manifests
+    from simkit.analysis.rbac.subject import identity_of
+
+    release, where = cluster.release, args.namespace
+    wanted = read_manifests(args.manifest, release=release, namespace=where)
+    before = None
+    if args.against:
+        with earlier_revision(args.manifest, args.against) as paths:
+            before = read_manifests(paths, release=release, namespace=where)
+    return plan_manifests(
+        cluster,
+        wanted,
+        namespace=where,
+        configured=before,
+        prune=args.prune,
+        force=args.force,
+        identity=identity_of(args.user) if args.user else None,
+        expectations=args.expect,
+        members=read_members(args),
+    )
+
+
+def _write(plan: ManifestPlan, args: argparse.Namespace) -> None:
+    if args.output in FORMS:
+        write_report(args.output, cases(plan), name="plan")
+    elif args.output == "markdown":
+        from simkit.cli.plan_comment import comment
+
+        sys.stdout.write(comment(plan, args.link).replace("\n\n", f"\n\n{limits.quoted()}", 1))
+    elif args.output in VALUES:
+        from simkit.analysis.manifest_plan.document import document_of
+
+        write_value(document_of(plan), args.output)
+    elif args.output == "table":
+        sys.stdout.write("\n".join(plan.lines()) + "\n")
+    else:
+        write_rows(COLUMNS, plan.to_frame().to_dict("records"), args.output, empty=plan.headline)
+
+
+def cases(plan: ManifestPlan) -> Sequence[Case]:
+    """The plan for build servers: one rule for each section."""
+    found = []
+    for title, rows in plan.sections():
+        rule = f"plan-{rows[0].section.replace(' ', '-')}"
+        worst = max(rows, key=lambda row: row.severity).severity
+        faults = [
+            Fault(
+                f"{row.change}: {row.what}" + (f": {row.detail}" if row.detail else ""),
+                str(row.severity),
+                row.file,
+                row.line or 1,
+                f"{row.section}:{row.change}:{row.what}",
+            )
+            for row in rows
+        ]
+        found.append(Case(rule, title, str(worst), faults))
+    return found

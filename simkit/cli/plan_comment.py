@@ -1,0 +1,84 @@
+"""A plan as a comment for code review: the worst first, everything else in sections that open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from simkit.present.escaping import markdown_block, markdown_cell, markdown_code
+
+if TYPE_CHECKING:
+    from simkit.analysis.manifest_plan.result import ManifestPlan
+    from simkit.analysis.manifest_plan.row import PlanRow
+
+MARK: Final = "<!-- simkit plan -->"
+"""The first line, by which a pipeline finds the comment that it wrote before."""
+SHOWN: Final = 8
+"""The lines before the sections."""
+LONGEST: Final = 60_000
+"""The letters of a comment; code hosts refuse those of more than 65,536."""
+_FEWEST: Final = 30
+
+
+def comment(plan: ManifestPlan, link: str = "") -> str:
+    """The markdown of a plan.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    link
+        The address of a line of a file, with ``{file}`` and ``{line}`` in it; empty for none.
+    """
+    parts = [MARK, f"### {plan.headline}", ""]
+    worst = [
+        row for row in sorted(plan.rows, key=lambda row: row.severity, reverse=True) if str(row.severity) != "info"
+    ]
+    parts += [_line(row, link) for row in worst[:SHOWN]]
+    if len(worst) > SHOWN:
+        parts.append(f"- and {len(worst) - SHOWN} more, below")
+    parts += [f"- {markdown_cell(note)}" for note in plan.notes]
+    for title, rows in plan.sections():
+        parts += ["", f"<details><summary>{title} ({len(rows)})</summary>", "", *_section(rows, link), "", "</details>"]
+    return _cut("\n".join([*parts, ""]))
+
+
+def _section(rows: Sequence[PlanRow], link: str) -> Iterator[str]:
+    for row in rows:
+        yield f"- {markdown_cell(row.change)} {markdown_code(row.what)}{_place(row, link)}"
+        if row.detail:
+            yield ""
+            yield markdown_block(row.detail)
+
+
+def _line(row: PlanRow, link: str) -> str:
+    """One line: severity, what happens to what, the first line of the reason, and the place."""
+    reason = row.detail.partition("\n")[0]
+    told = f": {markdown_cell(reason)}" if reason else ""
+    mark = ":warning: " if str(row.severity) in ("high", "critical") else ""
+    return f"- {mark}**{markdown_cell(row.change)}** {markdown_code(row.what)}{told}{_place(row, link)}"
+
+
+def _place(row: PlanRow, link: str) -> str:
+    if not row.file:
+        return ""
+    shown = markdown_code(row.place)
+    if not link:
+        return f" ({shown})"
+    from urllib.parse import quote
+
+    return f" ([{shown}](<{link.replace('{file}', quote(row.file)).replace('{line}', str(row.line or 1))}>))"
+
+
+def _cut(text: str) -> str:
+    """The comment without its last sections, if it is too long for a code host."""
+    if len(text) <= LONGEST:
+        return text
+    whole, *sections = text.split("\n\n<details>")
+    told = "\n\nThe plan is longer than a comment may be; run `simkit plan` to see all of it.\n"
+    kept = whole
+    for section in sections:
+        if len(kept) + len(section) + len(told) + _FEWEST > LONGEST:
+            break
+        kept += f"\n\n<details>{section}"
+    return kept[:LONGEST] + told
