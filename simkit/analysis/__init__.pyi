@@ -56,6 +56,8 @@ from simkit.analysis.membership import (
 from simkit.analysis.operations.nodes import drain_nodes, lose_nodes
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.operations.workloads import put_under_load, roll_out
+from simkit.analysis.manifest_plan.plan_manifests import plan_manifests
+from simkit.analysis.manifest_plan.result import ManifestPlan
 from simkit.analysis.plan import Plan, PlanStep, PlanVerified, plan
 from simkit.analysis.prove import (
     ProofAnswer,
@@ -93,6 +95,7 @@ __all__ = [
     "Finding",
     "Goal",
     "JsonValue",
+    "ManifestPlan",
     "Migration",
     "Operation",
     "Outcome",
@@ -164,6 +167,7 @@ __all__ = [
     "permission_goal",
     "permissions",
     "plan",
+    "plan_manifests",
     "policy_coverage",
     "policy_effect",
     "prove",

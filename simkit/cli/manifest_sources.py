@@ -75,7 +75,7 @@ def _named_folders(sources: Sequence[Source], paths: Sequence[str], release: str
     for obj in load([one for one in sources if not isinstance(one, bytes)], release=release):
         folder = _deployed(obj)
         for root in sorted(roots) if folder else ():
-            found = (root / folder.lstrip("./")).resolve()
+            found = (root / folder.lstrip("/")).resolve()
             if found.is_dir() and found.is_relative_to(root) and not any(found.is_relative_to(one) for one in given):
                 note(f"{obj['kind']} {at(obj, 'metadata', 'name')} deploys {folder}, which is read too")
                 yield str(found)

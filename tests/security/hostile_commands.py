@@ -85,6 +85,8 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "check": ("check", "SUITE", "--dump", HOSTILE, *_ALL),
     "policy check": ("policy", "check", "HISTORY"),
+    "plan": ("plan", HOSTILE, *_ALL, "-f", "PLANNED", "-f", "SMALL"),
+    "plan, expected": ("plan", "SMALL", *_ALL, "-f", "GRANT", "--expect", "SUITE", "--members", "MEMBERS"),
     "what-if": ("what-if", "delete", "clusterrolebinding", SUBJECTS[0][5:], "--dump", HOSTILE, *_ALL),
     "what-if, paths": ("what-if", "apply", "GRANT", "--dump", HOSTILE, *_ALL, "--show", "paths"),
     "what-if, requests": ("what-if", "apply", "GRANT", "--dump", HOSTILE, *_ALL, *_LOG, "--show", "requests"),

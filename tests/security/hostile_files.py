@@ -34,6 +34,7 @@ def write_hostile_files(folder: Path) -> dict[str, str]:
         "HISTORY": [_history()],
         "NODES": [_EMPTY, *map(_node, _TEXTS), *map(_pod, _TEXTS)],
         "GRANT": [_grant(text) for text in _TEXTS],
+        "PLANNED": [*map(_grant, _TEXTS), *map(_pod, _TEXTS), *map(_planned, _TEXTS)],
     }
     texts: dict[str, bytes] = {name: yaml.safe_dump_all(some).encode() for name, some in documents.items()}
     texts["LOG"] = b"\n".join(orjson.dumps(_event(text)) for text in _TEXTS)
@@ -46,6 +47,12 @@ def write_hostile_files(folder: Path) -> dict[str, str]:
         (folder / name).write_bytes(content)
     files = {name: str(folder / name) for name in (*texts, "TO")}
     return files | {"STORE": f"sqlite:{folder / 'saved.db'}", "NODE": NODE, "ZONE": NODE, "GROUP": "shop.example.com"}
+
+
+def _planned(text: str) -> dict[str, Any]:
+    """A ConfigMap whose labels, data and fields nobody knows are texts that somebody chose."""
+    meta = {"name": "hostile", "namespace": text, "labels": {text: text}, "annotations": {text: text}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {text: text}, text: text}
 
 
 def _definition(text: str, kind: str = "string") -> dict[str, Any]:

@@ -70,31 +70,34 @@ def path_rows(before: Sandbox, after: Sandbox, places: Places, members: Members 
     if not _knows_access(after.snapshot()):
         return
     old, new = paths_of_both(before.snapshot(), after.snapshot(), GOALS, members or NO_MEMBERS)
-    for key in sorted(new.keys() - old.keys()):
+    for key in sorted(new.keys() - old.keys(), key=_by_goal):
         path = new[key]
         proof = path.prove(after, members=members or NO_MEMBERS)
         file, line = _place_of(_sources(path), places)
         detail = f"{path.words} ({proof.verdict})"
         yield PlanRow("paths", "opened", path.severity, f"{key[0]} to {key[1]}", detail, file, line)
-    for key in sorted(old.keys() - new.keys()):
+    for key in sorted(old.keys() - new.keys(), key=_by_goal):
         yield PlanRow("paths", "closed", Severity.INFO, f"{key[0]} to {key[1]}", old[key].words)
 
 
 def expectation_rows(before: Sandbox, after: Sandbox, suite: Suite | None) -> Iterator[PlanRow]:
-    """The expectations that fail after the change; those that failed before are told apart."""
+    """The expectations that the change breaks, with what did not fail before."""
     if suite is None:
         return
-    failed = {one.expectation.name for one in check(before.snapshot(), suite, sandbox=before) if not one.passed}
+    failed = {one.expectation.name: one.failures for one in check(before.snapshot(), suite, sandbox=before)}
     for outcome in check(after.snapshot(), suite, sandbox=after):
-        if not outcome.passed:
-            known = outcome.expectation.name in failed
-            change = "fails already" if known else "broken"
-            severity = Severity.INFO if known else outcome.expectation.severity
-            yield PlanRow("expectations", change, severity, outcome.expectation.name, "\n".join(outcome.failures))
+        new = [failure for failure in outcome.failures if failure not in failed[outcome.expectation.name]]
+        if new:
+            expectation = outcome.expectation
+            yield PlanRow("expectations", "broken", expectation.severity, expectation.name, "\n".join(new))
 
 
 def _knows_access(snapshot: Snapshot) -> bool:
     return set(RBAC) <= set(snapshot.captured())
+
+
+def _by_goal(key: tuple[str, str]) -> tuple[int, str]:
+    return GOALS.index(key[1]), key[0]
 
 
 def _sources(path: Path) -> list[str]:

@@ -13,7 +13,7 @@ from simkit.analysis.manifest_plan.object_change import ObjectChange, changed, f
 from simkit.meta.domain import DEFAULT_NAMESPACE, LAST_APPLIED
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
-from simkit.meta.names import GroupVersionKind
+from simkit.meta.names import GroupResource, GroupVersionKind
 from simkit.meta.objects import Object, annotations_of, group_version_of, metadata, name_of, namespace_of
 from simkit.schema.resources import Resource
 from simkit.seams.snapshot import Sandbox
@@ -25,7 +25,8 @@ _JSON_PATCH: Final = "application/json-patch+json"
 _KUBECTL: Final = "kubectl"
 _CONFIGURED: Final = frozenset(("kubectl-client-side-apply", "kubectl-create", "kubectl-replace", "helm", "simkit"))
 """Field managers that write whole configurations with ordinary updates, so that what they own was once configured."""
-_FIRST: Final = ("Namespace", "CustomResourceDefinition")
+_DEFINITION: Final = "CustomResourceDefinition"
+_FIRST: Final = ("Namespace", _DEFINITION)
 """The kinds that are applied before all others, as Helm, Kustomize and Argo CD do."""
 INVALID: Final = 422
 """The status of objects that are not valid; of a change this may be due to a field that cannot change."""
@@ -61,7 +62,10 @@ class ManifestWriter:
     ) -> None:
         self._fork, self._identity, self._namespace, self._force = fork, identity, namespace, force
         self.unknown_configuration: list[str] = []
-        """The objects of which no earlier configuration is known, so that fields it no longer names stay."""
+        """Objects of which no earlier configuration is known, so that fields it no longer names stay."""
+        self.not_captured: set[str] = set()
+        """Resources of which the dump has no objects, so that those of the manifests count as new."""
+        self._defined: set[GroupResource] = set()
 
     def apply(self, objects: Sequence[Object]) -> list[ObjectChange]:
         """Apply objects: namespaces and definitions first, the others in their order.
@@ -74,6 +78,9 @@ class ManifestWriter:
         first = [number for number, obj in enumerate(objects) if obj.get("kind") in _FIRST]
         for number in first:
             done[number] = self._applied(objects[number])
+            if done[number].action == "create" and objects[number].get("kind") == _DEFINITION:
+                plural, _, group = name_of(objects[number]).partition(".")
+                self._defined.add(GroupResource(group, plural))
         if first:
             self._fork.settle()  # new definitions are served, new namespaces have their service accounts
         for number, obj in enumerate(objects):
@@ -97,8 +104,6 @@ class ManifestWriter:
         if found is None:
             message = f'no matches for kind "{kind}" in version "{version}"; ensure CRDs are installed first'
             return changed("refused", kind.lower(), obj, message=message)
-        if not name_of(obj):
-            return changed("refused", _word(found), obj, message="cannot use generate name with apply")
         placed = self._placed(obj, found)
         try:
             return self._written(found, placed)
@@ -119,7 +124,12 @@ class ManifestWriter:
 
     def _written(self, resource: Resource, obj: Object) -> ObjectChange:
         path = _path(resource, namespace_of(obj), name_of(obj))
-        live = self._send("GET", path)
+        try:
+            live = self._send("GET", path)
+        except NotExecutable:  # objects of its kind were not captured, or its definition is new
+            if resource.storage not in self._defined:
+                self.not_captured.add(_word(resource))
+            return self._created(resource, obj)
         if live.status == 404:
             return self._created(resource, obj)
         if not live.succeeded:

@@ -167,6 +167,9 @@ class _Planner:
             self._notes.append(
                 f"The earlier configuration of {count} is not known, so fields that the manifests no longer name stay."
             )
+        if writer.not_captured:
+            names = ", ".join(sorted(writer.not_captured))
+            self._notes.append(f"The dump has no {names}, so those of the manifests count as new.")
         if any(values_withheld(obj) for obj in wanted.objects):
             self._notes.append("Secrets of the manifests have no values, so their values were not compared.")
         self._notes += _uncalled(changes)

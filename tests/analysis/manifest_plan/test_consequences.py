@@ -1,0 +1,119 @@
+"""What a plan says of access, pods and the next release."""
+
+from __future__ import annotations
+
+import pytest
+
+import simkit
+from simkit import Cluster
+from simkit.analysis.manifest_plan.plan_manifests import plan_manifests
+from simkit.analysis.manifest_plan.result import ManifestPlan
+from simkit.analysis.manifest_plan.row import Section
+from tests.analysis.manifest_plan.test_objects import cluster, deployment
+from tests.analysis.worlds import binding, role, rule
+
+__all__ = ["cluster"]
+
+
+def lines(plan: ManifestPlan, section: Section) -> list[tuple[str, str]]:
+    """The change and the subject of each line of a section."""
+    return [(row.change, row.what) for row in plan.of(section)]
+
+
+def test_a_quota(cluster: Cluster) -> None:
+    """Pods that a quota refuses are found, in the words of kube-apiserver."""
+    plan = plan_manifests(cluster, deployment(replicas=5))
+    (row,) = plan.of("pods")
+    assert row.what.startswith("Deployment shop/web")
+    assert "exceeded quota: few" in row.detail
+
+
+def test_a_pod_security_level(cluster: Cluster) -> None:
+    """A deployment is admitted, and its pods are not."""
+    plan = plan_manifests(cluster, deployment(namespace="strict"))
+    assert [one.action for one in plan.objects] == ["create"]
+    assert 'violates PodSecurity "restricted:latest"' in plan.of("pods")[0].detail
+
+
+def test_a_missing_config_map(cluster: Cluster) -> None:
+    """Pods that cannot start are found."""
+    plan = plan_manifests(cluster, deployment(more="envFrom: [{configMapRef: {name: absent}}]"))
+    assert [row.detail for row in plan.of("pods")] == ['configmap "absent" not found']
+
+
+def test_too_large_for_the_nodes(cluster: Cluster) -> None:
+    """Pods that fit on no node are found, with the scheduler's words and the line of the manifest."""
+    plan = plan_manifests(cluster, deployment(more="resources: {requests: {cpu: '100'}}"))
+    (row,) = plan.of("pods")
+    assert "Insufficient cpu" in row.detail
+    assert row.line == 2
+
+
+def test_a_budget_without_room(cluster: Cluster) -> None:
+    """A disruption budget that allows no eviction is found."""
+    spec = "{minAvailable: 2, selector: {matchLabels: {app: web}}}"
+    budget = f"{{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: b, namespace: shop}}, spec: {spec}}}"
+    plan = plan_manifests(cluster, budget)
+    assert lines(plan, "budgets") == [("blocks", "PodDisruptionBudget shop/b")]
+
+
+def test_access_and_paths(cluster: Cluster) -> None:
+    """A binding that makes somebody an administrator: the access, and the path, executed, with its line."""
+    plan = plan_manifests(cluster, [binding("all", "cluster-admin", "user:eve")])
+    assert lines(plan, "access") == [("gained", "user:eve everywhere")]
+    opened = [row for row in plan.of("paths") if row.change == "opened"]
+    assert {row.what for row in opened} == {f"user:eve to {goal}" for goal in ("cluster-admin", "all secrets", "a node")}
+    assert all("proven" in row.detail and "not proven" not in row.detail for row in opened)
+    assert all(row.file for row in (*opened, *plan.of("access")))
+
+
+def test_access_that_a_role_adds() -> None:
+    """A role that is aggregated into one that is bound already: the line is the role's."""
+    made = Cluster(seed=1)
+    made.apply([binding("editors", "edit", "group:devs", namespace="default")])
+    made.settle()
+    label = "rbac.authorization.k8s.io/aggregate-to-edit"
+    added = role("more", rule("create", "pods/ephemeralcontainers"), labels={label: "true"})
+    (row,) = plan_manifests(made, [added]).of("access")
+    assert row.what == "group:devs in default"
+    assert "create pods/ephemeralcontainers" in row.detail
+    assert row.file
+
+
+def test_access_that_all_users_have_already() -> None:
+    """Somebody who is bound for the first time, and could do all of it before as any user can, has no new path."""
+    made = Cluster(seed=1)
+    made.apply([binding("wide", "cluster-admin", "group:system:authenticated")])
+    plan = plan_manifests(made, [binding("all", "view", "user:eve")])
+    assert not plan.of("paths")
+    assert made.compare_paths(before=made.snapshot()).empty
+
+
+def test_expectations(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """An expectation that the change breaks is a line."""
+    file = tmp_path_factory.mktemp("suite") / "expectations.yaml"
+    file.write_text("expectations:\n- {name: no secrets, never: {verb: list, resource: secrets, namespace: shop, except: ['sa:kube-system/*', 'group:system:masters']}}\n")
+    readers = [role("readers", rule("list", "secrets")), binding("r", "readers", "user:eve", namespace="shop")]
+    assert not plan_manifests(cluster, deployment(tag="2"), expectations=file).of("expectations")
+    plan = plan_manifests(cluster, readers, expectations=file)
+    assert lines(plan, "expectations") == [("broken", "no secrets")]
+
+
+def test_versions() -> None:
+    """A version that the next release removes is a line; one that the release does not serve is refused too."""
+    made = Cluster("1.31", seed=1)
+    spec = "{priorityLevelConfiguration: {name: exempt}}"
+    schema = f"{{apiVersion: flowcontrol.apiserver.k8s.io/v1beta3, kind: FlowSchema, metadata: {{name: a}}, spec: {spec}}}"
+    plan = plan_manifests(made, schema)
+    assert [row.detail for row in plan.of("versions")] == [
+        "flowcontrol.apiserver.k8s.io/v1beta3 is removed in 1.32; use flowcontrol.apiserver.k8s.io/v1 FlowSchema"
+    ]
+    assert "is deprecated" in plan.of("warnings")[0].detail
+
+
+def test_an_unknown_earlier_configuration() -> None:
+    """A note says that fields stay which the manifest no longer names, where nobody knows what it named before."""
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
+    dumped = simkit.load([{**config, "data": {"x": "1"}}])
+    plan = plan_manifests(dumped, [{**config, "data": {"y": "2"}}])
+    assert any("earlier configuration of 1 object is not known" in note for note in plan.notes)

@@ -1,0 +1,215 @@
+"""What a plan says of objects is what applying them does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simkit
+from simkit import Cluster, SimkitError
+from simkit.analysis.manifest_plan.plan_manifests import plan_manifests
+from simkit.meta.domain import LAST_APPLIED
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request
+
+_TEMPLATE = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web, namespace: {namespace}, labels: {{team: a}}}}
+spec:
+  replicas: {replicas}
+  selector: {{matchLabels: {{app: {app}}}}}
+  template:
+    metadata: {{labels: {{app: {app}}}}}
+    spec:
+      containers:
+      - name: web
+        image: nginx:{tag}
+        env: {env}
+        {more}
+"""
+
+
+def deployment(**given: Any) -> str:
+    """The manifest of the deployment ``web``."""
+    usual = {"namespace": "shop", "replicas": 2, "app": "web", "tag": "1", "more": ""}
+    return _TEMPLATE.format(**{**usual, "env": "[{name: A, value: '1'}, {name: B, value: '2'}]", **given})
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    """Two nodes, a namespace with a quota, one with a pod security level, and a deployment."""
+    made = Cluster(seed=1)
+    made.add_nodes(2)
+    enforced = "{pod-security.kubernetes.io/enforce: restricted}"
+    made.apply("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}")
+    made.apply(f"{{apiVersion: v1, kind: Namespace, metadata: {{name: strict, labels: {enforced}}}}}")
+    quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: shop}, spec: {hard: {pods: '3'}}}"
+    made.apply([quota, deployment()])
+    made.settle()
+    return made
+
+
+def told(plan: simkit.analysis.ManifestPlan) -> list[tuple[str, str]]:
+    """The action and the title of each object."""
+    return [(one.action, one.title) for one in plan.objects]
+
+
+def test_nothing_changes(cluster: Cluster) -> None:
+    """What is there already is an empty plan, and the cluster stays as it is."""
+    before = cluster.snapshot()
+    plan = plan_manifests(cluster, deployment())
+    assert not plan
+    assert plan.headline == "Plan: nothing changes (1 object compared)"
+    assert cluster.snapshot() is before
+
+
+def test_fields_change_and_go(cluster: Cluster) -> None:
+    """A field that the manifest no longer names is removed, and defaults are no changes."""
+    plan = plan_manifests(cluster, deployment(tag="2", env="[{name: A, value: '1'}]"))
+    (change,) = plan.objects
+    start = "spec.template.spec.containers[name=web]"
+    assert [str(field) for field in change.fields] == [
+        f"{start}.env[name=B]: {{'name': 'B', 'value': '2'}} -> absent",
+        f"{start}.image: 'nginx:1' -> 'nginx:2'",
+    ]
+    assert {(row.change, row.detail) for row in plan.of("images and secrets")} == {
+        ("added", "image nginx:2"),
+        ("removed", "image nginx:1"),
+    }
+
+
+def test_an_immutable_field(cluster: Cluster) -> None:
+    """A refused change that deleting and creating can make is a replacement, with the words of kube-apiserver."""
+    plan = plan_manifests(cluster, deployment(app="other"))
+    assert told(plan) == [("replace", "Deployment shop/web")]
+    assert plan.objects[0].message.endswith("field is immutable")
+    forced = plan_manifests(cluster, deployment(app="other"), force=True)
+    assert told(forced) == told(plan)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "words"),
+    [
+        (deployment(namespace="nowhere"), 'namespaces "nowhere" not found'),
+        (deployment(more="imagePullpolicy: Always"), 'unknown field "spec.template.spec.containers[0].imagePullpolicy"'),
+        ("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}", 'no matches for kind "Thing"'),
+        ("{apiVersion: v1, kind: ConfigMap, metadata: {name: A_b}}", "a lowercase RFC 1123 subdomain"),
+    ],
+)
+def test_refused(cluster: Cluster, manifest: str, words: str) -> None:
+    """Each refusal has the words of kube-apiserver or kubectl."""
+    plan = plan_manifests(cluster, manifest)
+    assert [one.action for one in plan.refused] == ["refused"]
+    assert words in plan.refused[0].message
+    assert "to create" not in plan.headline
+
+
+def test_lists_with_equal_keys(cluster: Cluster) -> None:
+    """A list that server-side apply cannot track is merged as kubectl apply does, and is no failure."""
+    plan = plan_manifests(cluster, deployment(env="[{name: A, value: '1'}, {name: A, value: '3'}]"))
+    assert told(plan) == [("change", "Deployment shop/web")]
+
+
+def test_as_another_user(cluster: Cluster) -> None:
+    """The plan of a user who may not write says so."""
+    plan = plan_manifests(cluster, deployment(tag="2"), identity=Identity("bob"))
+    assert 'User "bob" cannot get resource "deployments"' in plan.refused[0].message
+
+
+def test_a_definition_and_its_object() -> None:
+    """Definitions come first, wherever they stand."""
+    thing = "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a, namespace: default}, spec: {size: 3}}"
+    schema = "{openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}"
+    versions = f"[{{name: v1, served: true, storage: true, schema: {schema}}}]"
+    names = "{plural: things, singular: thing, kind: Thing}"
+    definition = (
+        "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.example.com}, "
+        f"spec: {{group: example.com, scope: Namespaced, names: {names}, versions: {versions}}}}}"
+    )
+    plan = plan_manifests(Cluster(seed=1), [thing, definition])
+    assert told(plan) == [("create", "Thing default/a"), ("create", "CustomResourceDefinition things.example.com")]
+
+
+def test_against_earlier_manifests(cluster: Cluster) -> None:
+    """What the earlier manifests had and the new ones do not is deleted."""
+    gone = "{apiVersion: v1, kind: ConfigMap, metadata: {name: gone, namespace: shop}}"
+    plan = plan_manifests(cluster, deployment(tag="3"), configured=[deployment(), gone])
+    assert told(plan) == [("change", "Deployment shop/web"), ("delete", "ConfigMap shop/gone")]
+
+
+def test_pruning() -> None:
+    """Objects with the labels that kubectl apply made are deleted; others are not, and an ApplySet has its own."""
+    made = Cluster(seed=1)
+    labels = {"app": "shop"}
+    for name, notes in (("old", {LAST_APPLIED: "{}"}), ("by-hand", {}), ("kept", {LAST_APPLIED: "{}"})):
+        meta = {"name": name, "namespace": "default", "labels": labels, "annotations": notes}
+        made.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
+    kept = "{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, namespace: default, labels: {app: shop}}}"
+    deleted = [one.title for one in plan_manifests(made, kept, prune="app=shop").objects if one.action == "delete"]
+    assert deleted == ["ConfigMap default/old"]
+    with pytest.raises(SimkitError, match="there is no such ApplySet"):
+        plan_manifests(made, kept, prune="applyset:shop")
+    meta = {"name": "shop", "namespace": "default", "labels": {"applyset.kubernetes.io/id": "applyset-1"}}
+    made.create({"apiVersion": "v1", "kind": "Secret", "metadata": meta})
+    part = {"name": "part", "namespace": "default", "labels": {"applyset.kubernetes.io/part-of": "applyset-1"}}
+    made.create({"apiVersion": "v1", "kind": "Service", "metadata": part, "spec": {"ports": [{"port": 80}]}})
+    found = plan_manifests(made, kept, prune="applyset:default/shop").objects
+    assert [one.title for one in found if one.action == "delete"] == ["Service default/part"]
+
+
+def test_secrets_stay_hidden() -> None:
+    """Values of Secrets are in no form of the plan."""
+    made = Cluster(seed=1)
+    before = "{apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {password: first-value, user: ann}}"
+    made.apply(before)
+    plan = plan_manifests(made, before.replace("first-value", "other-value"))
+    assert [str(field) for field in plan.objects[0].fields] == ["data.password: '(hidden)' -> '(hidden)'"]
+    forms = f"{plan!r}{plan._repr_html_()}{plan.to_dict()}{plan.objects}"
+    for value in ("first-value", "other-value", "Zmlyc3QtdmFsdWU=", "b3RoZXItdmFsdWU="):
+        assert value not in forms
+
+
+def test_what_the_demo_cluster_has() -> None:
+    """Applying the objects of a dump again changes nothing, though some lack the defaults of kube-apiserver."""
+    made = simkit.demo(seed=1)
+    assert made.dump is not None
+    chosen = [
+        obj
+        for obj in made.dump.objects
+        if not obj["metadata"].get("ownerReferences")
+        and obj["kind"] not in ("Event", "Secret", "EndpointSlice")
+        and obj["metadata"]["name"] != "kube-root-ca.crt"  # the certificate of this cluster is another one
+    ]
+    plan = plan_manifests(made, chosen)
+    assert not plan, repr(plan)[:2000]
+    assert len(plan.objects) > 600
+
+
+_VALUES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from("123"), max_size=3)
+
+
+@given(before=_VALUES, after=_VALUES, by_others=_VALUES)
+def test_config_maps_end_as_the_model_says(
+    before: dict[str, str], after: dict[str, str], by_others: dict[str, str]
+) -> None:
+    """Keys that were configured and are no longer go, those of others stay, and the plan lists just the difference."""
+    made = Cluster(seed=1)
+
+    def config(data: dict[str, str]) -> dict[str, Any]:
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}, "data": data}
+
+    made.apply([config(before)])
+    path = "/api/v1/namespaces/default/configmaps/a?fieldManager=somebody"
+    merge = "application/merge-patch+json"
+    others = {key: value for key, value in by_others.items() if key not in before}
+    made.perform(Request.of("PATCH", path, {"data": others}, content_type=merge))
+    live = {**before, **others}
+    expected = {key: value for key, value in live.items() if key in after or key not in before} | after
+    plan = plan_manifests(made, [config(after)])
+    changed = {field.path.removeprefix("data.") for one in plan.objects for field in one.fields}
+    differing = {key for key in live.keys() | expected.keys() if live.get(key) != expected.get(key)}
+    assert changed - {"data"} == differing or (changed == {"data"} and (not live or not expected))

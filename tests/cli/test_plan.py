@@ -1,0 +1,116 @@
+"""``simkit plan``: what a change of manifests does, for people, pipelines and programs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from simkit.analysis.manifest_plan.document import PlanDocument
+from simkit.cli import main
+from simkit.cli.plan_comment import LONGEST, MARK
+
+_CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: default}}\ndata: {{x: '{value}'}}\n"
+_BINDING = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: all}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: User, name: eve, apiGroup: rbac.authorization.k8s.io}]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a dump of one ConfigMap, and manifests in ``deploy``."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dump.yaml").write_text(_CONFIG.format(name="a", value=1), encoding="utf-8")
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / "deploy" / "a.yaml").write_text(_CONFIG.format(name="a", value=2), encoding="utf-8")
+    return tmp_path
+
+
+def run(*words: str) -> int:
+    return main(["plan", "dump.yaml", "--manifests", *words])
+
+
+def test_exit_codes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As of terraform plan: 0 for nothing, 2 for changes; 1 for refusals, wrong words and unreadable input."""
+    assert run("-f", "deploy") == 2
+    assert "data.x: '1' -> '2'" in capsys.readouterr().out
+    assert run("-f", "dump.yaml") == 0
+    (folder / "wrong.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a_b}}")
+    for words in (("-f", "wrong.yaml"), (), ("-f", "absent"), ("-f", "deploy", "--bogus"), ("-o", "xyz")):
+        assert run(*words) == 1, words
+
+
+def test_the_comment(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The gravest change stands first, with a link to its line; the comment can be found again, and is not too long."""
+    many = "---\n".join([*(_CONFIG.format(name=f"m{number}", value="y" * 900) for number in range(90)), _BINDING])
+    (folder / "deploy" / "b.yaml").write_text(many, encoding="utf-8")
+    assert run("-f", "deploy", "-o", "markdown", "--link", "https://example.com/{file}#L{line}") == 2
+    text = capsys.readouterr().out
+    lines = [line for line in text.splitlines() if line]
+    assert lines[0] == MARK
+    assert lines[1] == "### Plan: 91 to create, 1 to change"
+    first = next(line for line in lines if line.startswith("- "))
+    assert "`user:eve to cluster-admin`" in first
+    place = many.splitlines().index("kind: ClusterRoleBinding")
+    assert f"https://example.com/deploy/b.yaml#L{place}" in first
+    assert len(text) <= LONGEST + 1000
+
+
+def test_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON fits its schema, and SARIF names file and line."""
+    (folder / "deploy" / "b.yaml").write_text(_BINDING, encoding="utf-8")
+    assert run("-f", "deploy", "-o", "json") == 2
+    jsonschema.validate(json.loads(capsys.readouterr().out), PlanDocument.model_json_schema())
+    assert main(["plan", "--schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == PlanDocument.model_json_schema()
+    assert run("-f", "deploy", "-o", "sarif") == 2
+    (log,) = json.loads(capsys.readouterr().out)["runs"]
+    places = {
+        (one["ruleId"], where["artifactLocation"]["uri"], where["region"]["startLine"])
+        for one in log["results"]
+        for where in (one["locations"][0]["physicalLocation"],)
+    }
+    assert ("plan-access", "deploy/b.yaml", 1) in places
+    assert ("plan-objects", "deploy/a.yaml", 1) in places
+
+
+def _git(folder: Path, *words: str) -> None:
+    who = ["-c", "user.name=ann", "-c", "user.email=ann@example.com"]
+    subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True)
+
+
+def test_against_a_revision(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only what differs between two revisions counts, and what is gone is deleted."""
+    (folder / "deploy" / "gone.yaml").write_text(_CONFIG.format(name="gone", value=1), encoding="utf-8")
+    _git(folder, "init", "-q", "-b", "main")
+    _git(folder, "add", "deploy")
+    _git(folder, "commit", "-qm", "first")
+    (folder / "deploy" / "gone.yaml").unlink()
+    (folder / "deploy" / "new.yaml").write_text(_CONFIG.format(name="new", value=1), encoding="utf-8")
+    assert run("-f", "deploy", "--against", "main") == 2
+    assert "Plan: 1 to create, 1 to delete" in capsys.readouterr().out
+    for revision, words in (("absent", "git archive"), ("--output=x", "is no revision")):
+        assert run("-f", "deploy", f"--against={revision}") == 1
+        assert words in capsys.readouterr().err
+
+
+def test_what_an_application_deploys(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The folder that an application of Argo CD or a kustomization of Flux names is read too; others are not."""
+    _git(folder, "init", "-q")
+    application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a, namespace: argocd}\n"
+    (folder / "apps").mkdir()
+    (folder / "apps" / "app.yaml").write_text(f"{application}spec: {{source: {{path: deploy}}}}\n", encoding="utf-8")
+    run("-f", "apps")
+    told = capsys.readouterr()
+    assert "deploys deploy, which is read too" in told.err
+    assert "ConfigMap default/a" in told.out
+    (folder / "apps" / "app.yaml").write_text(f"{application}spec: {{source: {{path: ../..}}}}\n", encoding="utf-8")
+    run("-f", "apps")
+    assert "read too" not in capsys.readouterr().err
