@@ -44,6 +44,8 @@ from simkit.analysis.least_privilege import (
     unused_grants,
     usage,
 )
+from simkit.analysis.manifest_plan.plan_manifests import plan_manifests
+from simkit.analysis.manifest_plan.result import ManifestPlan
 from simkit.analysis.membership import (
     members_of_audit_log,
     members_of_certificates,
@@ -56,8 +58,6 @@ from simkit.analysis.membership import (
 from simkit.analysis.operations.nodes import drain_nodes, lose_nodes
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.operations.workloads import put_under_load, roll_out
-from simkit.analysis.manifest_plan.plan_manifests import plan_manifests
-from simkit.analysis.manifest_plan.result import ManifestPlan
 from simkit.analysis.plan import Plan, PlanStep, PlanVerified, plan
 from simkit.analysis.prove import (
     ProofAnswer,

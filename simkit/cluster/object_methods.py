@@ -49,6 +49,9 @@ class ObjectMethods(AnalysedCluster):
     def apply(self, source: Source, *, identity: Identity | None = None) -> list[Object]:
         """Create objects, or replace those that exist. Of a List, each item is written.
 
+        Objects that cannot be replaced, since the server set fields that may not change (of a Job, a Pod or a claim),
+        are merged.
+
         Parameters
         ----------
         source
@@ -77,8 +80,15 @@ class ObjectMethods(AnalysedCluster):
             return self._one("POST", path, placed, identity)
         current = {key: value for key, value in placed["metadata"].items() if key != "resourceVersion"}
         version = (live.object.get("metadata") or {}).get("resourceVersion", "")
-        placed = {**placed, "metadata": {**current, "resourceVersion": version}}
-        return self._one("PUT", f"{path}/{name_of(obj)}", placed, identity)
+        whole = {**placed, "metadata": {**current, "resourceVersion": version}}
+        try:
+            return self._one("PUT", f"{path}/{name_of(obj)}", whole, identity)
+        except StatusError as refused:
+            merged = self.perform(_merge(f"{path}/{name_of(obj)}", placed), identity=identity)
+            if refused.code != 422 or not merged.succeeded:
+                raise
+        stored: Object = merged.object
+        return stored
 
     def get(self, word: str, name: str = "", namespace: str | None = None) -> Object:
         """One object.
@@ -210,6 +220,12 @@ class ObjectMethods(AnalysedCluster):
         if not response.succeeded:
             raise status_error(response)
         return response.object
+
+
+def _merge(path: str, obj: Object) -> Request:
+    """The request that changes only what an object names, and keeps what the server chose, such as a pod's node."""
+    query = "fieldManager=simkit&force=true"
+    return Request.of("PATCH", f"{path}?{query}", obj, content_type="application/apply-patch+yaml")
 
 
 def status_error(response: Response) -> StatusError:

@@ -68,6 +68,57 @@ def test_create_get_apply_delete(cluster: simkit.Cluster) -> None:
         cluster.get("cm", "a")
 
 
+POD_SPEC = {"containers": [{"name": "a", "image": "b"}], "restartPolicy": "Never"}
+CLAIM_SPEC = {
+    "accessModes": ["ReadWriteOnce"],
+    "resources": {"requests": {"storage": "1Gi"}},
+    "storageClassName": "fast",
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "spec"),
+    [
+        ("v1", "Pod", POD_SPEC),
+        ("batch/v1", "Job", {"template": {"spec": POD_SPEC}}),
+        ("v1", "PersistentVolumeClaim", CLAIM_SPEC),
+        ("v1", "Service", {"ports": [{"port": 80}]}),
+    ],
+)
+def test_applying_twice(version: str, kind: str, spec: dict[str, Any]) -> None:
+    """What the server chose in between, such as a node, a volume or a selector, stays."""
+    cluster = simkit.Cluster(seed=1)
+    cluster.add_nodes(1)
+    meta = {"name": "a", "namespace": "default"}
+    storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"}}
+    obj = {"apiVersion": version, "kind": kind, "metadata": meta, "spec": spec}
+    cluster.apply([{**storage, "provisioner": "example.com/fast"}, obj])
+    cluster.settle()
+    before = cluster.get(kind, "a")["spec"]
+    cluster.apply([{**obj, "metadata": {**meta, "labels": {"x": "y"}}}])
+    assert cluster.get(kind, "a")["spec"] == before
+    assert cluster.get(kind, "a")["metadata"]["labels"]["x"] == "y"
+
+
+def test_objects_of_a_dump_have_their_defaults_in_writes() -> None:
+    """A dump may lack defaults that kube-apiserver sets when it reads an object; they are no change of a claim.
+
+    A privileged container of a dump may stay when its Job is changed.
+    """
+    meta = {"name": "a", "namespace": "default"}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": CLAIM_SPEC}
+    privileged = {**POD_SPEC["containers"][0], "securityContext": {"privileged": True}}
+    chosen = {"selector": {"matchLabels": {"x": "y"}}, "manualSelector": True}
+    template = {"metadata": {"labels": {"x": "y"}}, "spec": {**POD_SPEC, "containers": [privileged]}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {**chosen, "template": template}}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
+    cluster = simkit.load([namespace, claim, job])
+    for path in ("/api/v1/namespaces/default/persistentvolumeclaims/a", "/apis/batch/v1/namespaces/default/jobs/a"):
+        change = {"metadata": {"labels": {"z": "1"}}}
+        answer = cluster.fork().perform(Request.of("PATCH", path, change, content_type="application/merge-patch+json"))
+        assert answer.status == 200, answer.object["message"]
+
+
 def test_answers_are_copies(cluster: simkit.Cluster) -> None:
     """Answers of the facade can be changed without changing the cluster."""
     made = dict(cluster.create(CONFIG))

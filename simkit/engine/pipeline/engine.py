@@ -64,7 +64,7 @@ class EngineConfig:
     api_services: APIServices | None = None
     """The APIServices of the store; None: they are read on demand."""
     allow_privileged: bool = False
-    loaded: Revision = Revision(0)
+    loaded: int = 0
     """The revision through which objects are as a dump had them, perhaps without defaults."""
     remote: Aggregator | None = None
     """The client of aggregated servers; None: there are none."""

@@ -43,8 +43,6 @@ from simkit.seams import ABSENT, Entry, Stale, Store, Unstorable
 _TRIES: Final = 64
 _NAMESPACES: Final = GroupResource("", "namespaces")
 
-_NOTHING_LOADED: Final = Revision(0)
-
 
 class Registry:
     """Creates, updates and deletes objects.
@@ -63,7 +61,7 @@ class Registry:
         allocation: ServiceAllocation | None = None,
         *,
         allow_privileged: bool = False,
-        loaded: Revision = _NOTHING_LOADED,
+        loaded: int = 0,
     ) -> None:
         self.store, self.clock, self.name_source = store, clock, name_source
         self._behaviour = behaviour

@@ -52,7 +52,9 @@ def test_too_large_for_the_nodes(cluster: Cluster) -> None:
 def test_a_budget_without_room(cluster: Cluster) -> None:
     """A disruption budget that allows no eviction is found."""
     spec = "{minAvailable: 2, selector: {matchLabels: {app: web}}}"
-    budget = f"{{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: b, namespace: shop}}, spec: {spec}}}"
+    budget = (
+        f"{{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: b, namespace: shop}}, spec: {spec}}}"
+    )
     plan = plan_manifests(cluster, budget)
     assert lines(plan, "budgets") == [("blocks", "PodDisruptionBudget shop/b")]
 
@@ -62,7 +64,9 @@ def test_access_and_paths(cluster: Cluster) -> None:
     plan = plan_manifests(cluster, [binding("all", "cluster-admin", "user:eve")])
     assert lines(plan, "access") == [("gained", "user:eve everywhere")]
     opened = [row for row in plan.of("paths") if row.change == "opened"]
-    assert {row.what for row in opened} == {f"user:eve to {goal}" for goal in ("cluster-admin", "all secrets", "a node")}
+    assert {row.what for row in opened} == {
+        f"user:eve to {goal}" for goal in ("cluster-admin", "all secrets", "a node")
+    }
     assert all("proven" in row.detail and "not proven" not in row.detail for row in opened)
     assert all(row.file for row in (*opened, *plan.of("access")))
 
@@ -92,7 +96,9 @@ def test_access_that_all_users_have_already() -> None:
 def test_expectations(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> None:
     """An expectation that the change breaks is a line."""
     file = tmp_path_factory.mktemp("suite") / "expectations.yaml"
-    file.write_text("expectations:\n- {name: no secrets, never: {verb: list, resource: secrets, namespace: shop, except: ['sa:kube-system/*', 'group:system:masters']}}\n")
+    file.write_text(
+        "expectations:\n- {name: no secrets, never: {verb: list, resource: secrets, namespace: shop, except: ['sa:kube-system/*', 'group:system:masters']}}\n"
+    )
     readers = [role("readers", rule("list", "secrets")), binding("r", "readers", "user:eve", namespace="shop")]
     assert not plan_manifests(cluster, deployment(tag="2"), expectations=file).of("expectations")
     plan = plan_manifests(cluster, readers, expectations=file)
@@ -103,7 +109,9 @@ def test_versions() -> None:
     """A version that the next release removes is a line; one that the release does not serve is refused too."""
     made = Cluster("1.31", seed=1)
     spec = "{priorityLevelConfiguration: {name: exempt}}"
-    schema = f"{{apiVersion: flowcontrol.apiserver.k8s.io/v1beta3, kind: FlowSchema, metadata: {{name: a}}, spec: {spec}}}"
+    schema = (
+        f"{{apiVersion: flowcontrol.apiserver.k8s.io/v1beta3, kind: FlowSchema, metadata: {{name: a}}, spec: {spec}}}"
+    )
     plan = plan_manifests(made, schema)
     assert [row.detail for row in plan.of("versions")] == [
         "flowcontrol.apiserver.k8s.io/v1beta3 is removed in 1.32; use flowcontrol.apiserver.k8s.io/v1 FlowSchema"

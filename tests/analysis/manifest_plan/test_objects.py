@@ -95,7 +95,10 @@ def test_an_immutable_field(cluster: Cluster) -> None:
     ("manifest", "words"),
     [
         (deployment(namespace="nowhere"), 'namespaces "nowhere" not found'),
-        (deployment(more="imagePullpolicy: Always"), 'unknown field "spec.template.spec.containers[0].imagePullpolicy"'),
+        (
+            deployment(more="imagePullpolicy: Always"),
+            'unknown field "spec.template.spec.containers[0].imagePullpolicy"',
+        ),
         ("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}", 'no matches for kind "Thing"'),
         ("{apiVersion: v1, kind: ConfigMap, metadata: {name: A_b}}", "a lowercase RFC 1123 subdomain"),
     ],
@@ -200,7 +203,12 @@ def test_config_maps_end_as_the_model_says(
     made = Cluster(seed=1)
 
     def config(data: dict[str, str]) -> dict[str, Any]:
-        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}, "data": data}
+        return {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "a", "namespace": "default"},
+            "data": data,
+        }
 
     made.apply([config(before)])
     path = "/api/v1/namespaces/default/configmaps/a?fieldManager=somebody"
