@@ -6,7 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
-import jsonschema
+import jsonschema_rs
 import pytest
 
 from simkit.analysis.manifest_plan.document import PlanDocument
@@ -67,7 +67,7 @@ def test_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """JSON fits its schema, and SARIF names file and line."""
     (folder / "deploy" / "b.yaml").write_text(_BINDING, encoding="utf-8")
     assert run("-f", "deploy", "-o", "json") == 2
-    jsonschema.validate(json.loads(capsys.readouterr().out), PlanDocument.model_json_schema())
+    jsonschema_rs.validate(PlanDocument.model_json_schema(), json.loads(capsys.readouterr().out))
     assert main(["plan", "--schema"]) == 0
     assert json.loads(capsys.readouterr().out) == PlanDocument.model_json_schema()
     assert run("-f", "deploy", "-o", "sarif") == 2

@@ -107,9 +107,12 @@ def test_objects_of_a_dump_have_their_defaults_in_writes() -> None:
     """
     meta = {"name": "a", "namespace": "default"}
     claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": CLAIM_SPEC}
-    privileged = {**POD_SPEC["containers"][0], "securityContext": {"privileged": True}}
+    privileged = {"name": "a", "image": "b", "securityContext": {"privileged": True}}
     chosen = {"selector": {"matchLabels": {"x": "y"}}, "manualSelector": True}
-    template = {"metadata": {"labels": {"x": "y"}}, "spec": {**POD_SPEC, "containers": [privileged]}}
+    template = {
+        "metadata": {"labels": {"x": "y"}},
+        "spec": {"containers": [privileged], "restartPolicy": "Never"},
+    }
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {**chosen, "template": template}}
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
     cluster = simkit.load([namespace, claim, job])

@@ -21,7 +21,7 @@ from simkit.meta.fielderror import quoted
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import Draft, Object, copied
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.schema.decoding import normalise
+from simkit.schema.decoding import DecodeError, normalise
 from simkit.schema.disabled_fields import DisabledFields, FieldGates
 from simkit.schema.field_labels import FieldLabels, field_labels
 from simkit.schema.field_order import Fields
@@ -66,6 +66,7 @@ class RequestScope:
             resource.has_status,
             self._drop_disabled_fields,
             resource.group_resource,
+            self._as_read,
         )
         header = go_json.encode({"kind": resource.kind, "apiVersion": resource.api_version})
         self.head = b"{" if resource.custom else header[:-1] + b","
@@ -116,6 +117,18 @@ class RequestScope:
 
     def _drop_disabled_fields(self, draft: Draft, old: Object | None, subresource: str) -> None:
         self.withheld.drop_disabled_fields(draft, old, subresource)
+
+    def _as_read(self, stored: Object) -> Object:
+        """An object of a dump as kube-apiserver reads one from its store: decoded, and with its defaults."""
+        try:
+            read = (
+                stored if self.resource.custom else normalise(stored, self.catalogue.schema(self.resource.storage_gvk))
+            )
+        except DecodeError:
+            return stored
+        draft = {**read, "metadata": dict(read.get("metadata") or {})}
+        self.strategy.default(draft)
+        return draft
 
     @cached_property
     def deprecation(self) -> tuple[str, str] | None:

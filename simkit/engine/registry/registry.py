@@ -248,13 +248,9 @@ class Registry:
             return self._store(write, draft, live, late)
 
     def _seen(self, scope: RegistryScope, live: Entry) -> Object:
-        """The stored object as a write sees it: one of a dump with its defaults, which kube-apiserver sets on reads."""
-        seen = scope.strategy.from_storage(live.object)
-        if live.revision > self._loaded:
-            return seen
-        draft = {**seen, "metadata": dict(seen["metadata"])}
-        scope.strategy.default(draft)
-        return draft
+        """The stored object as a write sees it: one of a dump with the defaults that it may lack."""
+        stored = live.object if live.revision > self._loaded else scope.as_read(live.object)
+        return scope.strategy.from_storage(stored)
 
     def _remove(self, draft: Draft, live: Entry) -> Outcome:
         """Remove an object whose last finalizer was removed, and return the wanted object."""

@@ -32,6 +32,11 @@ def _keep_all_fields(draft: Draft, old: Object | None, subresource: str) -> None
     """The default: keep every field."""
 
 
+def _same(obj: Object) -> Object:
+    """The default: as it is stored."""
+    return obj
+
+
 def _unchanged(wanted: Draft, live: Object | None) -> Draft:
     return wanted
 
@@ -61,6 +66,8 @@ class RegistryScope:
 
     requested: GroupResource | None = None
     """The resource that the request names, where it is not the stored one."""
+    as_read: Callable[[Object], Object] = _same
+    """A function that completes a stored object which a dump gave, perhaps without what kube-apiserver adds."""
 
     @property
     def told_resource(self) -> GroupResource:
