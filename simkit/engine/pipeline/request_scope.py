@@ -122,7 +122,9 @@ class RequestScope:
         """An object of a dump as kube-apiserver reads one from its store: decoded, and with its defaults."""
         try:
             read = (
-                stored if self.resource.custom else normalise(stored, self.catalogue.schema(self.resource.storage_gvk))
+                stored
+                if self.resource.custom
+                else normalise(stored, self.catalogue.schema(self.resource.storage_gvk), self.catalogue.behaviour)
             )
         except DecodeError:
             return stored
