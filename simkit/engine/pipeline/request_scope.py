@@ -120,14 +120,12 @@ class RequestScope:
 
     def _as_read(self, stored: Object) -> Object:
         """An object of a dump as kube-apiserver reads one from its store: decoded, and with its defaults."""
-        try:
-            read = (
-                stored
-                if self.resource.custom
-                else normalise(stored, self.catalogue.schema(self.resource.storage_gvk), self.catalogue.behaviour)
-            )
-        except DecodeError:
-            return stored
+        read = stored
+        if not self.resource.custom:
+            try:
+                read = normalise(self.behaviour, stored, self.catalogue.schema(self.resource.storage_gvk))
+            except DecodeError:
+                return stored
         draft = {**read, "metadata": dict(read.get("metadata") or {})}
         self.strategy.default(draft)
         return draft
