@@ -216,7 +216,7 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     _tell_limits(args.release)
     made = _assembled(replace(_options(args), **_signing(args, serving)), dump)
     settings = access_flags.settings(args, serving, anonymous_auth=made.options.anonymous_auth)
-    authentication = build(settings, object_getter(made.store), clock, made.engine.metrics)
+    authentication = build(made.engine.behaviour, settings, object_getter(made.store), clock, made.engine.metrics)
     made.engine.authenticate_with(authentication)
     made.engine.verbosity = args.v
     log_to_standard_error()

@@ -22,12 +22,11 @@ from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.logic.authorizers.always import AlwaysAllow, AlwaysDeny
 from simkit.logic.authorizers.node import NodeAuthorizer
 from simkit.logic.authorizers.node_graph import FOLLOWED, NodeGraph
-from simkit.meta.behaviour import serving
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHORIZATION_GROUP, LABEL_DOMAIN
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import quoted
-from simkit.schema.behaviour import behaviour_of
 from simkit.schema.feature_gates import parse_feature_gates
 from simkit.seams import Authorizer, Change, Store
 from simkit.seams.authorization import Authorization, stated
@@ -76,6 +75,7 @@ class Access:
     """The parts of authorizers, and the authorizers that follow the store."""
 
     options: Options
+    behaviour: ServedBehaviour
     store: Store
     snapshot: Callable[[], Snapshot]
     clock: Clock
@@ -156,7 +156,7 @@ class Access:
             unauthorized_ttl=options.authorization_webhook_cache_unauthorized_ttl,
         )
         poster = self._poster(lambda: load_kubeconfig(str(options.authorization_webhook_config_file)), 30.0)
-        return WebhookAuthorizer(poster, settings, self.clock)
+        return WebhookAuthorizer(self.behaviour, poster, settings, self.clock)
 
     def _poster(self, endpoint: Callable[[], ClientConfig], timeout: float) -> Poster:
         return _NoAnswer() if self.forked else Caller(endpoint(), timeout)
@@ -182,11 +182,9 @@ class Access:
             poster = self._poster(
                 lambda: load_kubeconfig(named) if named else _from_inside(entry.version), entry.timeout
             )
-            return WebhookAuthorizer(poster, settings, self.clock, conditions=each.conditions)
+            return WebhookAuthorizer(self.behaviour, poster, settings, self.clock, conditions=each.conditions)
 
-        release, gates = self.options.release, self.options.feature_gates
-        with serving(behaviour_of(release, parse_feature_gates(gates, release).values)):
-            chosen = parse(content, str(self.options.authorization_config), sorted(known))
+        chosen = parse(self.behaviour, content, str(self.options.authorization_config), sorted(known))
         return [NamedAuthorizer(each.type, each.name, made(each)) for each in chosen]
 
 

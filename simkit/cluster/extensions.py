@@ -93,7 +93,7 @@ class Extensions:
         self.mutating_policies = mutating_policies or PolicyIndex(MUTATING, store, behaviour)
         self.webhooks = webhooks or WebhookIndex(store, behaviour)
         self.proxy = proxy or ProxyIdentity()
-        self.forwarder = ProxyHandler(self.egress, lambda: self.proxy.made)
+        self.forwarder = ProxyHandler(behaviour, self.egress, lambda: self.proxy.made)
         self._store = store
 
     @classmethod

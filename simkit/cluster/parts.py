@@ -131,7 +131,17 @@ def _access(server: ControlPlane, origin: ControlPlane | None = None) -> Access:
     known = origin.access.graph if origin is not None else None
     graph = known.fork() if known is not None else None
     everything, clock = server.everything, server.clock
-    return Access(server.options, server.store, everything, clock, server.metrics, server.roles, graph, server.forked)
+    return Access(
+        server.options,
+        server.base.behaviour,
+        server.store,
+        everything,
+        clock,
+        server.metrics,
+        server.roles,
+        graph,
+        server.forked,
+    )
 
 
 def _allocation(server: ControlPlane) -> ServiceAllocation:
@@ -151,7 +161,7 @@ def _engine(server: ControlPlane) -> Engine:
             catalogue=server.base,
             authentication=in_process(*known, anonymous=anonymous),
             authorizer=authorizer,
-            guard=RBACEscalationGuard(server.roles.index, authorizer),
+            guard=RBACEscalationGuard(server.base.behaviour, server.roles.index, authorizer),
             admission=Chain(_plugins(server)),
             clock=clock,
             name_source=server.names,

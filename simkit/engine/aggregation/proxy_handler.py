@@ -18,7 +18,7 @@ from simkit.engine.aggregation.proxied_stream import ProxiedStream
 from simkit.engine.egress.policy import HOP_BY_HOP, UNQUOTED, EgressPolicy, Peer, SkippedCall, Unreachable, parse_answer
 from simkit.engine.pipeline.api_services import APIService
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import PlainError, StatusError
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request, Response
@@ -81,8 +81,8 @@ class ProxyHandler:
         Gives the certificate to prove who is calling; asked when the first call is made.
     """
 
-    def __init__(self, egress: EgressPolicy, proxy: Callable[[], ProxyCertificate]) -> None:
-        self._egress, self._proxy = egress, proxy
+    def __init__(self, behaviour: ServedBehaviour, egress: EgressPolicy, proxy: Callable[[], ProxyCertificate]) -> None:
+        self._behaviour, self._egress, self._proxy = behaviour, egress, proxy
         self._remembered: dict[tuple[str, str], tuple[float, Any]] = {}
         self._in_process: dict[tuple[str, str], InProcessService] = {}
 
@@ -139,7 +139,7 @@ class ProxyHandler:
         from simkit.engine.egress.peer import send
 
         request = context.request
-        headers = [("Host", peer.name), *_passed(request), *_identity(context.actor())]
+        headers = [("Host", peer.name), *_passed(request), *_identity(self._behaviour, context.actor())]
         if request.body or request.method in ("POST", "PUT", "PATCH"):
             headers.append(("Content-Length", str(len(request.body))))
         return send(peer, request.method, _request_target(context), headers, request.body, timeout=_PATIENCE)
@@ -167,7 +167,7 @@ class ProxyHandler:
     def _asked(self, peer: Peer, path: str, *, accept: str = "application/json") -> tuple[int, bytes, str]:
         from simkit.engine.egress.peer import fetch
 
-        headers = {"Host": peer.name, "Accept": accept, **dict(_identity(AGGREGATOR))}
+        headers = {"Host": peer.name, "Accept": accept, **dict(_identity(self._behaviour, AGGREGATOR))}
         return fetch(peer, "GET", path, headers, timeout=_PROBING)
 
     def _document(self, registration: APIService, path: str) -> Mapping[str, Any] | None:
@@ -256,10 +256,10 @@ def _passed(request: Request) -> Iterator[tuple[str, str]]:
                 yield name, _as_sent(value)
 
 
-def _identity(identity: Identity) -> Iterator[tuple[str, str]]:
+def _identity(behaviour: ServedBehaviour, identity: Identity) -> Iterator[tuple[str, str]]:
     """The headers of a front proxy that name the user."""
     yield "X-Remote-User", _as_sent(identity.user)
-    if identity.uid and applies("uids-for-aggregated-servers"):
+    if identity.uid and behaviour.applies("uids-for-aggregated-servers"):
         yield "X-Remote-Uid", _as_sent(identity.uid)
     for group in identity.groups:
         yield "X-Remote-Group", _as_sent(group)

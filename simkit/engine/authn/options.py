@@ -23,6 +23,7 @@ from simkit.engine.authn.union import EXTRA_PREFIXES, GROUP_HEADERS, USER_HEADER
 from simkit.engine.authn.x509 import Authorities, ClientCertificates, DynamicAuthorities
 from simkit.engine.egress.call import Caller
 from simkit.engine.egress.files import load_kubeconfig as read_client
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
 from simkit.seams import Authenticator, Meter, TokenIssuer
@@ -93,7 +94,11 @@ class Authentication:
 
 
 def build(
-    settings: AuthenticationOptions, lookup: ObjectGetter, clock: Clock, counters: Meter | None = None
+    behaviour: ServedBehaviour,
+    settings: AuthenticationOptions,
+    lookup: ObjectGetter,
+    clock: Clock,
+    counters: Meter | None = None,
 ) -> Authentication:
     """The authenticators in kube-apiserver's order. Raises SimkitError for files that cannot be used.
 
@@ -110,8 +115,8 @@ def build(
     tokens: list[Authenticator] = [read_tokens(settings.token_auth_file)] if settings.token_auth_file else []
     if settings.enable_bootstrap_token_auth:
         tokens.append(BootstrapTokens(lookup, clock))
-    tokens += _from_outside(settings, clock, issuers, audiences, counters)
-    members = [*_by_certificate(settings, clock), *([accounts] if accounts else []), *tokens]
+    tokens += _from_outside(behaviour, settings, clock, issuers, audiences, counters)
+    members = [*_by_certificate(behaviour, settings, clock), *([accounts] if accounts else []), *tokens]
     return Authentication(
         Union(members, anonymous=settings.anonymous_auth),
         TokenReviewer(tokens, accounts, audiences),
@@ -177,6 +182,7 @@ def in_process(
 
 
 def _from_outside(
+    behaviour: ServedBehaviour,
     settings: AuthenticationOptions,
     clock: Clock,
     issuers: Sequence[str],
@@ -199,11 +205,11 @@ def _from_outside(
     if settings.authentication_token_webhook_config_file is not None:
         caller = Caller(read_client(settings.authentication_token_webhook_config_file))
         version, ttl = settings.authentication_token_webhook_version, settings.authentication_token_webhook_cache_ttl
-        found.append(WebhookTokens(caller, clock, version=version, audiences=audiences, ttl=ttl))
+        found.append(WebhookTokens(behaviour, caller, clock, version=version, audiences=audiences, ttl=ttl))
     return found
 
 
-def _by_certificate(settings: AuthenticationOptions, clock: Clock) -> list[Authenticator]:
+def _by_certificate(behaviour: ServedBehaviour, settings: AuthenticationOptions, clock: Clock) -> list[Authenticator]:
     found: list[Authenticator] = []
     clients = _authorities(settings.client_authorities_file, settings.client_authorities, clock)
     proxies = _authorities(settings.proxy_authorities_file, settings.proxy_authorities, clock)
@@ -220,7 +226,7 @@ def _by_certificate(settings: AuthenticationOptions, clock: Clock) -> list[Authe
             )
         )
     if clients:
-        found.append(ClientCertificates(clients, clock))
+        found.append(ClientCertificates(behaviour, clients, clock))
     return found
 
 

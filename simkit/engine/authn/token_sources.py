@@ -19,7 +19,7 @@ import orjson
 from simkit.engine.authn.bearer import TokenResponse
 from simkit.engine.egress.call import CallFailed, Poster, review_status, with_exponential_backoff
 from simkit.engine.egress.policy import RememberedAnswers
-from simkit.meta.behaviour import served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHENTICATION_GROUP, SYSTEM_NAMESPACE, label
 from simkit.meta.errors import SimkitError, unauthorized
@@ -226,6 +226,7 @@ class WebhookTokens:
 
     def __init__(
         self,
+        behaviour: ServedBehaviour,
         poster: Poster,
         clock: Clock,
         *,
@@ -235,7 +236,7 @@ class WebhookTokens:
         backoff: float = 0.5,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._poster, self._version = poster, version
+        self._behaviour, self._poster, self._version = behaviour, poster, version
         self._audiences, self._ttl, self._backoff, self._sleep = tuple(audiences), ttl, backoff, sleep
         self._answers = RememberedAnswers[TokenResponse | None](clock, REMEMBERED)
 
@@ -267,7 +268,7 @@ class WebhookTokens:
             spec["audiences"] = list(audiences)
         head = {"kind": "TokenReview", "apiVersion": f"{AUTHENTICATION_GROUP}/{self._version}"}
         body = orjson.dumps(
-            {**head, "metadata": null_creation(served()), "spec": spec, "status": {"user": {}}},
+            {**head, "metadata": null_creation(self._behaviour), "spec": spec, "status": {"user": {}}},
         )
         return with_exponential_backoff(self._poster, body, backoff=self._backoff, sleep=self._sleep)
 

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from simkit.engine.egress.files import DynamicFile
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.certificate_errors import unreadable
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
@@ -160,21 +160,21 @@ class ClientCertificates:
 
     leaves_process: Final = False
 
-    def __init__(self, authorities: Authorities, clock: Clock) -> None:
-        self._verifier = verifier_of(authorities, clock)
+    def __init__(self, behaviour: ServedBehaviour, authorities: Authorities, clock: Clock) -> None:
+        self._behaviour, self._verifier = behaviour, verifier_of(authorities, clock)
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
         """The subject as an identity; None without a certificate or without a common name. Raises 401."""
         found = self._verifier.verify(credentials.certificates) if credentials.certificates else None
         if found is None:
             return None
-        told = found.extra if applies("certificates-have-identifiers") else {}
-        return Identity(found.user, found.groups, _own_uid(found.uid), told)
+        told = found.extra if self._behaviour.applies("certificates-have-identifiers") else {}
+        return Identity(found.user, found.groups, _own_uid(self._behaviour, found.uid), told)
 
 
-def _own_uid(uid: str) -> str:
+def _own_uid(behaviour: ServedBehaviour, uid: str) -> str:
     """The uid of a subject, where the release reads it. Raises the 401 of several, and of an empty one."""
-    if not uid or not applies("uids-in-certificates"):
+    if not uid or not behaviour.applies("uids-in-certificates"):
         return ""
     if uid == _NO_UID:
         raise unauthorized()

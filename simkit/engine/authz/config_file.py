@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from simkit.engine.authz.webhook import MatchConditions, compiled
 from simkit.engine.egress import configfile
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.duration import seconds, written
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
@@ -102,23 +103,27 @@ class ConfiguredAuthorizer:
     conditions: MatchConditions | None = None
 
 
-def load(path: str | Path) -> list[ConfiguredAuthorizer]:
+def load(behaviour: ServedBehaviour, path: str | Path) -> list[ConfiguredAuthorizer]:
     """The authorizers in a file. Raises SimkitError with all its errors."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
         raise SimkitError(f"failed to load {KIND} from file: open {path}: {error.strerror or error}") from error
-    return parse(content, str(path))
+    return parse(behaviour, content, str(path))
 
 
-def parse(content: bytes, source: str = "the file", known: Sequence[str] = TYPES) -> list[ConfiguredAuthorizer]:
+def parse(
+    behaviour: ServedBehaviour, content: bytes, source: str = "the file", known: Sequence[str] = TYPES
+) -> list[ConfiguredAuthorizer]:
     """The authorizers in a file's content, of known types. Raises SimkitError with all its errors."""
-    chosen, errors = checked(configfile.parse(content, Document, KIND, source), known)
+    chosen, errors = checked(behaviour, configfile.parse(content, Document, KIND, source), known)
     configfile.refuse(errors, source)
     return chosen
 
 
-def checked(document: Document, known: Sequence[str] = TYPES) -> tuple[list[ConfiguredAuthorizer], list[FieldError]]:
+def checked(
+    behaviour: ServedBehaviour, document: Document, known: Sequence[str] = TYPES
+) -> tuple[list[ConfiguredAuthorizer], list[FieldError]]:
     """The authorizers of a document, and all its errors in kube-apiserver's words."""
     errors: list[FieldError] = []
     if not document.authorizers:
@@ -133,7 +138,7 @@ def checked(document: Document, known: Sequence[str] = TYPES) -> tuple[list[Conf
         types.add(entry.type)
         errors += _name_errors(entry.name, path, names)
         names.add(entry.name)
-        conditions, found = _webhook_errors(entry, path)
+        conditions, found = _webhook_errors(behaviour, entry, path)
         errors += found
         chosen.append(ConfiguredAuthorizer(entry.type, entry.name, _defaulted(entry.webhook), conditions))
     return chosen, errors
@@ -168,7 +173,9 @@ def _name_errors(name: str, path: str, names: set[str]) -> list[FieldError]:
     return [invalid_value(f"{path}.name", name, f"authorizer name is invalid: {', '.join(texts)}")] if texts else []
 
 
-def _webhook_errors(entry: Entry, path: str) -> tuple[MatchConditions | None, list[FieldError]]:
+def _webhook_errors(
+    behaviour: ServedBehaviour, entry: Entry, path: str
+) -> tuple[MatchConditions | None, list[FieldError]]:
     if entry.type != "Webhook":
         if entry.webhook is None:
             return None, []
@@ -183,7 +190,7 @@ def _webhook_errors(entry: Entry, path: str) -> tuple[MatchConditions | None, li
     errors += _choice_errors(version, webhook.condition_version, ("v1",), needed)
     errors += _choice_errors(f"{path}.failurePolicy", webhook.failure_policy, ("NoOpinion", "Deny"))
     errors += _connection_errors(webhook.connection, f"{path}.connectionInfo")
-    conditions, found = compiled([each.expression for each in webhook.conditions], path)
+    conditions, found = compiled(behaviour, [each.expression for each in webhook.conditions], path)
     return conditions, errors + found
 
 

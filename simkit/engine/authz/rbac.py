@@ -11,7 +11,7 @@ from simkit.logic.rbac.cover import EVERYTHING, missing_rules_text, uncovered
 from simkit.logic.rbac.index import AccessIndex, is_access_resource
 from simkit.logic.rbac.rule import Rule, quoted_list, rules_of
 from simkit.meta.attributes import Attributes, Decision
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import StatusError, forbidden, not_found, unexplained
 from simkit.meta.fielderror import aggregate_errors, quoted
 from simkit.meta.identity import MASTERS, Identity
@@ -129,8 +129,8 @@ class RBACEscalationGuard:
     whoever may ``bind`` its role.
     """
 
-    def __init__(self, index: AccessIndex, authorizer: Authorizer) -> None:
-        self._index, self._authorizer = index, authorizer
+    def __init__(self, behaviour: ServedBehaviour, index: AccessIndex, authorizer: Authorizer) -> None:
+        self._behaviour, self._index, self._authorizer = behaviour, index, authorizer
 
     @property
     def leaves_process(self) -> bool:
@@ -162,7 +162,11 @@ class RBACEscalationGuard:
         role = role_key(reference, namespace)
         rules = self._index.rules(role)
         resource = ROLE_BINDINGS if namespace else CLUSTER_ROLE_BINDINGS
-        if rules is None and role.resource in (ROLES, CLUSTER_ROLES) and applies("missing-role-told-as-binding"):
+        if (
+            rules is None
+            and role.resource in (ROLES, CLUSTER_ROLES)
+            and self._behaviour.applies("missing-role-told-as-binding")
+        ):
             raise not_found(resource, role.name)
         if rules is None:
             raise _missing(role)

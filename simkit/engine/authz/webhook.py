@@ -14,7 +14,7 @@ import orjson
 from simkit.engine.egress.call import CallFailed, Poster, review_status, status_fields, with_exponential_backoff
 from simkit.engine.egress.policy import RememberedAnswers
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Decision
-from simkit.meta.behaviour import ServedBehaviour, served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.fielderror import (
@@ -119,7 +119,9 @@ def _unnamed(name: str) -> Schema:
     raise KeyError(name)
 
 
-def compiled(expressions: Sequence[str], path: str) -> tuple[MatchConditions | None, list[FieldError]]:
+def compiled(
+    behaviour: ServedBehaviour, expressions: Sequence[str], path: str
+) -> tuple[MatchConditions | None, list[FieldError]]:
     """The compiled conditions, or all errors; None if there are no conditions."""
     from simkit.language.cel.environment import CompileError, InstantiationError, ResultTypeError
     from simkit.language.cel.types import BOOL
@@ -136,7 +138,7 @@ def compiled(expressions: Sequence[str], path: str) -> tuple[MatchConditions | N
         else:
             seen.add(expression)
             try:
-                programs.append(environment(served()).compile(expression, expected=BOOL))
+                programs.append(environment(behaviour).compile(expression, expected=BOOL))
             except ResultTypeError as error:
                 errors.append(invalid_value(field, expression, str(error)))
             except InstantiationError as error:
@@ -202,6 +204,7 @@ class WebhookAuthorizer:
 
     def __init__(
         self,
+        behaviour: ServedBehaviour,
         poster: Poster,
         settings: Settings,
         clock: Clock,
@@ -209,7 +212,7 @@ class WebhookAuthorizer:
         conditions: Conditions | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._poster, self.settings, self._sleep = poster, settings, sleep
+        self._behaviour, self._poster, self.settings, self._sleep = behaviour, poster, settings, sleep
         self._conditions = conditions
         self._answers = RememberedAnswers[Mapping[str, Any]](clock, REMEMBERED)
 
@@ -244,7 +247,7 @@ class WebhookAuthorizer:
         return status
 
     def _asked(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
-        body = orjson.dumps(review_of(spec, self.settings.version))
+        body = orjson.dumps(review_of(self._behaviour, spec, self.settings.version))
         answer = with_exponential_backoff(self._poster, body, backoff=self.settings.backoff, sleep=self._sleep)
         status = review_status(answer, _KIND)
         return status_fields(status, _KIND, allowed=bool, denied=bool, reason=str)
@@ -277,12 +280,12 @@ def spec_of(ask: Attributes) -> dict[str, Any]:
     return {**spec, **{name: value for name, value in who.items() if value}}
 
 
-def review_of(spec: Mapping[str, Any], version: ReviewVersion) -> dict[str, Any]:
+def review_of(behaviour: ServedBehaviour, spec: Mapping[str, Any], version: ReviewVersion) -> dict[str, Any]:
     """The encoded review. Version v1beta1 calls the groups ``group``."""
     if version == "v1beta1":
         spec = {("group" if name == "groups" else name): value for name, value in spec.items()}
     head = {"kind": _KIND, "apiVersion": f"{AUTHORIZATION_GROUP}/{version}"}
-    return {**head, "metadata": null_creation(served()), "spec": spec, "status": {"allowed": False}}
+    return {**head, "metadata": null_creation(behaviour), "spec": spec, "status": {"allowed": False}}
 
 
 def _decision(status: Mapping[str, Any]) -> Decision:

@@ -355,5 +355,5 @@ def serve(
         raise SimkitError(f"cannot add client certificates to {known!r}; assemble the cluster with a Union")
     trusted = serving.trusted_clients(serving.identities(engine.clock))
     server = Server(APIServerHandler(engine), serving, clock=engine.clock, controllers=made.background)
-    engine.authenticator = known.preceded_by(ClientCertificates(trusted, engine.clock))
+    engine.authenticator = known.preceded_by(ClientCertificates(engine.behaviour, trusted, engine.clock))
     return server.start()

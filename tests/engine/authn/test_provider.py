@@ -19,6 +19,7 @@ from simkit.engine.authn.oidc import OIDCOptions
 from simkit.engine.authn.options import AuthenticationOptions, build
 from simkit.engine.http.keypair import make_authority
 from simkit.engine.pipeline.metrics.counters import Metrics
+from simkit.meta.behaviour import served
 from simkit.meta.clock import SystemClock
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Credentials
@@ -77,7 +78,7 @@ def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provider]:
 
 def user(settings: AuthenticationOptions, token: str) -> str | int:
     """The identity that a server with these settings finds, or the status of its refusal."""
-    authenticator = build(settings, lambda *_: None, SystemClock(), Metrics()).authenticator
+    authenticator = build(served(), settings, lambda *_: None, SystemClock(), Metrics()).authenticator
     try:
         return authenticator.authenticate(Credentials(token)).user
     except StatusError as error:

@@ -16,6 +16,7 @@ from simkit.engine.authn.token_sources import SECRET_TYPE, BootstrapTokens, Stat
 from simkit.engine.authn.union import RequestHeaders, Union
 from simkit.engine.authn.x509 import ClientCertificates
 from simkit.engine.pipeline.metrics.counters import Metrics
+from simkit.meta.behaviour import served
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
@@ -83,7 +84,9 @@ class TestClientCertificates(AuthenticatorSuite):
     @pytest.fixture
     def case(self) -> Case:
         strangers = (chain(make("ann")), Credentials(certificates=(b"nonsense",)))
-        return Case(ClientCertificates(pem(ROOT), SimulatedClock(START)), chain(make("ann", ROOT)), ANN, strangers)
+        return Case(
+            ClientCertificates(served(), pem(ROOT), SimulatedClock(START)), chain(make("ann", ROOT)), ANN, strangers
+        )
 
 
 class TestRequestHeaders(AuthenticatorSuite):
@@ -136,12 +139,12 @@ class _Knows:
 class TestWebhookTokens(AuthenticatorSuite):
     @pytest.fixture
     def case(self) -> Case:
-        tokens = WebhookTokens(_Knows(), SimulatedClock())
+        tokens = WebhookTokens(served(), _Knows(), SimulatedClock())
         return Case(tokens, Credentials("known"), ANN, unknown=(Credentials("other"),), leaves_process=True)
 
 
 def test_a_union_leaves_the_process_where_a_member_does() -> None:
     """The declaration of a union follows from its members."""
-    inside, outside = StaticTokens({}), WebhookTokens(_Knows(), SimulatedClock())
+    inside, outside = StaticTokens({}), WebhookTokens(served(), _Knows(), SimulatedClock())
     assert not Union([inside]).leaves_process
     assert Union([inside, outside]).leaves_process

@@ -83,13 +83,13 @@ def test_conditions_of_webhooks_read_selectors() -> None:
     """Conditions see the selectors of a question; before 1.32 an expression that names them is refused."""
     source = "request.resourceAttributes.?fieldSelector.requirements.orValue([]).exists(r, r.values[0] == 'n1')"
     with serving(default_behaviour("1.36")):
-        conditions, errors = compiled([source], "authorizers[0]")
+        conditions, errors = compiled(served(), [source], "authorizers[0]")
     assert conditions is not None
     assert not errors
     assert conditions.hold(spec_of(asked("GET", PODS, fieldSelector="spec.nodeName=n1")))
     assert not conditions.hold(spec_of(asked("GET", PODS)))
     with serving(default_behaviour("1.30")):
-        _, errors = compiled([source], "authorizers[0]")
+        _, errors = compiled(served(), [source], "authorizers[0]")
     assert "undefined field 'fieldSelector'" in errors[0].told(served())
 
 

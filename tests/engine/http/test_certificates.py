@@ -16,6 +16,7 @@ from simkit.engine.authn.x509 import ClientCertificates
 from simkit.engine.http import certificates
 from simkit.engine.http.certificates import CertificateFiles, default_folder, ensure_certificates
 from simkit.engine.http.keypair import KeyPair
+from simkit.meta.behaviour import served
 from simkit.meta.clock import SimulatedClock, SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
@@ -74,7 +75,7 @@ def test_the_administrator_is_known_on_any_clock(tmp_path: Path, clock: SystemCl
     before = contents(tmp_path)
     assert made == ensure_certificates(tmp_path, clock=clock)
     assert contents(tmp_path) == before
-    authenticator = ClientCertificates(made.authority.read_bytes(), clock)
+    authenticator = ClientCertificates(served(), made.authority.read_bytes(), clock)
     identity = authenticator.authenticate(Credentials(certificates=(der(made.admin_certificate),)))
     assert identity == Identity("kubernetes-admin", ("system:masters",))
 

@@ -22,6 +22,7 @@ from simkit.engine.http import tls
 from simkit.engine.http.certificates import CertificateFiles
 from simkit.engine.http.keypair import KeyPair, make_authority
 from simkit.engine.http.server import Server, ServingOptions
+from simkit.meta.behaviour import served
 from simkit.meta.clock import SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import BODY_LIMIT, Credentials
@@ -222,7 +223,7 @@ def test_client_certificates(
     for target in ("/a", "/blocking"):
         assert client.ask("GET", target).status == 200
     client.close()
-    verifier = ClientCertificates(identities.authority.read_bytes(), SystemClock())
+    verifier = ClientCertificates(served(), identities.authority.read_bytes(), SystemClock())
     for request in shelf.requests:
         credentials = Credentials(certificates=request.certificates)
         if user is None:
