@@ -23,10 +23,10 @@ from simkit.engine.http.asgi import Application
 from simkit.engine.http.loop_turns import WorkerThreads
 from simkit.engine.http.request_state import Work
 from simkit.engine.http.server import ServingOptions
-from simkit.meta.behaviour import served
 from simkit.meta.clock import SimulatedClock
 from simkit.schema.feature_gates import known
 from tests.conformance.conversation import Answer, compared_headers, with_token
+from tests.releases import BASE
 
 TOKENS: Final = 'admin-token,admin,admin-uid,"system:masters"\nalice-token,alice,alice-uid,"devs"\n'
 ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
@@ -244,7 +244,7 @@ def serving(folder: Path, bundle: str, area: str, without: Sequence[str] = ()) -
         service_account_signing_key_file=identities.token_key,
     )
     made = fresh(options)
-    made.engine.authenticate_with(build(served(), settings, object_getter(made.store), clock, made.engine.metrics))
+    made.engine.authenticate_with(build(BASE, settings, object_getter(made.store), clock, made.engine.metrics))
     publish(made.engine)
     server = InProcess(made, clock)
     try:

@@ -7,11 +7,11 @@ from typing import Any
 from simkit.kinds.strategies import strategy_of
 from simkit.kinds.strategy import Strategy
 from simkit.language.merge.mergepatch import merge_patch
-from simkit.meta.behaviour import served
 from simkit.meta.names import GroupKind, GroupVersionKind
 from simkit.meta.objects import Draft, Object, copied, group_version_of
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import normalise
+from tests.releases import BASE
 
 CATALOGUE = Catalogue.for_release("1.30")
 CONTAINER = {"name": "c", "image": "registry.test/app:1"}
@@ -80,12 +80,12 @@ def errors(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
     of_kind = strategy(f"{obj['apiVersion']}/{obj['kind']}")
     special = (of_kind.subresources or {}).get(part)
     if special is not None:
-        return [error.told(served()) for error in special.validate(obj, old)]
+        return [error.told(BASE) for error in special.validate(obj, old)]
     first, own = of_kind.validate_first(obj, old), of_kind.validate(obj, old)
     if old is None:
-        return [error.told(served()) for error in (*first, *own)]
+        return [error.told(BASE) for error in (*first, *own)]
     again = [each for check in of_kind.metadata_checks.after if check.kind and check.asked() for each in own]
-    return [error.told(served()) for error in (*first, *own, *again, *of_kind.validate_last(obj, old))]
+    return [error.told(BASE) for error in (*first, *own, *again, *of_kind.validate_last(obj, old))]
 
 
 def with_status(live: Object, status: Object) -> Draft:
@@ -100,6 +100,6 @@ def with_status(live: Object, status: Object) -> Draft:
 def _decoded(obj: Object) -> Draft:
     version = group_version_of(obj)
     schema = CATALOGUE.schema(GroupVersionKind(version.group, version.version, obj["kind"]))
-    draft = {**normalise(served(), copied(obj), schema), "apiVersion": obj["apiVersion"], "kind": obj["kind"]}
+    draft = {**normalise(BASE, copied(obj), schema), "apiVersion": obj["apiVersion"], "kind": obj["kind"]}
     draft["metadata"] = dict(draft["metadata"])
     return draft

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 
 from simkit.kinds.strategies import strategy_of
 from simkit.kinds.strategy import Strategy, WriteContext
-from simkit.meta.behaviour import served
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object, copied
@@ -22,6 +21,7 @@ from simkit.schema.table_columns import columns_of
 from tests.kinds.bases import BASES, UNWELL
 from tests.kinds.conversions.generated import objects
 from tests.kinds.made import errors
+from tests.releases import BASE
 from tools.facts import read
 
 pytestmark = pytest.mark.slow
@@ -57,7 +57,7 @@ def merged(base: Any, change: Any) -> Any:
 def decoded(obj: Object) -> Draft:
     gvk = split(f"{obj['apiVersion']}/{obj['kind']}")
     draft = {
-        **normalise(served(), copied(obj), CATALOGUE.schema(gvk)),
+        **normalise(BASE, copied(obj), CATALOGUE.schema(gvk)),
         "apiVersion": obj["apiVersion"],
         "kind": obj["kind"],
     }
@@ -165,11 +165,11 @@ def test_whatever_a_schema_allows(kind: str) -> None:
         later = finished(decoded(merged(copied(obj), {name: other[name] for name in other if name != "kind"})), obj)
         for new, old in ((obj, None), (obj, obj), (later, obj)):
             last = of_kind.validate_last(new, old) if old is not None else ()
-            orjson.dumps([error.cause(served()) for error in (*of_kind.validate(new, old), *last)])
+            orjson.dumps([error.cause(BASE) for error in (*of_kind.validate(new, old), *last)])
             assert all(isinstance(text, str) for text in of_kind.warnings(new, old))
         for part in of_kind.subresources or {}:
             draft = with_part(obj, {"status": other.get("status") or {}}, part)
-            orjson.dumps([error.cause(served()) for error in (of_kind.subresources or {})[part].validate(draft, obj)])
+            orjson.dumps([error.cause(BASE) for error in (of_kind.subresources or {})[part].validate(draft, obj)])
         assert all(isinstance(value, str) for value in of_kind.selectable_fields(later).values())
         if of_kind.print_row is not None:
             orjson.dumps(list(of_kind.print_row(later, 0)))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import simkit
-from simkit.meta.behaviour import ServedBehaviour, served, serving
+from simkit.meta.behaviour import ServedBehaviour, serving
 from simkit.meta.message import Request
 from simkit.schema.custom.validation import Check
 from simkit.schema.releases import minor_of
@@ -30,7 +30,10 @@ def definition(schema: Any) -> dict[str, Any]:
 def test_the_fields_of_an_object_with_too_many_are_checked(release: str, count: int) -> None:
     """Since 1.28."""
     with serving(ServedBehaviour(minor_of(release))):
-        check = Check(served(), {"type": "object", "maxProperties": 1, "additionalProperties": {"type": "string"}})
+        check = Check(
+            ServedBehaviour(minor_of(release)),
+            {"type": "object", "maxProperties": 1, "additionalProperties": {"type": "string"}},
+        )
         assert len(check.errors({"a": "b", "c": 1})) == count
 
 
@@ -51,7 +54,8 @@ def test_factors_of_numbers(factor: float, value: float, told: str) -> None:
     """Whole numbers are divided by whole factors, and no fraction beyond 53 bits is a multiple."""
     with serving(ServedBehaviour(34)):
         errors = [
-            error.told(served()) for error in Check(served(), {"type": "number", "multipleOf": factor}).errors(value)
+            error.told(ServedBehaviour(34))
+            for error in Check(ServedBehaviour(34), {"type": "number", "multipleOf": factor}).errors(value)
         ]
     assert len(errors) == bool(told)
     assert all(told in each for each in errors)

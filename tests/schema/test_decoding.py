@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.meta.behaviour import served
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema import strict_json
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import DecodeError, decode, normalise
 from simkit.schema.structural import Schema
+from tests.releases import BASE
 from tests.shared import SHARED, needs_shared
 
 CATALOGUE = Catalogue.for_release("1.30", everything=True)
@@ -48,18 +48,18 @@ def fits(obj: dict[str, Any]) -> Schema | None:
 )  # fmt: skip
 def test_zero_values_come_out_as_the_server_writes_them(word: str, given_object: Any, expected: Any) -> None:
     """Values that are empty are left out, kept or null, depending on the field."""
-    assert normalise(served(), given_object, schema_of(word)) == expected
+    assert normalise(BASE, given_object, schema_of(word)) == expected
 
 
 def test_a_container_gets_its_structures() -> None:
     """Structures that are not optional appear, quantities are canonical, pointers to zero stay."""
     pod = {"spec": {"securityContext": {}, "containers": [{"name": "c", "env": [], "tty": False}, None]}}
-    spec = normalise(served(), pod, schema_of("pod"))["spec"]
+    spec = normalise(BASE, pod, schema_of("pod"))["spec"]
     assert spec["containers"] == [{"name": "c", "resources": {}}, {"name": "", "resources": {}}]
     assert spec["securityContext"] == {}
     limits = {"cpu": 0.5, "memory": "1024Mi", "x.test/y": "0.0001"}
     container = {"name": "c", "resources": {"limits": limits}, "securityContext": {"runAsUser": 0, "privileged": False}}
-    read = normalise(served(), {"spec": {"containers": [container]}}, schema_of("pod"))["spec"]["containers"][0]
+    read = normalise(BASE, {"spec": {"containers": [container]}}, schema_of("pod"))["spec"]["containers"][0]
     assert read["resources"] == {"limits": {"cpu": "500m", "memory": "1Gi", "x.test/y": "1m"}}
     assert read["securityContext"] == {"runAsUser": 0, "privileged": False}
 
@@ -67,11 +67,11 @@ def test_a_container_gets_its_structures() -> None:
 def test_moments_are_written_in_utc() -> None:
     """Moments lose their zone and fraction; the zero moment is null."""
     meta = {"creationTimestamp": "2024-05-01T12:00:00.25+02:00", "deletionTimestamp": None}
-    assert normalise(served(), {"metadata": meta}, schema_of("cm"))["metadata"] == {
+    assert normalise(BASE, {"metadata": meta}, schema_of("cm"))["metadata"] == {
         "creationTimestamp": "2024-05-01T10:00:00Z"
     }
     lease = {"spec": {"renewTime": "2024-05-01T12:00:00.250000+02:00"}}
-    assert normalise(served(), lease, schema_of("lease"))["spec"] == {"renewTime": "2024-05-01T10:00:00.250000Z"}
+    assert normalise(BASE, lease, schema_of("lease"))["spec"] == {"renewTime": "2024-05-01T10:00:00.250000Z"}
 
 
 DEPLOYMENT_ERRORS = [
@@ -106,7 +106,7 @@ DEPLOYMENT_ERRORS = [
 def test_wrong_types_are_refused_in_the_servers_words(value: Any, expected: str) -> None:
     """The error names the value's type, the structure, the whole path without indexes, and the wanted type."""
     with pytest.raises(DecodeError) as caught:
-        decode(served(), value, schema_of("deployment"))
+        decode(BASE, value, schema_of("deployment"))
     assert str(caught.value) == f"json: cannot unmarshal {expected}"
 
 
@@ -114,16 +114,16 @@ def test_the_first_wrong_type_counts_but_an_unreadable_text_counts_more() -> Non
     """A moment, quantity or int-or-string that cannot be read ends the pass; other errors wait for the end."""
     value = {"spec": {"replicas": "3", "paused": 1}, "metadata": {"creationTimestamp": "yesterday"}}
     with pytest.raises(DecodeError, match="parsing time"):
-        decode(served(), value, schema_of("deployment"))
+        decode(BASE, value, schema_of("deployment"))
     with pytest.raises(DecodeError, match="DeploymentSpec"):
-        decode(served(), {"spec": {"replicas": "3", "paused": 1}}, schema_of("deployment"))
+        decode(BASE, {"spec": {"replicas": "3", "paused": 1}}, schema_of("deployment"))
 
 
 def test_unknown_and_repeated_fields_are_told_in_document_order() -> None:
     """Paths have list indexes and map keys; what is unknown is dropped, of repeated keys the last counts."""
     text = b"""{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","labels":{"a":"1"},"nope":1,
       "labels":{"a":"2"},"ownerReferences":[{"kind":"x"},{"odd":1}]},"data":{"k":"1","k":"2"},"extra":{"deep":true}}"""
-    decoded = decode(served(), strict_json.parse(text), schema_of("cm"))
+    decoded = decode(BASE, strict_json.parse(text), schema_of("cm"))
     assert decoded.problems == [
         'unknown field "metadata.nope"',
         'duplicate field "metadata.labels"',
@@ -139,9 +139,9 @@ def test_unknown_and_repeated_fields_are_told_in_document_order() -> None:
 def test_problems_can_be_told_below_a_field() -> None:
     """Metadata read alone names its fields below metadata, but errors as the server words them."""
     node = CATALOGUE.definition("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
-    assert decode(served(), {"bogus": 1}, node, under=("metadata",)).problems == ['unknown field "metadata.bogus"']
+    assert decode(BASE, {"bogus": 1}, node, under=("metadata",)).problems == ['unknown field "metadata.bogus"']
     with pytest.raises(DecodeError, match=r"Go struct field ObjectMeta\.labels of type string"):
-        decode(served(), {"labels": {"x": 5}}, node)
+        decode(BASE, {"labels": {"x": 5}}, node)
 
 
 def test_schemas_inside_definitions_keep_their_content() -> None:
@@ -153,7 +153,7 @@ def test_schemas_inside_definitions_keep_their_content() -> None:
         "minimum": 1.0,
     }
     node = CATALOGUE.definition("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps")
-    assert normalise(served(), props, node) == {**props, "minimum": 1}
+    assert normalise(BASE, props, node) == {**props, "minimum": 1}
 
 
 @given(st.binary(max_size=20) | st.text(max_size=20).map(str.encode))
@@ -161,7 +161,7 @@ def test_schemas_inside_definitions_keep_their_content() -> None:
 def test_base64_is_read_without_surprises(raw: bytes) -> None:
     """Whatever bytes are encoded come back; line breaks within do not matter."""
     text = base64.encodebytes(raw).decode()
-    read = normalise(served(), {"data": {"k": text}}, schema_of("secret"))
+    read = normalise(BASE, {"data": {"k": text}}, schema_of("secret"))
     assert base64.b64decode(read["data"]["k"]) == raw
 
 
@@ -180,7 +180,7 @@ def test_recorded_objects_come_through_unchanged() -> None:
     for obj in recorded_objects():
         schema = fits(obj)
         if schema is not None:
-            decoded = decode(served(), obj, schema)
+            decoded = decode(BASE, obj, schema)
             assert decoded.object == obj, obj["kind"]
             assert not decoded.problems
             seen += 1
@@ -208,7 +208,7 @@ def test_recorded_refusals_are_worded_alike() -> None:
         if schema is None:
             continue
         try:
-            told = "strict decoding error: " + ", ".join(decode(served(), value, schema).problems)
+            told = "strict decoding error: " + ", ".join(decode(BASE, value, schema).problems)
         except DecodeError as error:
             told = str(error)
         assert told == expected, name
@@ -232,6 +232,6 @@ def test_schemas_inside_types_that_may_hold_one(schema: dict[str, Any], why: str
         "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceValidation"
     )
     with pytest.raises(DecodeError) as refused:
-        decode(served(), {"openAPIV3Schema": schema}, validation)
+        decode(BASE, {"openAPIV3Schema": schema}, validation)
     assert str(refused.value) == f"json: cannot unmarshal {why}"
-    assert decode(served(), {"openAPIV3Schema": {"items": {"bogus": 1}}}, validation).problems == []
+    assert decode(BASE, {"openAPIV3Schema": {"items": {"bogus": 1}}}, validation).problems == []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from simkit.meta.behaviour import served
 from simkit.schema import strict_json
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import DecodeError, decode
 from simkit.schema.pruning import prune
 from simkit.schema.structural import Schema
+from tests.releases import BASE
 
 STRING = {"type": "string"}
 SPEC = {
@@ -30,7 +30,7 @@ def test_unknown_fields_are_told_by_path() -> None:
     """Problems are sorted by path, behind repeated fields and those of metadata; empty values stay."""
     text = b"""{"apiVersion":"x/v1","kind":"W","metadata":{"name":"a","bogus":1},"top":1,
       "spec":{"u":1,"a":"1","a":"","o":{"b":"","v":2},"list":[{"d":"x"},{"y":1}],"map":{"k":{"e":"","z":1}}}}"""
-    decoded = decode(served(), strict_json.parse(text), WIDGET)
+    decoded = decode(BASE, strict_json.parse(text), WIDGET)
     unknown = ("metadata.bogus", "spec.list[1].y", "spec.map.k.z", "spec.o.v", "spec.u", "top")
     assert decoded.problems == ['duplicate field "spec.a"', *(f'unknown field "{path}"' for path in unknown)]
     assert decoded.object["metadata"] == {"name": "a"}
@@ -40,7 +40,7 @@ def test_unknown_fields_are_told_by_path() -> None:
 def test_preserved_content_is_kept_but_known_parts_are_pruned() -> None:
     """Below the marker everything stays, except inside properties that are described again."""
     free = {"any": {"thing": [1, {}]}, "known": {"c": "", "gone": 1}}
-    decoded = decode(served(), {"spec": {"free": free}}, WIDGET)
+    decoded = decode(BASE, {"spec": {"free": free}}, WIDGET)
     assert decoded.object["spec"]["free"] == {"any": {"thing": [1, {}]}, "known": {"c": ""}}
 
 
@@ -52,7 +52,7 @@ def test_embedded_objects_keep_their_type_and_clean_metadata() -> None:
         "metadata": {"name": "x", "creationTimestamp": None, "odd": 1},
         "spec": {"q": 1},
     }
-    decoded = decode(served(), {"spec": {"pod": pod}}, WIDGET)
+    decoded = decode(BASE, {"spec": {"pod": pod}}, WIDGET)
     assert decoded.object["spec"]["pod"] == {**pod, "metadata": {"name": "x"}}
     assert decoded.problems == ['unknown field "spec.pod.metadata.odd"']
 
@@ -60,7 +60,7 @@ def test_embedded_objects_keep_their_type_and_clean_metadata() -> None:
 def test_metadata_of_a_wrong_type_is_refused() -> None:
     """The error is that of the metadata alone, as kube-apiserver reads it alone."""
     with pytest.raises(DecodeError) as caught:
-        decode(served(), {"metadata": {"labels": {"x": 5}}}, WIDGET)
+        decode(BASE, {"metadata": {"labels": {"x": 5}}}, WIDGET)
     assert str(caught.value) == "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"
 
 
@@ -84,6 +84,6 @@ def test_embedded_objects_are_refused_for_what_they_cannot_be(pod: dict[str, obj
     """Kind, apiVersion and metadata of an object inside of an object have types; what is stored already is read."""
     body = {"apiVersion": "x/v1", "kind": "W", "metadata": {"name": "a"}, "spec": {"pod": pod}}
     with pytest.raises(DecodeError) as failure:
-        decode(served(), body, WIDGET)
+        decode(BASE, body, WIDGET)
     assert str(failure.value) == told
-    assert prune(served(), body, WIDGET, stored=True)[0]["spec"] == {"pod": pod}
+    assert prune(BASE, body, WIDGET, stored=True)[0]["spec"] == {"pod": pod}

@@ -25,7 +25,6 @@ from simkit.engine.pipeline.audit.backends import BackendError, BatchingBackend,
 from simkit.engine.pipeline.audit.events import Event
 from simkit.engine.pipeline.audit.settings import Batching
 from simkit.meta.attributes import Attributes
-from simkit.meta.behaviour import served
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.deadline import Deadline, within
 from simkit.meta.errors import StatusError
@@ -34,6 +33,7 @@ from simkit.meta.message import Credentials, Request
 from simkit.meta.names import GroupVersionKind
 from simkit.schema.behaviour import default_behaviour
 from simkit.seams import Review
+from tests.releases import BASE
 from tests.security.places import places, put
 
 MANY = b"," + b",".join([b"1"] * 60_000)
@@ -140,10 +140,10 @@ def asked(kind: str, service: Says) -> None:
     """Have a service asked that knows reviews of a kind."""
     clock = SimulatedClock()
     if kind == "TokenReview":
-        WebhookTokens(served(), service, clock, sleep=lambda _: None).authenticate(Credentials(bearer="token"))
+        WebhookTokens(BASE, service, clock, sleep=lambda _: None).authenticate(Credentials(bearer="token"))
     elif kind == "SubjectAccessReview":
         ask = Attributes(Identity("ann"), "get", resource="pods", version="v1")
-        WebhookAuthorizer(served(), service, Settings(backoff=0), clock, sleep=lambda _: None).authorize(ask)
+        WebhookAuthorizer(BASE, service, Settings(backoff=0), clock, sleep=lambda _: None).authorize(ask)
     else:
         head = (PODS, "v1", "", GroupVersionKind("", "v1", "Pod"), "default", "p")
         review = Review(

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from simkit.engine.authn.options import AuthenticationOptions, build
 from simkit.engine.authn.union import Union
 from simkit.engine.http.keypair import KeyPair, make_authority
-from simkit.meta.behaviour import served
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.message import Credentials
+from tests.releases import BASE
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ SAYS = {"x-remote-user": ("ann",), "x-remote-group": ("system:masters",)}
 def authenticator(**more: object) -> Union:
     settings = {"client_authorities": CLIENTS.certificate_pem(), "proxy_authorities": PROXIES.certificate_pem()}
     chosen = AuthenticationOptions(**{**settings, **more})  # type: ignore[arg-type]
-    return build(served(), chosen, lambda *_: None, SimulatedClock(START)).authenticator
+    return build(BASE, chosen, lambda *_: None, SimulatedClock(START)).authenticator
 
 
 def shown(pair: KeyPair, headers: Mapping[str, Sequence[str]] | None = None) -> Credentials:
@@ -75,7 +75,7 @@ def test_authorities_change(tmp_path: Path, caplog: pytest.LogCaptureFixture) ->
     proxies.write_bytes(PROXIES.certificate_pem())
     clock = SimulatedClock(START)
     files = AuthenticationOptions(client_authorities_file=clients, proxy_authorities_file=proxies)
-    union = build(served(), files, lambda *_: None, clock).authenticator
+    union = build(BASE, files, lambda *_: None, clock).authenticator
     eve, ivy = (shown(pair.sign_client("eve", (), SPAN)) for pair in (CLIENTS, STRANGERS))
     front = shown(PROXIES.sign_client("front", (), SPAN), SAYS)
 
@@ -94,7 +94,7 @@ def test_authorities_change(tmp_path: Path, caplog: pytest.LogCaptureFixture) ->
         assert seen() == [401, "eve", "ann"]
     assert "everything stays as it was" in caplog.text
     with pytest.raises(SimkitError, match="bundle of certificate authorities"):
-        build(served(), files, lambda *_: None, clock)
+        build(BASE, files, lambda *_: None, clock)
 
 
 def test_only_named_proxies() -> None:

@@ -13,13 +13,13 @@ from simkit.kinds.parts.validation.pem import blocks
 from simkit.language.merge.jsonpatch import json_patch
 from simkit.language.merge.refusal import PatchError
 from simkit.language.merge.strategic import _distinct, strategic_merge
-from simkit.meta.behaviour import served
 from simkit.meta.duration import seconds
 from simkit.meta.go_json import Malformed, read
 from simkit.meta.integers import saturating_int
 from simkit.meta.quantity import QuantityError, parse
 from simkit.schema.custom.formats import FORMATS
 from simkit.schema.structural import Schema
+from tests.releases import BASE
 from tests.security.prices import LINEAR, growth
 
 _ROW = {"type": "object", "fields": {"finalizers": {"type": "array", "patchStrategy": "merge"}}}
@@ -56,26 +56,26 @@ def _readers() -> dict[str, tuple[Callable[[Any], Any], Callable[[int], Any], in
         "JSONPath filter": (parse_json_path.__wrapped__, lambda n: ".a[?(@" + r".\a" * n + "!)]", 5000),
         "integer": (saturating_int, lambda n: "9" * n, 500_000),
         "strategic merge, new finalizers": (
-            lambda n: strategic_merge(served(), {"finalizers": _names(n)}, {"finalizers": _names(n, n)}, _META),
+            lambda n: strategic_merge(BASE, {"finalizers": _names(n)}, {"finalizers": _names(n, n)}, _META),
             lambda n: n,
             3000,
         ),
         "strategic merge, deleted finalizers": (
             lambda n: strategic_merge(
-                served(), {"finalizers": _names(n)}, {"$deleteFromPrimitiveList/finalizers": _names(n)}, _META
+                BASE, {"finalizers": _names(n)}, {"$deleteFromPrimitiveList/finalizers": _names(n)}, _META
             ),
             lambda n: n,
             3000,
         ),
         "strategic merge, ordered finalizers": (
             lambda n: strategic_merge(
-                served(), {"finalizers": _names(n)}, {"$setElementOrder/finalizers": _names(n)[::-1]}, _META
+                BASE, {"finalizers": _names(n)}, {"$setElementOrder/finalizers": _names(n)[::-1]}, _META
             ),
             lambda n: n,
             3000,
         ),
         "strategic merge, repeated finalizers": (
-            lambda n: strategic_merge(served(), {"finalizers": ["a"] * n}, {"finalizers": ["a", "b"] * n}, _META),
+            lambda n: strategic_merge(BASE, {"finalizers": ["a"] * n}, {"finalizers": ["a", "b"] * n}, _META),
             lambda n: n,
             3000,
         ),

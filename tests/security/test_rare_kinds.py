@@ -16,12 +16,12 @@ from cryptography.x509.oid import ExtensionOID
 from simkit.kinds.coordination.leasecandidate import precedence
 from simkit.kinds.internal.storageversion import STRATEGY
 from simkit.kinds.parts.certificates.issued_chain import validate_chain
-from simkit.meta.behaviour import served
 from simkit.meta.errors import TOLD
 from simkit.meta.wording import told as worded
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.disabled_fields import FieldGates
 from simkit.schema.feature_gates import parse_feature_gates
+from tests.releases import BASE
 from tests.security.prices import LINEAR, growth
 
 pytestmark = pytest.mark.usefixtures("at_1_30")
@@ -69,8 +69,8 @@ def test_errors_that_show_a_whole_list_each_are_bounded() -> None:
         server = {"encodingVersion": "v1", "decodableVersions": decodable, "servedVersions": ["w"] * versions}
         told = [{**server, "apiServerID": f"s{number}"} for number in range(servers)]
         errors = validate({"status": {"storageVersions": told}}, None)
-        assert sum("served version" in worded(error.detail, served()) for error in errors) == servers * versions
-        return sum(len(worded(error.detail, served())) for error in errors)
+        assert sum("served version" in worded(error.detail, BASE) for error in errors) == servers * versions
+        return sum(len(worded(error.detail, BASE)) for error in errors)
 
     assert letters(1, 3_000) < 3 * TOLD
     assert letters(100, 300) < 4 * TOLD
@@ -88,7 +88,7 @@ def test_a_certificate_whose_extensions_cannot_be_read() -> None:
     now = datetime.now(UTC).replace(microsecond=0)
     odd = x509.UnrecognizedExtension(ExtensionOID.SUBJECT_ALTERNATIVE_NAME, b"\x00\xff")
     status = {"certificateChain": chain(now, now + timedelta(days=1), odd)}
-    assert [worded(error.detail, served()) for error in validate_chain(SPEC, status)] == [
+    assert [worded(error.detail, BASE) for error in validate_chain(SPEC, status)] == [
         "leaf certificate does not parse as valid X.509"
     ]
 
@@ -99,6 +99,6 @@ def test_times_at_the_end_of_all_times() -> None:
     told = {"notBefore": begin, "notAfter": end, "beginRefreshAt": end}
     status = {name: moment.strftime("%Y-%m-%dT%H:%M:%SZ") for name, moment in told.items()}
     [error] = validate_chain(SPEC, {**status, "certificateChain": chain(begin, end)})
-    assert worded(error.detail, served()) == "must be at least 10 minutes before status.notAfter"
+    assert worded(error.detail, BASE) == "must be at least 10 minutes before status.notAfter"
     early = {**status, "notBefore": status["notAfter"], "certificateChain": chain(begin, end)}
     assert [error.field for error in validate_chain(SPEC, early)] == ["status.notBefore"]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from simkit.kinds.apiextensions.printer_columns import cell, find_values
-from simkit.meta.behaviour import served
 from simkit.schema.custom.numbers import number_errors
+from tests.releases import BASE
 from tests.security.prices import LINEAR, growth
 
 pytestmark = pytest.mark.usefixtures("at_1_30")
@@ -40,4 +40,4 @@ def test_other_paths_have_all_their_values() -> None:
 def test_factors_that_leave_the_range_of_numbers(factor: float, value: float) -> None:
     """The quotient is not finite, or nothing: the value is no multiple, and the request no error of ours."""
     properties = {"multipleOf": factor}
-    assert all(error.told(served()) for error in number_errors(served(), properties, ("number",), "", value, "spec.n"))
+    assert all(error.told(BASE) for error in number_errors(BASE, properties, ("number",), "", value, "spec.n"))

@@ -21,9 +21,9 @@ from simkit.engine.authn.jws import PrivateKey, Signer
 from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
 from simkit.engine.authn.token_sources import WebhookTokens
 from simkit.engine.pipeline.handler_chain import serve_request
-from simkit.meta.behaviour import served
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.message import Request
+from tests.releases import BASE
 from tests.security.prices import LINEAR, growth
 
 PATH = "/api/v1/namespaces/default/serviceaccounts/robot/token"
@@ -302,7 +302,7 @@ class _Service:
 def test_what_is_remembered_of_one_token_is_not_known_of_another() -> None:
     """A token with a line break in it, as a WebSocket client may send one, is no shorter token for other audiences."""
     service = _Service()
-    tokens = WebhookTokens(served(), service, SimulatedClock(), version="v1")
+    tokens = WebhookTokens(BASE, service, SimulatedClock(), version="v1")
     found = tokens.verify("t", ["vault", "shop"])
     assert found is not None
     assert found.audiences == ("vault", "shop")

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from simkit.client.lister import Lister
 from simkit.cluster.cluster import Cluster
-from simkit.meta.behaviour import served, serving
+from simkit.meta.behaviour import serving
 from simkit.meta.quantity import parse
 from simkit.schema.behaviour import default_behaviour
 from simkit.simulation.scheduler.devices.allocation_result import allocation_result
 from simkit.simulation.scheduler.devices.allocator import Allocator
 from simkit.simulation.scheduler.devices.pools import pools_of
 from simkit.simulation.scheduler.devices.requests import AllocatedDevices, amounts_for
+from tests.releases import BASE
 from tests.simulation.devices import DRIVER, claim, device_class, devices_of, request, user, with_devices
 from tests.simulation.test_device_model import CLASS, NODE, Slices
 from tests.simulation.worlds import messages, phase
@@ -209,12 +210,10 @@ def allocate(claim: dict[str, Any], devices: Sequence[dict[str, Any]], others: S
     """Give a claim its devices as the scheduler does, if it can."""
     head = {"driver": DRIVER, "nodeName": "n", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}}
     snapshot: Any = Slices([{"metadata": {"name": "s"}, "spec": {**head, "devices": devices}}], "1.36")
-    search = Allocator(
-        served(), [claim], pools_of(NODE, Lister(snapshot)), AllocatedDevices(served(), others), lambda _: CLASS
-    )
-    if not search.search(served()):
+    search = Allocator(BASE, [claim], pools_of(NODE, Lister(snapshot)), AllocatedDevices(BASE, others), lambda _: CLASS)
+    if not search.search(BASE):
         return False
-    claim["status"] = {"allocation": allocation_result(served(), claim, search.results[0], "n", lambda: "share")}
+    claim["status"] = {"allocation": allocation_result(BASE, claim, search.results[0], "n", lambda: "share")}
     return True
 
 

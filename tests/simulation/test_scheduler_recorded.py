@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from simkit.client.lister import Lister
-from simkit.meta.behaviour import served, serving
+from simkit.meta.behaviour import serving
 from simkit.schema.behaviour import default_behaviour
 from simkit.simulation.scheduler.algorithm import SCORES, Algorithm, Findings
 from simkit.simulation.scheduler.node_info import PodInfo
@@ -27,6 +27,7 @@ from simkit.simulation.scheduler.rejection import fit_message, not_preempted
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 from simkit.simulation.scheduler.view import View
 from simkit.snapshot.memory import MemorySnapshot
+from tests.releases import BASE
 
 Obj = dict[str, Any]
 FOLDER = Path(__file__).parent / "recorded"
@@ -125,5 +126,5 @@ def message(pod: PodInfo, view: View, findings: Findings) -> str:
 
 def sentence(view: View, findings: Findings, why: str) -> str:
     """The whole sentence of the event."""
-    after = not_preempted(served(), why, before=findings.before)
+    after = not_preempted(BASE, why, before=findings.before)
     return fit_message(len(view.cache.nodes()), findings.rejections.values(), before=findings.before, after=after)

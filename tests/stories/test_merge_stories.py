@@ -14,7 +14,6 @@ from simkit.language.merge.fieldset import path_text, paths
 from simkit.language.merge.managedfields import read
 from simkit.language.merge.mergepatch import merge_patch
 from simkit.language.merge.update import manager_from_user_agent, track_update, with_old_times
-from simkit.meta.behaviour import served
 from simkit.meta.errors import StatusError
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, at, copied, with_metadata
@@ -22,6 +21,7 @@ from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import decode
 from simkit.schema.structural import Schema
 from tests.language.merge.values import unresolved
+from tests.releases import BASE
 
 pytestmark = [pytest.mark.usefixtures("at_1_30"), pytest.mark.slow]
 
@@ -60,7 +60,7 @@ class Teller:
 
     def _apply(self) -> Object:
         intent = self._body(self.step["apply"])
-        return apply(served(), self.live, intent, self.schema, force=self.step.get("force", False), **self._common())
+        return apply(BASE, self.live, intent, self.schema, force=self.step.get("force", False), **self._common())
 
     def _update(self) -> Object:
         if "update" in self.step:
@@ -70,13 +70,13 @@ class Teller:
             wanted = self._settled(merge_patch(self.live, self.step["merge"]))
             brought = self.step["merge"].get("metadata", {}).get("managedFields")
             wanted = with_metadata(wanted, managedFields=brought) if brought is not None else wanted
-        records = track_update(served(), self.live, wanted, self.schema, **self._common())
+        records = track_update(BASE, self.live, wanted, self.schema, **self._common())
         return with_metadata(wanted, managedFields=records or None)
 
     def _settled(self, obj: Object) -> Draft:
         if self.schema is None or not self.schema.name:
             return dict(copied(obj))
-        draft = decode(served(), obj, self.schema).object
+        draft = decode(BASE, obj, self.schema).object
         draft["metadata"].pop("creationTimestamp", None)
         return draft
 

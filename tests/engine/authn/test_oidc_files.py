@@ -16,12 +16,12 @@ from simkit.engine.authn.union import TokenReviewer
 from simkit.engine.egress.call import Caller
 from simkit.engine.egress.files import SERVER_HASH, load_kubeconfig
 from simkit.engine.pipeline.metrics.counters import Metrics
-from simkit.meta.behaviour import served
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from tests.engine.authn.providers import Issuer, who
 from tests.engine.egress.service import serving
+from tests.releases import BASE
 
 pytestmark = pytest.mark.usefixtures("at_1_30")
 
@@ -200,7 +200,7 @@ def test_a_server_with_everything(issuer: Issuer, tmp_path: Path) -> None:
         settings = AuthenticationOptions(
             authentication_config=path, authentication_token_webhook_config_file=hook.kubeconfig(folder / "config")
         )
-        built = build(served(), settings, lambda *_: None, issuer.clock, Metrics())
+        built = build(BASE, settings, lambda *_: None, issuer.clock, Metrics())
         assert built.authenticator.leaves_process
         assert who(built.authenticator, issuer.token()) == Identity("ann", ("system:authenticated",))
         assert hook.requests == []
@@ -216,7 +216,7 @@ def test_a_server_with_everything(issuer: Issuer, tmp_path: Path) -> None:
         assert len(hook.requests) == 3
     both = AuthenticationOptions(authentication_config=path, oidc=issuer.flags())
     with pytest.raises(SimkitError, match="mutually exclusive"):
-        build(served(), both, lambda *_: None, issuer.clock, Metrics())
+        build(BASE, both, lambda *_: None, issuer.clock, Metrics())
 
 
 def test_a_token_webhook_that_fails(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_a_token_webhook_that_fails(tmp_path: Path) -> None:
     answers = iter([(200, b"nonsense"), (200, {"kind": "Pod", "status": {}}), (404, {}), (200, {"status": {}})])
     with serving(tmp_path, lambda path, body: next(answers)) as service:
         caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config")))
-        tokens = WebhookTokens(served(), caller, SimulatedClock(), version="v1")
+        tokens = WebhookTokens(BASE, caller, SimulatedClock(), version="v1")
         assert [who(tokens, "x") for _ in range(5)] == [401, 401, 401, None, None]
         assert service.requests[0][2]["apiVersion"] == "authentication.k8s.io/v1"
     assert who(tokens, "") is None
@@ -246,7 +246,7 @@ def test_a_token_webhook_that_answers_another_shape(tmp_path: Path, status: dict
     answer = {"status": {"authenticated": True, **status}}
     with serving(tmp_path, lambda path, body: (200, answer)) as service:
         caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config")))
-        assert who(WebhookTokens(served(), caller, SimulatedClock()), "x") == 401
+        assert who(WebhookTokens(BASE, caller, SimulatedClock()), "x") == 401
 
 
 def test_a_token_webhook_is_asked_for_audiences(tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_a_token_webhook_is_asked_for_audiences(tmp_path: Path) -> None:
 
     with serving(tmp_path, answer) as service:
         caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config")))
-        tokens = WebhookTokens(served(), caller, SimulatedClock(), audiences=("own",))
+        tokens = WebhookTokens(BASE, caller, SimulatedClock(), audiences=("own",))
         reviewer = TokenReviewer([tokens], None, ("own",))
         assert reviewer.review("badge", ("vault", "own")).audiences == ("vault",)
         assert service.requests[-1][2]["spec"]["audiences"] == ["vault", "own"]

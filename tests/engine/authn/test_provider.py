@@ -19,10 +19,10 @@ from simkit.engine.authn.oidc import OIDCOptions
 from simkit.engine.authn.options import AuthenticationOptions, build
 from simkit.engine.http.keypair import make_authority
 from simkit.engine.pipeline.metrics.counters import Metrics
-from simkit.meta.behaviour import served
 from simkit.meta.clock import SystemClock
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Credentials
+from tests.releases import BASE
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the provider and what it stands on
 SPAN = (datetime.now(UTC) - timedelta(days=1), datetime.now(UTC) + timedelta(days=1))
@@ -78,7 +78,7 @@ def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provider]:
 
 def user(settings: AuthenticationOptions, token: str) -> str | int:
     """The identity that a server with these settings finds, or the status of its refusal."""
-    authenticator = build(served(), settings, lambda *_: None, SystemClock(), Metrics()).authenticator
+    authenticator = build(BASE, settings, lambda *_: None, SystemClock(), Metrics()).authenticator
     try:
         return authenticator.authenticate(Credentials(token)).user
     except StatusError as error:

@@ -16,7 +16,6 @@ from simkit.engine.authn.token_sources import SECRET_TYPE, BootstrapTokens, Stat
 from simkit.engine.authn.union import RequestHeaders, Union
 from simkit.engine.authn.x509 import ClientCertificates
 from simkit.engine.pipeline.metrics.counters import Metrics
-from simkit.meta.behaviour import served
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
@@ -24,6 +23,7 @@ from simkit.testing.suites.authenticators import AuthenticatorSuite, Case
 from tests.engine.authn.providers import CURVE_KEY, Issuer
 from tests.engine.authn.test_serviceaccount import World
 from tests.engine.authn.test_x509 import START, chain, constraints, make, pem
+from tests.releases import BASE
 
 pytestmark = pytest.mark.usefixtures("at_1_30")
 
@@ -85,7 +85,7 @@ class TestClientCertificates(AuthenticatorSuite):
     def case(self) -> Case:
         strangers = (chain(make("ann")), Credentials(certificates=(b"nonsense",)))
         return Case(
-            ClientCertificates(served(), pem(ROOT), SimulatedClock(START)), chain(make("ann", ROOT)), ANN, strangers
+            ClientCertificates(BASE, pem(ROOT), SimulatedClock(START)), chain(make("ann", ROOT)), ANN, strangers
         )
 
 
@@ -139,12 +139,12 @@ class _Knows:
 class TestWebhookTokens(AuthenticatorSuite):
     @pytest.fixture
     def case(self) -> Case:
-        tokens = WebhookTokens(served(), _Knows(), SimulatedClock())
+        tokens = WebhookTokens(BASE, _Knows(), SimulatedClock())
         return Case(tokens, Credentials("known"), ANN, unknown=(Credentials("other"),), leaves_process=True)
 
 
 def test_a_union_leaves_the_process_where_a_member_does() -> None:
     """The declaration of a union follows from its members."""
-    inside, outside = StaticTokens({}), WebhookTokens(served(), _Knows(), SimulatedClock())
+    inside, outside = StaticTokens({}), WebhookTokens(BASE, _Knows(), SimulatedClock())
     assert not Union([inside]).leaves_process
     assert Union([inside, outside]).leaves_process

@@ -16,11 +16,12 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from simkit.engine.authn.union import RequestHeaders
 from simkit.engine.authn.x509 import ClientCertificates
-from simkit.meta.behaviour import ServedBehaviour, served, serving
+from simkit.meta.behaviour import ServedBehaviour, serving
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
+from tests.releases import BASE
 
 pytestmark = pytest.mark.usefixtures("at_1_30")
 
@@ -80,7 +81,7 @@ CA = make("root", days=(-100, 100), extensions=[constraints()])
 
 
 def judged(credentials: Credentials, trusted: bytes, clock: SimulatedClock | None = None) -> Identity | None:
-    return ClientCertificates(served(), trusted, clock or SimulatedClock(START)).authenticate(credentials)
+    return ClientCertificates(BASE, trusted, clock or SimulatedClock(START)).authenticate(credentials)
 
 
 def test_names_of_the_subject() -> None:
@@ -121,7 +122,7 @@ def test_strangers() -> None:
 def test_the_injected_clock_decides() -> None:
     """A certificate is good on the cluster's clock, whatever the machine's says, and ends on it."""
     clock = SimulatedClock(START)
-    authenticator = ClientCertificates(served(), pem(CA), clock)
+    authenticator = ClientCertificates(BASE, pem(CA), clock)
     credentials = chain(make("ann", CA, days=(-1, 10)))
     assert authenticator.authenticate(credentials) == Identity("ann")
     clock.advance(days=9)
@@ -136,7 +137,7 @@ def test_an_authority_that_ended() -> None:
     """A leaf does not outlive its authority, even when the chain was verified before."""
     root = make("root", days=(-1, 3), extensions=[constraints()])
     clock = SimulatedClock(START)
-    authenticator = ClientCertificates(served(), pem(root), clock)
+    authenticator = ClientCertificates(BASE, pem(root), clock)
     credentials = chain(make("ann", root, days=(-1, 10)))
     assert authenticator.authenticate(credentials)
     clock.advance(days=4)
@@ -255,7 +256,7 @@ def test_loops_end() -> None:
 def test_a_bundle_without_certificates() -> None:
     """Authorities that are none are wrong use, said at the start."""
     with pytest.raises(SimkitError, match="no certificate in PEM form"):
-        ClientCertificates(served(), b"nonsense", SimulatedClock())
+        ClientCertificates(BASE, b"nonsense", SimulatedClock())
 
 
 def proxied(names: Sequence[str] = (), **headers: Sequence[str]) -> Identity | None:
@@ -301,7 +302,7 @@ def test_a_chain_of_equal_names_and_keys_is_given_up() -> None:
 def test_a_verified_chain_is_kept_until_a_certificate_begins_or_ends() -> None:
     """A refusal is remembered, and forgotten at the moment at which the answer changes."""
     clock, root = SimulatedClock(START), make("root", days=(-30, 30), extensions=[constraints()])
-    authenticator, offered = ClientCertificates(served(), pem(root), clock), chain(make("ann", root, days=(1, 2)))
+    authenticator, offered = ClientCertificates(BASE, pem(root), clock), chain(make("ann", root, days=(1, 2)))
     for _ in range(2):
         with pytest.raises(StatusError):
             authenticator.authenticate(offered)
@@ -314,7 +315,7 @@ def test_a_verified_chain_is_kept_until_a_certificate_begins_or_ends() -> None:
 
 def user_at(minor: int, made: Made) -> Identity | None:
     with serving(ServedBehaviour(minor)):
-        return ClientCertificates(served(), pem(CA), SimulatedClock(START)).authenticate(chain(made))
+        return ClientCertificates(ServedBehaviour(minor), pem(CA), SimulatedClock(START)).authenticate(chain(made))
 
 
 def test_the_subject_of_a_certificate_has_a_uid() -> None:

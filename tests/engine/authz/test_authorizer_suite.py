@@ -15,10 +15,10 @@ from simkit.logic.authorizers.node_graph import NodeGraph
 from simkit.logic.authorizers.privileged import PrivilegedGroups
 from simkit.logic.authorizers.union import UnionAuthorizer
 from simkit.logic.rbac.index import AccessIndex
-from simkit.meta.behaviour import served
 from simkit.meta.clock import SimulatedClock
 from simkit.seams import Authorizer
 from simkit.testing.suites.authorizers import AuthorizerSuite
+from tests.releases import BASE
 
 pytestmark = pytest.mark.usefixtures("at_1_30")
 
@@ -88,7 +88,7 @@ class TestWebhook(AuthorizerSuite):
     """A service outside that gives no useful answer."""
 
     def make(self) -> Authorizer:
-        return WebhookAuthorizer(served(), Refusing(), Settings(version="v1"), SimulatedClock(), sleep=lambda _: None)
+        return WebhookAuthorizer(BASE, Refusing(), Settings(version="v1"), SimulatedClock(), sleep=lambda _: None)
 
 
 def test_only_the_webhook_leaves_the_process() -> None:

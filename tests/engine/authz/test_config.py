@@ -18,12 +18,12 @@ from simkit.engine.egress.files import SERVER_HASH
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.logic.authorizers.always import AlwaysAllow, AlwaysDeny
 from simkit.meta.attributes import Attributes
-from simkit.meta.behaviour import served
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 from tests.engine.egress.service import serving
+from tests.releases import BASE
 
 pytestmark = pytest.mark.usefixtures("at_1_30")
 
@@ -64,16 +64,14 @@ RBAC = {"type": "RBAC", "name": "rbac"}
 
 def wrong(*authorizers: Mapping[str, Any]) -> str:
     with pytest.raises(SimkitError) as caught:
-        parse(served(), document(*authorizers), "file")
+        parse(BASE, document(*authorizers), "file")
     return str(caught.value)
 
 
 @pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
 def test_a_good_file(config: Path, version: str) -> None:
     """Both versions are read; the times of the cache have defaults."""
-    hook, node, rbac = parse(
-        served(), document(webhook(config), {"type": "Node", "name": "node"}, RBAC, version=version)
-    )
+    hook, node, rbac = parse(BASE, document(webhook(config), {"type": "Node", "name": "node"}, RBAC, version=version))
     assert [(each.type, each.name) for each in (hook, node, rbac)] == [
         ("Webhook", "hook"),
         ("Node", "node"),
@@ -83,7 +81,7 @@ def test_a_good_file(config: Path, version: str) -> None:
     assert (hook.webhook.authorized_ttl, hook.webhook.unauthorized_ttl, hook.webhook.timeout) == (300.0, 30.0, 3.0)
     assert hook.webhook.connection.file == str(config)
     plain = webhook(config, connectionInfo={"type": "ClientConfig", "clientConfigFile": str(config)})
-    found = parse(served(), document(plain))[0].webhook
+    found = parse(BASE, document(plain))[0].webhook
     assert found is not None
     assert found.connection.file == str(config)
 
@@ -189,15 +187,15 @@ def test_texts_that_are_no_configuration(tmp_path: Path) -> None:
         (b"{apiVersion: v1, kind: Pod}", 'no kind "Pod" is registered for version "v1"'),
     ):
         with pytest.raises(SimkitError, match="failed to load AuthorizationConfiguration from file") as caught:
-            parse(served(), content)
+            parse(BASE, content)
         assert why in str(caught.value)
     with pytest.raises(SimkitError, match=r"open .*absent"):
-        load(served(), tmp_path / "absent")
+        load(BASE, tmp_path / "absent")
 
 
 def test_several_webhooks_may_stand_in_one_file(config: Path) -> None:
     """Only webhooks may be repeated."""
-    assert len(parse(served(), document(webhook(config), {**webhook(config), "name": "other"}))) == 2
+    assert len(parse(BASE, document(webhook(config), {**webhook(config), "name": "other"}))) == 2
 
 
 @pytest.mark.parametrize(

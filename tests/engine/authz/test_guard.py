@@ -12,12 +12,12 @@ from simkit.engine.authz.rbac import RBACAuthorizer, RBACEscalationGuard
 from simkit.logic.authorizers.privileged import PrivilegedGroups
 from simkit.logic.authorizers.union import UnionAuthorizer
 from simkit.logic.rbac.index import AccessIndex
-from simkit.meta.behaviour import served
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
 from simkit.meta.objects import Object
 from tests.logic.rbac.worlds import World, binding, recorded_objects, role, rule
+from tests.releases import BASE
 from tests.shared import SHARED, needs_shared
 
 pytestmark = pytest.mark.usefixtures("at_1_30")
@@ -30,7 +30,7 @@ SECRETS = rule("get", "-", "secrets")
 def guard(*objects: Object) -> RBACEscalationGuard:
     """A guard over some roles and bindings."""
     index = AccessIndex.of(World(objects))
-    return RBACEscalationGuard(served(), index, UnionAuthorizer([PrivilegedGroups(), RBACAuthorizer(index)]))
+    return RBACEscalationGuard(BASE, index, UnionAuthorizer([PrivilegedGroups(), RBACAuthorizer(index)]))
 
 
 def holding(*rules: Object, namespace: str = "x") -> RBACEscalationGuard:

@@ -20,10 +20,10 @@ from simkit.engine.authz.webhook import (
 from simkit.engine.egress.call import Caller, CallFailed
 from simkit.engine.egress.files import load_kubeconfig
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Verdict
-from simkit.meta.behaviour import served
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity
 from tests.engine.egress.service import serving
+from tests.releases import BASE
 
 pytestmark = pytest.mark.usefixtures("at_1_30")
 
@@ -48,7 +48,7 @@ class Said:
 def webhook(said: Said, **more: Any) -> WebhookAuthorizer:
     clock = more.pop("clock", SimulatedClock())
     conditions = more.pop("conditions", None)
-    return WebhookAuthorizer(served(), said, Settings(**more), clock, conditions=conditions, sleep=lambda seconds: None)
+    return WebhookAuthorizer(BASE, said, Settings(**more), clock, conditions=conditions, sleep=lambda seconds: None)
 
 
 def test_both_versions_of_the_review() -> None:
@@ -62,9 +62,9 @@ def test_both_versions_of_the_review() -> None:
         "extra": {"scopes": ["a", "b"]},
         "uid": "7",
     }
-    assert review_of(served(), spec, "v1")["spec"] == spec
-    assert review_of(served(), spec, "v1")["apiVersion"] == "authorization.k8s.io/v1"
-    older = review_of(served(), spec, "v1beta1")
+    assert review_of(BASE, spec, "v1")["spec"] == spec
+    assert review_of(BASE, spec, "v1")["apiVersion"] == "authorization.k8s.io/v1"
+    older = review_of(BASE, spec, "v1beta1")
     assert older["spec"]["group"] == ["devs"]
     assert "groups" not in older["spec"]
     path = spec_of(Attributes(Identity("ann"), "get", path="/x", is_resource=False))
@@ -154,7 +154,7 @@ def test_malformed_answers_are_failures(answer: bytes) -> None:
 
 
 def conditions(*expressions: str) -> MatchConditions:
-    found, errors = compiled(served(), expressions, "here")
+    found, errors = compiled(BASE, expressions, "here")
     assert found is not None, errors
     return found
 
@@ -193,12 +193,12 @@ def test_expressions_are_checked() -> None:
         (["true", "true"], "Duplicate value"),
         ([f"request.user == '{number}'" for number in range(65)], "Too many: 65: must have at most 64 items"),
     ):
-        _, errors = compiled(served(), expressions, "authorizers[0]")
-        assert any(why in error.told(served()) for error in errors), (
+        _, errors = compiled(BASE, expressions, "authorizers[0]")
+        assert any(why in error.told(BASE) for error in errors), (
             expressions,
-            [error.told(served()) for error in errors],
+            [error.told(BASE) for error in errors],
         )
-        assert all(error.told(served()).startswith("authorizers[0].matchConditions") for error in errors)
+        assert all(error.told(BASE).startswith("authorizers[0].matchConditions") for error in errors)
 
 
 def test_rules_cannot_be_listed() -> None:
@@ -216,7 +216,7 @@ def test_over_the_wire(tmp_path: Path) -> None:
 
     with serving(tmp_path, reply) as service:
         caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config", token="t")))
-        asked = WebhookAuthorizer(served(), caller, Settings(version="v1"), SimulatedClock())
+        asked = WebhookAuthorizer(BASE, caller, Settings(version="v1"), SimulatedClock())
         assert asked.authorize(ASK).reason == "I know her"
         assert not asked.authorize(Attributes(Identity("bob"), "get", resource="pods")).allowed
         path, headers, body = service.requests[0]

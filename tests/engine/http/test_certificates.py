@@ -16,12 +16,12 @@ from simkit.engine.authn.x509 import ClientCertificates
 from simkit.engine.http import certificates
 from simkit.engine.http.certificates import CertificateFiles, default_folder, ensure_certificates
 from simkit.engine.http.keypair import KeyPair
-from simkit.meta.behaviour import served
 from simkit.meta.clock import SimulatedClock, SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
 from simkit.meta.whole_file import write_whole
+from tests.releases import BASE
 
 pytestmark = pytest.mark.usefixtures("at_1_30")
 
@@ -75,7 +75,7 @@ def test_the_administrator_is_known_on_any_clock(tmp_path: Path, clock: SystemCl
     before = contents(tmp_path)
     assert made == ensure_certificates(tmp_path, clock=clock)
     assert contents(tmp_path) == before
-    authenticator = ClientCertificates(served(), made.authority.read_bytes(), clock)
+    authenticator = ClientCertificates(BASE, made.authority.read_bytes(), clock)
     identity = authenticator.authenticate(Credentials(certificates=(der(made.admin_certificate),)))
     assert identity == Identity("kubernetes-admin", ("system:masters",))
 

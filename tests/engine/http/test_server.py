@@ -22,11 +22,11 @@ from simkit.engine.http import tls
 from simkit.engine.http.certificates import CertificateFiles
 from simkit.engine.http.keypair import KeyPair, make_authority
 from simkit.engine.http.server import Server, ServingOptions
-from simkit.meta.behaviour import served
 from simkit.meta.clock import SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import BODY_LIMIT, Credentials
 from tests.engine.http.echo import Client, EchoHandler, eventually, trusting
+from tests.releases import BASE
 
 pytestmark = pytest.mark.usefixtures("at_1_30")
 
@@ -223,7 +223,7 @@ def test_client_certificates(
     for target in ("/a", "/blocking"):
         assert client.ask("GET", target).status == 200
     client.close()
-    verifier = ClientCertificates(served(), identities.authority.read_bytes(), SystemClock())
+    verifier = ClientCertificates(BASE, identities.authority.read_bytes(), SystemClock())
     for request in shelf.requests:
         credentials = Credentials(certificates=request.certificates)
         if user is None:

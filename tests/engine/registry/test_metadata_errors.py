@@ -9,9 +9,9 @@ import pytest
 import simkit
 from simkit.engine.registry.metadata import validate_update
 from simkit.kinds.strategy import CHANGES
-from simkit.meta.behaviour import served
 from simkit.meta.message import Request
 from simkit.meta.objects import Object
+from tests.releases import BASE
 
 pytestmark = pytest.mark.usefixtures("at_1_30")
 
@@ -25,8 +25,7 @@ def held(*finalizers: str) -> Object:
 def test_finalizers_that_exclude_each_other() -> None:
     """The two are told as kube-apiserver prints a list."""
     found = [
-        error.told(served())
-        for error in validate_update(held("orphan", "foregroundDeletion"), held(), checks=(CHANGES,))
+        error.told(BASE) for error in validate_update(held("orphan", "foregroundDeletion"), held(), checks=(CHANGES,))
     ]
     assert found == [
         'metadata.finalizers: Invalid value: []string{"orphan", "foregroundDeletion"}: '

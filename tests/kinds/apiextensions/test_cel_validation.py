@@ -9,11 +9,11 @@ import pytest
 
 from simkit.kinds.apiextensions.cel_validation import CelValidator
 from simkit.kinds.apiextensions.fieldpath import BadPath, normalized
-from simkit.meta.behaviour import served
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.structural import row_of, schema_of
 from simkit.schema.custom.validation import ABSENT
 from simkit.schema.structural import Schema
+from tests.releases import BASE
 
 RESOLVE = Catalogue.for_release("1.30").definition
 
@@ -27,7 +27,7 @@ def _told(rules: CelValidator, value: Any, old: Any = ABSENT, *, budget: int = 1
     warnings: list[str] = []
     before = ABSENT if old is ABSENT else {"spec": old}
     found = rules.errors({"spec": value}, before, warn=warnings.append, budget=budget)
-    return [error.told(served()) for error in found], warnings
+    return [error.told(BASE) for error in found], warnings
 
 
 FIELDS = {"properties": {"a": {"type": "integer"}, "m": {"type": "object", "additionalProperties": {"type": "string"}}}}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from simkit.kinds.apiextensions.validation.defaults import embedded
-from simkit.meta.behaviour import served
 from simkit.meta.wording import told as worded
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.structural import schema_of
 from simkit.schema.structural import Schema
+from tests.releases import BASE
 
 RESOLVE = Catalogue.for_release("1.30").definition
 
@@ -21,7 +21,7 @@ def _node(**fields: Any) -> Schema:
 def test_embedded_objects_say_what_they_are() -> None:
     """Kind and apiVersion are demanded of embedded objects, and their labels must be labels."""
     node = _node(t={"type": "object", "x-kubernetes-embedded-resource": True, "properties": {}})
-    assert [error.told(served()) for error in embedded({"spec": {"t": {}}}, node)] == [
+    assert [error.told(BASE) for error in embedded({"spec": {"t": {}}}, node)] == [
         "spec.t.apiVersion: Required value: must not be empty",
         "spec.t.kind: Required value: must not be empty",
     ]
@@ -45,7 +45,7 @@ def test_owners_and_finalizers_of_embedded_objects_are_checked() -> None:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": True}
     lists = {"ownerReferences": [owner, {**owner, "name": ""}], "finalizers": ["plain", "a b", "orphan"]}
     wrong = {"apiVersion": "v1", "kind": "Pod", "metadata": lists}
-    assert [(error.field, worded(error.detail, served())[:40]) for error in embedded({"spec": {"t": wrong}}, node)] == [
+    assert [(error.field, worded(error.detail, BASE)[:40]) for error in embedded({"spec": {"t": wrong}}, node)] == [
         ("spec.t.metadata.ownerReferences.name", "name must not be empty"),
         ("spec.t.metadata.ownerReferences", "Only one reference can have Controller s"),
         ("spec.t.metadata.finalizers", "name part must consist of alphanumeric c"),

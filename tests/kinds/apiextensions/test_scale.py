@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simkit.kinds.apiextensions.customresource import validate_scale
-from simkit.meta.behaviour import served
+from tests.releases import BASE
 
 PATHS = {
     "specReplicasPath": ".spec.replicas",
@@ -55,7 +55,7 @@ PATHS = {
 )
 def test_errors(obj: dict[str, Any], told: list[str]) -> None:
     """Values of a wrong type are refused with the type that was found."""
-    assert [error.told(served()) for error in validate_scale(PATHS, obj, only_status=False)] == told
+    assert [error.told(BASE) for error in validate_scale(PATHS, obj, only_status=False)] == told
 
 
 def test_status_alone() -> None:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from simkit.kinds.conversions import convert
 from simkit.kinds.strategies import strategy_of
-from simkit.meta.behaviour import served
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object
 from simkit.schema.behaviour import default_behaviour
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import normalise
+from tests.releases import BASE
 
 NAMES = st.sampled_from(["cpu", "memory", "rps"])
 AMOUNTS = st.sampled_from(["1", "500m", "2Gi"])
@@ -31,7 +31,7 @@ def shown_in(version: str, obj: Object) -> Draft:
     """The autoscaler as a server shows it in a version."""
     made = convert({"kind": "HorizontalPodAutoscaler", **obj}, version, default_behaviour("1.30"))
     gvk = GroupVersionKind(*GroupVersion.parse(version), "HorizontalPodAutoscaler")
-    return normalise(served(), made, CATALOGUE.schema(gvk))
+    return normalise(BASE, made, CATALOGUE.schema(gvk))
 
 
 def present(**values: Any) -> Draft:
@@ -117,7 +117,7 @@ def autoscalers(draw: st.DrawFn) -> Draft:
 def test_the_first_version_keeps_everything(obj: Draft) -> None:
     """An object read in the first version and written back is unchanged."""
     strategy_of(GroupKind("autoscaling", obj["kind"])).default(obj)
-    stored = normalise(served(), obj, CATALOGUE.schema(GroupVersionKind(*GroupVersion.parse(SECOND), obj["kind"])))
+    stored = normalise(BASE, obj, CATALOGUE.schema(GroupVersionKind(*GroupVersion.parse(SECOND), obj["kind"])))
     shown = shown_in(FIRST, stored)
     assert shown_in(SECOND, orjson.loads(orjson.dumps(shown))) == stored
     assert shown_in(FIRST, shown_in(SECOND, shown)) == shown

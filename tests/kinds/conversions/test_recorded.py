@@ -12,12 +12,12 @@ import pytest
 
 from simkit.kinds.conversions import ConversionError, convert
 from simkit.kinds.conversions.explain import differences
-from simkit.meta.behaviour import served
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema.behaviour import default_behaviour
 from simkit.schema.decoding import decode
 from simkit.schema.definitions import definitions
 from simkit.schema.lifecycle import newest_release
+from tests.releases import BASE
 from tests.shared import SHARED, needs_shared
 
 FILE: Final = SHARED / "datasets" / "conversions-shared.jsonl"
@@ -47,7 +47,7 @@ def typed(obj: Any) -> Any:
         table = definitions(release)
         name = table.name_of(gvk)
         if name is not None:
-            return _kept(obj, dict(decode(served(), obj, table.node(name)).object))
+            return _kept(obj, dict(decode(BASE, obj, table.node(name)).object))
     return obj
 
 

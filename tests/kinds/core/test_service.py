@@ -12,10 +12,10 @@ from simkit.kinds.parts.service.cluster_ips import (
     patch_allocated_values,
 )
 from simkit.kinds.parts.validation.ip import address, family, ip_warnings, network
-from simkit.meta.behaviour import served
 from simkit.meta.name_validation import port_name
 from simkit.meta.objects import Draft
 from tests.kinds.test_builtin_kinds import made, strategy
+from tests.releases import BASE
 
 
 def service(**spec: Any) -> Draft:
@@ -144,8 +144,7 @@ def test_load_balancers_are_reached_at_load_balancers_only() -> None:
     status: Draft = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1", "ipMode": "Odd"}]}}
     check = (strategy("v1/Service").subresources or {})["status"].validate
     found = {
-        kind: [error.told(served()) for error in check({**service(type=kind), "status": status}, None)]
-        for kind in _TYPES
+        kind: [error.told(BASE) for error in check({**service(type=kind), "status": status}, None)] for kind in _TYPES
     }
     assert found["ClusterIP"] == [
         "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'"

@@ -8,12 +8,12 @@ from simkit.kinds.parts.event import NEWER as NEW_WORDS
 from simkit.kinds.parts.event import OLDER as OLD_WORDS
 from simkit.kinds.parts.event import renamed
 from simkit.kinds.strategies import strategy_of
-from simkit.meta.behaviour import served
 from simkit.meta.names import GroupKind, GroupVersionKind
 from simkit.meta.objects import Draft, Object
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import normalise
 from tests.kinds.conversions.generated import objects
+from tests.releases import BASE
 
 CATALOGUE = Catalogue.for_release("1.30")
 CORE, NEWER = GroupVersionKind("", "v1", "Event"), GroupVersionKind("events.k8s.io", "v1", "Event")
@@ -22,38 +22,38 @@ SCHEMAS = {gvk: CATALOGUE.schema(gvk) for gvk in (CORE, NEWER)}
 
 def newer(event: Object) -> Draft:
     """An event of the core group as a server shows it in the newer one."""
-    return normalise(served(), renamed(event, NEW_WORDS), SCHEMAS[NEWER])
+    return normalise(BASE, renamed(event, NEW_WORDS), SCHEMAS[NEWER])
 
 
 def older(event: Object) -> Draft:
     """An event of the newer group as a server keeps it."""
-    return normalise(served(), renamed(event, OLD_WORDS), SCHEMAS[CORE])
+    return normalise(BASE, renamed(event, OLD_WORDS), SCHEMAS[CORE])
 
 
 @settings(max_examples=100)
 @given(objects(SCHEMAS[CORE], "v1", "Event"))
 def test_there_and_back_from_the_core_group(event: Draft) -> None:
     """The form of the newer group, written back, is the stored event, and the one that this group would write."""
-    stored = normalise(served(), event, SCHEMAS[CORE])
+    stored = normalise(BASE, event, SCHEMAS[CORE])
     shown = newer(stored)
     assert older(shown) == stored
-    assert normalise(served(), shown, SCHEMAS[NEWER]) == shown
+    assert normalise(BASE, shown, SCHEMAS[NEWER]) == shown
 
 
 @settings(max_examples=100)
 @given(objects(SCHEMAS[NEWER], "events.k8s.io/v1", "Event"))
 def test_there_and_back_from_the_newer_group(event: Draft) -> None:
     """An event of the newer group is shown there as it was written."""
-    sent = normalise(served(), event, SCHEMAS[NEWER])
+    sent = normalise(BASE, event, SCHEMAS[NEWER])
     assert newer(older(sent)) == sent
-    assert normalise(served(), older(sent), SCHEMAS[CORE]) == older(sent)
+    assert normalise(BASE, older(sent), SCHEMAS[CORE]) == older(sent)
 
 
 def test_required_fields_of_the_newer_group() -> None:
     """A new event says when, who and what; the fields of old ones are left alone."""
     event = older({"metadata": {"name": "e", "namespace": "n"}, "deprecatedCount": 2, "type": "Odd"})
     rules = strategy_of(GroupKind("events.k8s.io", "Event"))
-    found = [error.told(served()) for error in (*rules.validate_first(event, None), *rules.validate(event, None))]
+    found = [error.told(BASE) for error in (*rules.validate_first(event, None), *rules.validate(event, None))]
     assert found == [
         'involvedObject.namespace: Invalid value: "": does not match event.namespace',
         "eventTime: Required value",
@@ -69,9 +69,7 @@ def test_an_event_changes_its_series_only() -> None:
     event = older({"metadata": {"name": "e", "namespace": "n"}, "regarding": reference, "note": "m"})
     series = {"count": 2, "lastObservedTime": "2024-01-01T00:00:00.000000Z"}
     assert not rules.validate({**event, "series": series}, event)
-    found = [
-        error.told(served()) for error in rules.validate({**event, "message": "other", "series": {"count": 1}}, event)
-    ]
+    found = [error.told(BASE) for error in rules.validate({**event, "message": "other", "series": {"count": 1}}, event)]
     assert found == [
         'series.count: Invalid value: "": should be at least 2',
         "series.lastObservedTime: Required value",

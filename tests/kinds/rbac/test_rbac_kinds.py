@@ -9,12 +9,12 @@ import orjson
 import pytest
 
 from simkit.kinds.strategies import strategy_of
-from simkit.meta.behaviour import served
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.errors import invalid
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import Object, copied, name_of
+from tests.releases import BASE
 from tests.shared import SHARED, needs_shared
 
 KINDS = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
@@ -60,7 +60,7 @@ def test_recorded_refusals() -> None:
         draft, errors = written(body, stored.get(place) if step["method"] == "PUT" else None)
         if expected["status"] == 422:
             refused += 1
-            error = invalid(served(), GroupKind(RBAC_GROUP, body["kind"]), name_of(body), errors).status()
+            error = invalid(BASE, GroupKind(RBAC_GROUP, body["kind"]), name_of(body), errors).status()
             text = orjson.dumps(error).replace(b"{{unique}}", b"<unique>")
             assert orjson.loads(text) == expected["body"], case
         else:
@@ -97,7 +97,7 @@ def test_role_reference_is_immutable() -> None:
     old: Object = {"kind": "RoleBinding", "metadata": {"name": "b", "namespace": "x"}, "roleRef": reference}
     _, errors = written({**old, "roleRef": {**reference, "name": "two"}}, old)
     shown = f'rbac.RoleRef{{APIGroup:"{RBAC_GROUP}", Kind:"Role", Name:"two"}}'
-    assert [error.told(served()) for error in errors] == [f"roleRef: Invalid value: {shown}: cannot change roleRef"]
+    assert [error.told(BASE) for error in errors] == [f"roleRef: Invalid value: {shown}: cannot change roleRef"]
     assert written({**old, "subjects": [{"kind": "User", "name": "ann"}]}, old)[1] == []
 
 

@@ -17,13 +17,13 @@ from simkit.language.merge.mergepatch import checked_merge_patch, merge_patch
 from simkit.language.merge.scale import parent_records, scale_records
 from simkit.language.merge.strategic import checked_strategic_patch, strategic_merge
 from simkit.language.merge.update import manager_from_user_agent, track_update, with_old_times
-from simkit.meta.behaviour import served
 from simkit.meta.errors import StatusError, already_exists, not_found
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind
 from simkit.meta.objects import copied, with_metadata
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import decode
 from simkit.schema.structural import Schema
+from tests.releases import BASE
 
 CATALOGUE = Catalogue.for_release("1.30")
 _PATH = re.compile(
@@ -194,14 +194,14 @@ class _Write:
             "application/merge-patch+json": lambda: merge_patch(live, checked_merge_patch(patch)),
             "application/json-patch+json": lambda: json_patch(live, checked_json_patch(patch)),
             "application/strategic-merge-patch+json": lambda: strategic_merge(
-                served(), live, checked_strategic_patch(patch), self.schema
+                BASE, live, checked_strategic_patch(patch), self.schema
             ),
         }
         return changes[self.media]()
 
     def _apply(self, live: Draft | None) -> Draft:
         result = apply(
-            served(),
+            BASE,
             live,
             self._body() or {},
             self.schema,
@@ -218,7 +218,7 @@ class _Write:
 
     def _tracked(self, live: Draft | None, wanted: Draft) -> Draft:
         records = track_update(
-            served(),
+            BASE,
             live,
             wanted,
             self.schema,
@@ -242,7 +242,7 @@ class _Write:
         return of_paths(("f:metadata",), ("f:spec",)) if self.status else of_paths(("f:status",))
 
     def _settled(self, body: Any) -> Draft:
-        draft = decode(served(), body, self.schema).object
+        draft = decode(BASE, body, self.schema).object
         if body.get("metadata", {}).get("managedFields") == []:
             draft["metadata"]["managedFields"] = []
         draft["metadata"].pop("creationTimestamp", None)

@@ -16,9 +16,9 @@ from simkit.language.merge.managedfields import Owner, read
 from simkit.language.merge.refusal import PatchError
 from simkit.language.merge.type_def import type_def_of
 from simkit.language.merge.typed import field_set
-from simkit.meta.behaviour import served
 from simkit.schema.structural import Schema
 from tests.language.merge.values import WIDGET, WIDGETS, unresolved
+from tests.releases import BASE
 
 Draft = dict[str, Any]
 IDENTITY = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
@@ -33,7 +33,7 @@ def _intent(value: Mapping[str, Any], **metadata: Any) -> Draft:
 def _apply(live: Draft | None, value: Mapping[str, Any], manager: str, **more: Any) -> Draft:
     intent = value if "apiVersion" in value else _intent(value)
     more = {"force": False, "api_version": "e/v1", "time": "2024-01-01T00:00:00Z", **more}
-    return apply(served(), live, intent, more.pop("schema", SCHEMA), manager=manager, **more)
+    return apply(BASE, live, intent, more.pop("schema", SCHEMA), manager=manager, **more)
 
 
 def _rest(obj: Mapping[str, Any]) -> Draft:
@@ -212,4 +212,4 @@ def test_an_applier_owns_the_applied_fields() -> None:
     """The entry of an applier is the field set of its intent without what nobody owns."""
     value = {"s": "x", "map": [{"name": "a"}], "inner": {}}
     (record,) = _apply(None, value, "ann")["metadata"]["managedFields"]
-    assert record["fieldsV1"] == field_set(value, type_def_of(served(), SCHEMA))
+    assert record["fieldsV1"] == field_set(value, type_def_of(BASE, SCHEMA))

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from simkit.language.merge.order import arranged
 from simkit.language.merge.refusal import PatchError
 from simkit.language.merge.strategic import checked_strategic_patch, strategic_merge
-from simkit.meta.behaviour import served
 from simkit.schema.structural import Schema
 from tests.language.merge.values import ELEMENTS, WORDS, unresolved
+from tests.releases import BASE
 
 Schemas = Callable[[str], Schema]
 LISTS = st.lists(ELEMENTS, max_size=4, unique_by=lambda element: element["name"])
@@ -85,7 +85,7 @@ def test_patches(patch: dict[str, Any], changed: dict[str, Any]) -> None:
     """Each directive and strategy has its effect, and neither argument is changed."""
     before = orjson.dumps([LIVE, patch])
     expected = {name: value for name, value in {**LIVE, **changed}.items() if value is not None}
-    assert strategic_merge(served(), LIVE, patch, SMALL) == expected
+    assert strategic_merge(BASE, LIVE, patch, SMALL) == expected
     assert orjson.dumps([LIVE, patch]) == before
 
 
@@ -113,7 +113,7 @@ def test_patches(patch: dict[str, Any], changed: dict[str, Any]) -> None:
 def test_refusals(patch: dict[str, Any], code: int, message: str) -> None:
     """Malformed directives are 400, what does not fit 422 or 500, in the words of kube-apiserver."""
     with pytest.raises(PatchError) as refused:
-        strategic_merge(served(), LIVE, patch, SMALL)
+        strategic_merge(BASE, LIVE, patch, SMALL)
     assert (refused.value.code, refused.value.message) == (code, message)
 
 
@@ -121,13 +121,13 @@ def test_an_order_that_the_patch_does_not_keep() -> None:
     """The elements of a patch must stand in the order that the patch asks for."""
     patch = {"$setElementOrder/keyed": [{"name": "a"}, {"name": "b"}], "keyed": [{"name": "b"}, {"name": "a"}]}
     with pytest.raises(PatchError, match="doesn't match"):
-        strategic_merge(served(), LIVE, patch, SMALL)
+        strategic_merge(BASE, LIVE, patch, SMALL)
 
 
 def test_maps_of_maps_have_no_fields_to_look_up() -> None:
     """Merging below a free map fails on kube-apiserver, and so here."""
     with pytest.raises(PatchError, match="data type is not struct, instead is: map"):
-        strategic_merge(served(), {"map": {"k": {}}}, {"map": {"k": {}}}, SMALL)
+        strategic_merge(BASE, {"map": {"k": {}}}, {"map": {"k": {}}}, SMALL)
 
 
 def test_only_objects_are_strategic_patches() -> None:
@@ -141,7 +141,7 @@ def test_only_objects_are_strategic_patches() -> None:
 @given(LISTS, LISTS)
 def test_keyed_lists_against_a_naive_model(live: list[dict[str, Any]], patch: list[dict[str, Any]]) -> None:
     """A keyed list holds every key of both sides, the fields of the patch over those of the live element."""
-    merged = strategic_merge(served(), {"keyed": live}, {"keyed": patch}, SMALL)["keyed"]
+    merged = strategic_merge(BASE, {"keyed": live}, {"keyed": patch}, SMALL)["keyed"]
     model = {item["name"]: item for item in live}
     for item in patch:
         model[item["name"]] = {**model.get(item["name"], {}), **item}
@@ -150,7 +150,7 @@ def test_keyed_lists_against_a_naive_model(live: list[dict[str, Any]], patch: li
     assert [item["name"] for item in merged if item in patch or item["name"] in {each["name"] for each in patch}] == [
         item["name"] for item in patch
     ]
-    assert strategic_merge(served(), {"keyed": merged}, {"keyed": patch}, SMALL)["keyed"] == merged
+    assert strategic_merge(BASE, {"keyed": merged}, {"keyed": patch}, SMALL)["keyed"] == merged
 
 
 @settings(max_examples=100)
@@ -165,5 +165,5 @@ def test_arranging_keeps_both_orders(wanted: list[str], live: list[str]) -> None
 def test_field_names_are_found_in_other_case(schema: Schemas) -> None:
     """kube-apiserver looks fields up as its decoder does, which does not mind the case."""
     live = {"metadata": {"Labels": {"a": "1"}}}
-    patched = strategic_merge(served(), live, {"metadata": {"Labels": {"b": "2"}}}, schema("v1/ConfigMap"))
+    patched = strategic_merge(BASE, live, {"metadata": {"Labels": {"b": "2"}}}, schema("v1/ConfigMap"))
     assert patched == {"metadata": {"Labels": {"a": "1", "b": "2"}}}

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from simkit.language.merge.structure import structure
 from simkit.language.merge.update import track_update
-from simkit.meta.behaviour import served
 from simkit.meta.names import GroupVersionKind
 from simkit.schema.catalogue import Catalogue
+from tests.releases import BASE
 
 SCALARS = st.sampled_from(["", "x", "y", 0, 1, 7, False, True, None])
 LISTS = st.lists(st.sampled_from(["a", "b"]) | st.fixed_dictionaries({"name": st.sampled_from(["p", "q"])}), max_size=2)
@@ -23,7 +23,7 @@ KINDS = [("", "v1", "ConfigMap"), ("", "v1", "Service"), ("authorization.k8s.io"
 def owned(obj: dict[str, Any], kind: tuple[str, str, str]) -> object:
     """The managed fields of a new object."""
     schema = Catalogue.for_release("1.30").schema(GroupVersionKind(*kind))
-    return track_update(served(), None, obj, schema, manager="m", api_version="v1", time="t")
+    return track_update(BASE, None, obj, schema, manager="m", api_version="v1", time="t")
 
 
 @given(st.data(), st.sampled_from(KINDS))

@@ -14,10 +14,10 @@ from simkit.language.merge.remove import ensure_named_fields_are_members, extrac
 from simkit.language.merge.type_def import DEDUCED, TypeDef, type_def_of
 from simkit.language.merge.typed import NO_DIFFERENCE, compare, field_set, same
 from simkit.language.merge.validate import validation_errors
-from simkit.meta.behaviour import served
 from simkit.schema.behaviour import default_behaviour
 from simkit.schema.structural import Schema
 from tests.language.merge.values import WIDGET, WIDGETS, unresolved
+from tests.releases import BASE
 
 SHAPE = type_def_of(default_behaviour("1.30"), Schema(WIDGET, unresolved))
 Value = dict[str, Any]
@@ -78,9 +78,9 @@ def test_taking_fields_out(value: Value) -> None:
     """Without all its fields nothing is left of a value; with them alone all of it is."""
     fields = field_set(value, SHAPE)
     owned = {name: item for name, item in value.items() if item != [] or name == "atom"}
-    assert not remove_items(served(), owned, ensure_named_fields_are_members(fields, SHAPE), SHAPE)
+    assert not remove_items(BASE, owned, ensure_named_fields_are_members(fields, SHAPE), SHAPE)
     assert extract_items(value, fields, SHAPE) == owned
-    assert remove_items(served(), value, {}, SHAPE) == value
+    assert remove_items(BASE, value, {}, SHAPE) == value
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_without_a_schema_maps_are_granular_and_lists_atomic() -> None:
 
 def test_empty_parts_of_built_in_objects_are_there_before(schema: Callable[[str], Schema]) -> None:
     """The structures that every object of a built-in kind has are not added by its creation; lists of its own are."""
-    type_def = type_def_of(served(), schema("apps/v1/Deployment"))
+    type_def = type_def_of(BASE, schema("apps/v1/Deployment"))
     new = {"spec": {"replicas": 1, "strategy": {}, "template": {"metadata": {"creationTimestamp": None}}}}
     assert compare(None, new, type_def).changed == of_paths(("f:spec", "f:replicas"))
 
@@ -182,7 +182,7 @@ def test_valid_widgets_raise_no_complaint(value: Value) -> None:
 
 def test_shapes_are_compiled_once(widget: Schema) -> None:
     """Asking twice for the shape of a schema gives the same object."""
-    assert type_def_of(served(), widget) is type_def_of(served(), widget)
-    assert type_def_of(served(), None) is DEDUCED
+    assert type_def_of(BASE, widget) is type_def_of(BASE, widget)
+    assert type_def_of(BASE, None) is DEDUCED
     assert isinstance(SHAPE.child("any"), TypeDef)
     assert union({}, {}) == {}

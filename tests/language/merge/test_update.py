@@ -19,9 +19,9 @@ from simkit.language.merge.update import (
     track_update,
     with_old_times,
 )
-from simkit.meta.behaviour import served
 from simkit.schema.structural import Schema
 from tests.language.merge.values import WIDGET, WIDGETS, unresolved
+from tests.releases import BASE
 
 Schemas = Callable[[str], Schema]
 Draft = dict[str, Any]
@@ -32,7 +32,7 @@ SCHEMA = Schema({**WIDGET, "fields": {**WIDGET["fields"], "metadata": META}}, un
 def _track(live: Draft | None, wanted: Draft, manager: str, second: int = 0, **more: Any) -> Sequence[Any]:
     schema = more.pop("schema", SCHEMA)
     time = f"2024-01-01T00:00:{second:02}Z"
-    return track_update(served(), live, wanted, schema, manager=manager, api_version="v1", time=time, **more)
+    return track_update(BASE, live, wanted, schema, manager=manager, api_version="v1", time=time, **more)
 
 
 def _stored(obj: Draft, records: Sequence[Any]) -> Draft:
@@ -52,7 +52,7 @@ def test_a_field_has_one_updater(first: Draft, second: Draft) -> None:
         read(_track(live, {**second, "metadata": {"uid": "u"}}, "bob", 1)) if live["metadata"]["managedFields"] else {}
     )
     owned = [claim.fields for claim in claims.values()]
-    type_def = type_def_of(served(), SCHEMA)
+    type_def = type_def_of(BASE, SCHEMA)
     changed = compare(first, second, type_def)
     if len(owned) == 2:
         assert not intersection(*owned)

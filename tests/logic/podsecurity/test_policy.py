@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simkit.logic.podsecurity.policy import LevelVersion, Policy, exempt_namespace_warning, policy_of
-from simkit.meta.behaviour import served
+from tests.releases import BASE
 
 PREFIX = "pod-security.kubernetes.io/"
 
@@ -30,7 +30,7 @@ def test_a_wrong_level_fails_closed_where_it_is_enforced(mode: str, level: str) 
     """A misspelled enforced level counts as restricted; a misspelled warning level warns of nothing."""
     policy, [error] = policy_of({PREFIX + mode: "loose"})
     assert getattr(policy, mode).level == level
-    assert error.told(served()) == (
+    assert error.told(BASE) == (
         f'metadata.labels[{PREFIX}{mode}]: Invalid value: "loose": must be one of privileged, baseline, restricted'
     )
 

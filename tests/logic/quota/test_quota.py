@@ -12,9 +12,9 @@ from simkit.kinds.parts.pod.qos import pod_limits, pod_requests
 from simkit.logic.quota.calculate import total_usage, used
 from simkit.logic.quota.scopes import best_effort, counts
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, missing_resources, usage
-from simkit.meta.behaviour import served
 from simkit.meta.names import GroupResource
 from simkit.meta.resource_list import ResourceList, add, maximum, quantity_texts, resource_list_of, subtract
+from tests.releases import BASE
 
 AMOUNTS = st.dictionaries(st.sampled_from(["cpu", "memory"]), st.integers(0, 10**6).map(str)).map(resource_list_of)
 
@@ -61,7 +61,7 @@ def test_a_pod_uses_names_for_requests_and_limits() -> None:
             ],
         }
     }
-    assert quantity_texts(usage(served(), PODS, pod, 0.0)) == {
+    assert quantity_texts(usage(BASE, PODS, pod, 0.0)) == {
         "count/pods": "1",
         "pods": "1",
         "cpu": "110m",
@@ -76,10 +76,10 @@ def test_a_pod_uses_names_for_requests_and_limits() -> None:
 def test_a_pod_that_has_ended_only_counts_as_an_object() -> None:
     """Its place in the store is all that it still uses; the same holds for one stuck in ending."""
     ended = {"status": {"phase": "Failed"}, "spec": {"containers": [container(requests={"cpu": "1"})]}}
-    assert quantity_texts(usage(served(), PODS, ended, 0.0)) == {"count/pods": "1"}
+    assert quantity_texts(usage(BASE, PODS, ended, 0.0)) == {"count/pods": "1"}
     stuck = {"metadata": {"deletionTimestamp": "1970-01-01T00:00:10Z", "deletionGracePeriodSeconds": 5}, "spec": {}}
-    assert "pods" in usage(served(), PODS, stuck, 15.0)
-    assert "pods" not in usage(served(), PODS, stuck, 16.0)
+    assert "pods" in usage(BASE, PODS, stuck, 15.0)
+    assert "pods" not in usage(BASE, PODS, stuck, 16.0)
 
 
 @pytest.mark.parametrize(
@@ -93,37 +93,35 @@ def test_a_pod_that_has_ended_only_counts_as_an_object() -> None:
 )
 def test_services_use_ports_and_balancers(spec: dict[str, Any], nodeports: str, balancers: str) -> None:
     """Node ports are counted by what a service will get."""
-    found = quantity_texts(usage(served(), SERVICES, {"spec": spec}, 0.0))
+    found = quantity_texts(usage(BASE, SERVICES, {"spec": spec}, 0.0))
     assert (found["services.nodeports"], found["services.loadbalancers"]) == (nodeports, balancers)
 
 
 def test_claims_are_counted_by_class() -> None:
     """Storage counts in whole bytes, once for all and once for the class."""
     claim = {"spec": {"storageClassName": "gold", "resources": {"requests": {"storage": "1500m"}}}}
-    found = quantity_texts(usage(served(), CLAIMS, claim, 0.0))
+    found = quantity_texts(usage(BASE, CLAIMS, claim, 0.0))
     assert found["requests.storage"] == "2"
     assert found["gold.storageclass.storage.k8s.io/requests.storage"] == "2"
-    assert matching(served(), CLAIMS, ["gold.storageclass.storage.k8s.io/persistentvolumeclaims", "pods"]) == [
+    assert matching(BASE, CLAIMS, ["gold.storageclass.storage.k8s.io/persistentvolumeclaims", "pods"]) == [
         "gold.storageclass.storage.k8s.io/persistentvolumeclaims"
     ]
 
 
 def test_other_objects_are_counted() -> None:
     """Any resource can be counted; a few have a second name from before."""
-    assert quantity_texts(usage(served(), GroupResource("", "secrets"), {}, 0.0)) == {
+    assert quantity_texts(usage(BASE, GroupResource("", "secrets"), {}, 0.0)) == {
         "count/secrets": "1",
         "secrets": "1",
     }
-    assert quantity_texts(usage(served(), GroupResource("apps", "deployments"), {}, 0.0)) == {
-        "count/deployments.apps": "1"
-    }
+    assert quantity_texts(usage(BASE, GroupResource("apps", "deployments"), {}, 0.0)) == {"count/deployments.apps": "1"}
 
 
 def test_resources_that_a_quota_limits_must_be_set() -> None:
     """Containers without a request for a limited resource are named."""
     pod = {"spec": {"containers": [{"name": "b"}, {"name": "a"}], "initContainers": [container(limits={"cpu": "1"})]}}
     assert (
-        missing_resources(served(), pod, ["limits.cpu", "requests.memory", "pods"])
+        missing_resources(BASE, pod, ["limits.cpu", "requests.memory", "pods"])
         == "limits.cpu for: a,b; requests.memory for: a,b,c"
     )
 
@@ -155,8 +153,8 @@ QUOTA = {"spec": {"hard": {"pods": "5"}}}
 def test_scopes(scope: dict[str, Any], pod: dict[str, Any], fits: bool) -> None:
     """A quota with a scope counts the pods that are in it."""
     quota = {"spec": {**QUOTA["spec"], "scopeSelector": {"matchExpressions": [scope]}}}
-    assert counts(served(), quota, PODS, {"spec": pod}, ["pods"]) is fits
-    assert not counts(served(), quota, SERVICES, {"spec": {}}, ["services"])
+    assert counts(BASE, quota, PODS, {"spec": pod}, ["pods"]) is fits
+    assert not counts(BASE, quota, SERVICES, {"spec": {}}, ["services"])
 
 
 def test_best_effort_follows_the_status_where_there_is_one() -> None:
@@ -174,10 +172,10 @@ def test_a_namespace_is_counted_by_quota_names() -> None:
     objects: dict[GroupResource, list[dict[str, Any]]] = {PODS: pods, GroupResource("", "secrets"): [{}, {}]}
     names = ["pods", "count/pods", "requests.cpu", "limits.cpu", "secrets", "nonsense"]
     found = used(
-        served(),
+        BASE,
         {"spec": {}},
         names,
-        lambda resource, scopes: total_usage(served(), resource, scopes, objects.get(resource, []), 0.0),
+        lambda resource, scopes: total_usage(BASE, resource, scopes, objects.get(resource, []), 0.0),
     )
     assert quantity_texts(found) == {
         "pods": "1",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simkit.meta.behaviour import served
 from simkit.schema.custom.formats import FORMATS, format_named
+from tests.releases import BASE
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ from simkit.schema.custom.formats import FORMATS, format_named
 )
 def test_format(name: str, good: list[str], bad: list[str]) -> None:
     """Each format takes what it means and nothing else."""
-    check = format_named(served(), name)
+    check = format_named(BASE, name)
     assert check is not None
     assert [text for text in good if not check(text)] == []
     assert [text for text in bad if check(text)] == []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from simkit.meta.behaviour import served
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.defaulting import drop_nulls, fill, needs_filling
 from simkit.schema.custom.listtype import repeated
 from simkit.schema.custom.structural import row_of, schema_of
 from simkit.schema.structural import Schema
+from tests.releases import BASE
 
 RESOLVE = Catalogue.for_release("1.30").definition
 
@@ -104,7 +104,7 @@ def test_sets_and_keyed_lists_have_each_element_once() -> None:
         },
     )
     found = repeated({"spec": {"s": ["a", "b", "a"], "m": [{"k": "x"}, {"k": "x", "v": 1}]}}, node)
-    assert [error.told(served()) for error in found] == [
+    assert [error.told(BASE) for error in found] == [
         'spec.s[2]: Duplicate value: "a"',
         'spec.m[1]: Duplicate value: map[string]interface {}{"k":"x"}',
     ]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.meta.behaviour import served
 from simkit.schema.custom.validation import ABSENT, Check, same
+from tests.releases import BASE
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ Properties = Mapping[str, Any]
 
 
 def _texts(properties: Properties, value: Any, old: Any = ABSENT) -> list[str]:
-    return [error.told(served()) for error in Check(served(), properties).errors(value, old)]
+    return [error.told(BASE) for error in Check(BASE, properties).errors(value, old)]
 
 
 def _object(**fields: Any) -> dict[str, Any]:
@@ -121,8 +121,8 @@ def test_alternatives() -> None:
 
 def test_errors_under_a_field() -> None:
     """Errors of a part are placed under it, their texts know the part alone."""
-    found = Check(served(), _object(s={"type": "string"})).errors({"s": 1}, under="status")
-    assert [error.told(served()) for error in found] == [
+    found = Check(BASE, _object(s={"type": "string"})).errors({"s": 1}, under="status")
+    assert [error.told(BASE) for error in found] == [
         'status.s: Invalid value: "integer": s in body must be of type string: "integer"'
     ]
 
@@ -165,7 +165,7 @@ def test_any_value_gets_an_answer(value: Any, old: Any) -> None:
         b={"type": "object", "additionalProperties": {"type": "string", "format": "date"}, "maxProperties": 1},
         c={"anyOf": [{"type": "string"}, {"minimum": 2}], "enum": ["a", 3]},
     )
-    check = Check(served(), schema)
+    check = Check(BASE, schema)
     check.errors(value, old)
     assert check.errors(value, value) == []
 

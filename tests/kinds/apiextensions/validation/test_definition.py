@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from simkit.kinds.apiextensions.customresourcedefinition import STRATEGY
-from simkit.meta.behaviour import served
 from simkit.meta.objects import copied
+from tests.releases import BASE
 
 Body = dict[str, Any]
 _ROOT = "spec.validation.openAPIV3Schema"
@@ -34,7 +34,7 @@ def _definition(schema: Mapping[str, Any] | None = None, **spec: Any) -> Body:
 
 
 def _errors(body: Body, old: Body | None = None) -> list[str]:
-    return [error.told(served()) for error in STRATEGY.validate(body, old)]
+    return [error.told(BASE) for error in STRATEGY.validate(body, old)]
 
 
 def _spec(**fields: Any) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from simkit.kinds.parts.admission.expressions import (
     validate_validation,
     written,
 )
-from simkit.meta.behaviour import served
+from tests.releases import BASE
 
 
 def texts(errors: Any) -> list[str]:
-    return [error.told(served()) for error in errors]
+    return [error.told(BASE) for error in errors]
 
 
 @pytest.mark.parametrize(
