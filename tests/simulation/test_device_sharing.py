@@ -19,11 +19,11 @@ from simkit.simulation.scheduler.devices.allocation_result import allocation_res
 from simkit.simulation.scheduler.devices.allocator import Allocator
 from simkit.simulation.scheduler.devices.pools import pools_of
 from simkit.simulation.scheduler.devices.requests import AllocatedDevices, amounts_for
-from tests.releases import BASE
 from tests.simulation.devices import DRIVER, claim, device_class, devices_of, request, user, with_devices
 from tests.simulation.test_device_model import CLASS, NODE, Slices
 from tests.simulation.worlds import messages, phase
 
+LATER = default_behaviour("1.36")
 MEMORY: dict[str, Any] = {"value": "40Gi", "requestPolicy": {"default": "1Gi", "validRange": {"min": "1Gi"}}}
 
 
@@ -210,10 +210,12 @@ def allocate(claim: dict[str, Any], devices: Sequence[dict[str, Any]], others: S
     """Give a claim its devices as the scheduler does, if it can."""
     head = {"driver": DRIVER, "nodeName": "n", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}}
     snapshot: Any = Slices([{"metadata": {"name": "s"}, "spec": {**head, "devices": devices}}], "1.36")
-    search = Allocator(BASE, [claim], pools_of(NODE, Lister(snapshot)), AllocatedDevices(BASE, others), lambda _: CLASS)
-    if not search.search(BASE):
+    search = Allocator(
+        LATER, [claim], pools_of(NODE, Lister(snapshot)), AllocatedDevices(LATER, others), lambda _: CLASS
+    )
+    if not search.search(LATER):
         return False
-    claim["status"] = {"allocation": allocation_result(BASE, claim, search.results[0], "n", lambda: "share")}
+    claim["status"] = {"allocation": allocation_result(LATER, claim, search.results[0], "n", lambda: "share")}
     return True
 
 
@@ -257,7 +259,7 @@ def test_capacity_is_never_given_twice(devices: list[dict[str, Any]], wanted: tu
     shared = {each["name"] for each in devices if each["allowMultipleAllocations"]}
     models = {each["name"]: each["attributes"]["model"]["string"] for each in devices}
     held: list[dict[str, Any]] = []
-    with serving(default_behaviour("1.36")):
+    with serving(LATER):
         for each in wanted:
             given_out = [one for claim in held for one in claim["status"]["allocation"]["devices"]["results"]]
             used: Counter[str] = Counter()

@@ -27,7 +27,6 @@ from simkit.simulation.scheduler.rejection import fit_message, not_preempted
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 from simkit.simulation.scheduler.view import View
 from simkit.snapshot.memory import MemorySnapshot
-from tests.releases import BASE
 
 Obj = dict[str, Any]
 FOLDER = Path(__file__).parent / "recorded"
@@ -126,5 +125,5 @@ def message(pod: PodInfo, view: View, findings: Findings) -> str:
 
 def sentence(view: View, findings: Findings, why: str) -> str:
     """The whole sentence of the event."""
-    after = not_preempted(BASE, why, before=findings.before)
+    after = not_preempted(view.behaviour, why, before=findings.before)
     return fit_message(len(view.cache.nodes()), findings.rejections.values(), before=findings.before, after=after)

@@ -184,7 +184,8 @@ def _definitions(snapshot: Snapshot) -> Iterator[Row]:
         return
     resolve = catalogue_of(snapshot).definition
     for obj in snapshot.scan(DEFINITIONS):
-        for index, (name, version) in enumerate(Definition(obj, resolve, trusted=True).versions.items()):
+        definition = Definition(snapshot.behaviour, obj, resolve, trusted=True)
+        for index, (name, version) in enumerate(definition.versions.items()):
             record = _Record(each=False)
             path = f"spec.versions[{index}].schema.openAPIV3Schema"
             visit = Visit(ValidationOptions(), record, root=True, node=version.schema)

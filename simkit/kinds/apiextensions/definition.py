@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from simkit.kinds.apiextensions.naming import found, holds
 from simkit.kinds.apiextensions.webhook_conversion import ConversionFailed, accept_converted, kind_text
-from simkit.meta.behaviour import served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import SimkitError, unexplained
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, at, name_of
@@ -43,6 +43,8 @@ class Definition:
 
     Parameters
     ----------
+    behaviour
+        The behaviour of the release that serves it.
     obj
         The definition as it is stored.
     resolve
@@ -54,8 +56,15 @@ class Definition:
     """
 
     def __init__(
-        self, obj: Object, resolve: Resolver, *, trusted: bool = False, conversion: Conversion = uncalled
+        self,
+        behaviour: ServedBehaviour,
+        obj: Object,
+        resolve: Resolver,
+        *,
+        trusted: bool = False,
+        conversion: Conversion = uncalled,
     ) -> None:
+        self.behaviour = behaviour
         self.object, self.resolve, self.trusted, self._conversion = obj, resolve, trusted, conversion
         spec: Object = obj.get("spec") or {}
         self.spec = spec
@@ -126,7 +135,7 @@ class Definition:
 
     def with_conversion(self, conversion: Conversion) -> Definition:
         """The same definition on a server with this conversion."""
-        made = Definition(self.object, self.resolve, trusted=self.trusted, conversion=conversion)
+        made = Definition(self.behaviour, self.object, self.resolve, trusted=self.trusted, conversion=conversion)
         made.mark, made._twin = self.mark, self
         return made
 
@@ -170,6 +179,11 @@ class CustomVersion:
         self.api_version = f"{definition.group}/{self.name}"
         self.encoding = f"{self.api_version}#{definition.mark}"
         """The key of encoded bytes in this version, valid as long as the definition does not change."""
+
+    @property
+    def behaviour(self) -> ServedBehaviour:
+        """The behaviour of the release that serves it."""
+        return self.definition.behaviour
 
     @cached_property
     def properties(self) -> Properties:
@@ -255,9 +269,8 @@ class CustomVersion:
         return self._fitted(obj, defaults=True)
 
     def _fitted(self, obj: Object, *, defaults: bool) -> dict[str, Any]:
-        content, _ = prune(
-            served(), {name: value for name, value in obj.items() if name != "metadata"}, self.schema, stored=True
-        )
+        content: dict[str, Any] = {name: value for name, value in obj.items() if name != "metadata"}
+        content, _ = prune(self.behaviour, content, self.schema, stored=True)
         drop_nulls(content, self.schema)
         if defaults:
             fill(content, self.schema)

@@ -103,7 +103,7 @@ class CustomResources:
         """The names of definitions that changed, or may get other names by a change, in order."""
         self._emptied: set[GroupResource] = set()
         """Resources of terminating definitions that lost an object."""
-        self.definitions: dict[str, Definition] = dict(origin.definitions) if origin is not None else self._stored()
+        self.definitions = self._stored() if origin is None else self._of_origin(origin)
         self._names: dict[str, GroupNames] | None = None
         """The names of each group, made when a definition changes first."""
         self._leaving = {each.group_resource: name for name, each in self.definitions.items() if each.is_terminating}
@@ -118,8 +118,14 @@ class CustomResources:
         entries = self._engine.store.scan(DEFINITIONS)
         return {entry.key.name: self._definition(entry.object, trusted=True) for entry in entries}
 
+    def _of_origin(self, origin: CustomResources) -> dict[str, Definition]:
+        """The definitions of the origin: the same ones, unless this server has another release or other gates."""
+        if origin._base is self._base:
+            return dict(origin.definitions)
+        return {name: self._definition(each.object, trusted=each.trusted) for name, each in origin.definitions.items()}
+
     def _definition(self, obj: Object, *, trusted: bool = False) -> Definition:
-        return Definition(obj, self._base.definition, trusted=trusted)
+        return Definition(self._base.behaviour, obj, self._base.definition, trusted=trusted)
 
     # Following
 
