@@ -8,13 +8,15 @@ from typing import Final
 
 from simkit.analysis.memo import SnapshotMemo
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.domain import EXTENSIONS_GROUP
+from simkit.meta.domain import ADMISSION_GROUP, EXTENSIONS_GROUP
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.seams.snapshot import Snapshot
 
 DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
+POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
+POLICY_BINDINGS: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicybindings")
 
 _catalogues: SnapshotMemo[Catalogue] = SnapshotMemo()
 

@@ -30,7 +30,7 @@ from simkit.meta.whole_file import write_whole
 from simkit.present.escaping import markdown_cell
 
 if TYPE_CHECKING:
-    from simkit.analysis.findings import Audit, Finding
+    from simkit.analysis.findings import Audit, Check, Finding
     from simkit.analysis.findings.suppress import Accepted, SuppressedAudit
     from simkit.snapshot.dump import Dump
 
@@ -157,7 +157,6 @@ def _add_accepting(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Audit, write, and return the exit code."""
     from simkit.analysis.findings import audit
-    from simkit.analysis.findings.custom import read_rules
     from simkit.analysis.findings.loose import STALE
 
     if args.stale:
@@ -166,7 +165,7 @@ def run(args: argparse.Namespace) -> int:
     dump = opened(args)
     warn_of_unknown_namespace(dump, args.namespace)
     paths = [datasets.DEMO] if args.demo else paths_of(args)
-    rules = read_rules(args.rules) if args.rules is not None else ()
+    rules = _own_checks(args.rules) if args.rules is not None else ()
     made = audit(
         dump.snapshot(),
         include_defaults=args.include_defaults,
@@ -200,6 +199,12 @@ def run(args: argparse.Namespace) -> int:
     if args.fail_on_new and changes is not None:
         return 1 if grown(changes, args.fail_on) else 0
     return 1 if found.at_least(args.fail_on) else 0
+
+
+def _own_checks(path: Path) -> Sequence[Check]:
+    from simkit.analysis.findings.custom import read_rules
+
+    return read_rules(path)
 
 
 def _cases(

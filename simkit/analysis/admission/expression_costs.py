@@ -10,13 +10,12 @@ import pandas as pd
 
 from simkit.analysis.admission.simulated_writes import (
     OPERATIONS,
-    POLICIES,
     PolicySet,
     SnapshotReader,
     select_policies,
     simulated_writes,
 )
-from simkit.analysis.catalogue import DEFINITIONS, catalogue_of
+from simkit.analysis.catalogue import DEFINITIONS, POLICIES, catalogue_of
 from simkit.analysis.rbac.tables import table
 from simkit.kinds.apiextensions.definition import Definition
 from simkit.kinds.apiextensions.validation.schema import Costs, ValidationOptions, Visit, validate_level

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.catalogue import POLICIES, POLICY_BINDINGS, catalogue_of
 from simkit.analysis.rbac.index import chain_of
 from simkit.kinds.conversions.convert import convert, convertible
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
 from simkit.logic.policy.binding import Binding, BoundPolicy, bind_policies
 from simkit.logic.policy.policy import Policy
 from simkit.meta.attributes import NO_OPINION, Attributes, Decision
-from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource, GroupVersionKind
@@ -22,8 +21,6 @@ from simkit.present.progress import tracked
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.seams.snapshot import Snapshot
 
-POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
-BINDINGS: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicybindings")
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 OPERATIONS: Final = ("CREATE", "UPDATE")
 
@@ -108,7 +105,7 @@ def select_policies(snapshot: Snapshot, manifests: Iterable[Object] | None) -> P
 
 def _stored(snapshot: Snapshot) -> tuple[list[Object], list[Object]]:
     known = snapshot.captured()
-    found = [list(snapshot.scan(resource)) if resource in known else [] for resource in (POLICIES, BINDINGS)]
+    found = [list(snapshot.scan(resource)) if resource in known else [] for resource in (POLICIES, POLICY_BINDINGS)]
     return found[0], found[1]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from simkit.analysis.findings.check import Finding
 from simkit.analysis.findings.survey import listed
@@ -16,7 +16,6 @@ from simkit.present.escaping import kubectl_command
 
 Position = tuple[str, int | None]
 """A file, and a line in it."""
-DEFAULT_ACCOUNT: Final = "default"
 
 
 def binding_evidence(binding: Binding, *subjects: Subject) -> dict[str, Any]:

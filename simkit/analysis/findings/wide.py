@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from simkit.analysis.escalation.find.pod_specs import account_named
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Check, Finding
-from simkit.analysis.findings.evidence import (
-    DEFAULT_ACCOUNT,
-    account_manifest,
-    binding_evidence,
-    delete_command,
-    pods_run,
-)
+from simkit.analysis.findings.evidence import account_manifest, binding_evidence, delete_command, pods_run
 from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import PODS, RBAC, display_name
@@ -23,7 +18,7 @@ from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import ANONYMOUS, SERVICE_ACCOUNTS, UNAUTHENTICATED
 from simkit.meta.names import Key
-from simkit.meta.objects import at, name_of, namespace_of
+from simkit.meta.objects import name_of, namespace_of
 
 
 def administrators(survey: Survey, check: Check) -> Iterator[Finding]:
@@ -142,7 +137,7 @@ def admin_pods(survey: Survey, check: Check) -> Iterator[Finding]:
     """Pods that run as a service account with all permissions in the whole cluster."""
     pods: dict[Subject, list[str]] = {}
     for obj in survey.snapshot.scan(PODS):
-        account = at(obj, "spec", "serviceAccountName") or DEFAULT_ACCOUNT
+        account = account_named(obj)
         pods.setdefault(Subject(SERVICE_ACCOUNT, account, namespace_of(obj)), []).append(name_of(obj))
     for binding in survey.bindings:
         if binding.namespace or binding.role not in survey.full_roles:

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from simkit.analysis.escalation.find.pod_specs import POD_SPECS, account_named
 from simkit.analysis.escalation.table.risky_permission import risky_permission_table
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Check, Finding
-from simkit.analysis.findings.evidence import DEFAULT_ACCOUNT, account_manifest, pods_run
+from simkit.analysis.findings.evidence import account_manifest, pods_run
 from simkit.analysis.findings.holders import holders
 from simkit.analysis.findings.survey import OfObjects, Survey, listed
 from simkit.analysis.rbac.default_objects import control_plane
@@ -23,14 +24,8 @@ from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.seams.snapshot import Snapshot
 
 _TEMPLATES: Final = {
-    GroupResource("", "replicationcontrollers"): ("spec", "template", "spec"),
     GroupResource("", "podtemplates"): ("template", "spec"),
-    **{
-        GroupResource("apps", plural): ("spec", "template", "spec")
-        for plural in ("deployments", "daemonsets", "statefulsets", "replicasets")
-    },
-    GroupResource("batch", "jobs"): ("spec", "template", "spec"),
-    GroupResource("batch", "cronjobs"): ("spec", "jobTemplate", "spec", "template", "spec"),
+    **{resource: path for resource, path in POD_SPECS.items() if resource != PODS},
 }
 """The path to the pod specification in each resource that creates pods."""
 
@@ -153,7 +148,7 @@ def _pods_by_account(survey: Survey) -> Mapping[Subject, list[str]]:
 
 
 def _account_of(pod: Object) -> Subject:
-    return Subject(SERVICE_ACCOUNT, at(pod, "spec", "serviceAccountName") or DEFAULT_ACCOUNT, namespace_of(pod))
+    return Subject(SERVICE_ACCOUNT, account_named(pod), namespace_of(pod))
 
 
 def _named_in_templates(survey: Survey) -> set[Subject]:
@@ -161,8 +156,7 @@ def _named_in_templates(survey: Survey) -> set[Subject]:
     found = set()
     for resource in _TEMPLATES.keys() & set(survey.snapshot.captured()):
         for obj in survey.snapshot.scan(resource):
-            name = at(obj, *_TEMPLATES[resource], "serviceAccountName") or DEFAULT_ACCOUNT
-            found.add(Subject(SERVICE_ACCOUNT, name, namespace_of(obj)))
+            found.add(Subject(SERVICE_ACCOUNT, account_named(obj, _TEMPLATES[resource]), namespace_of(obj)))
     return found
 
 

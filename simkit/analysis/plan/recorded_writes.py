@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from simkit.analysis.escalation.cut.refused_accounts import RefuseAccounts
-from simkit.analysis.escalation.find.account_policies import ACCOUNT, DEFAULT, TEMPLATES
+from simkit.analysis.escalation.find.pod_specs import POD_SPECS, account_named
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.rbac.subject import identity_of
 from simkit.logic.rbac.binding import GROUP
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, at
+from simkit.meta.objects import Object
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 Use = tuple[Identity, Action]
@@ -30,8 +30,8 @@ class RecordedWrite(NamedTuple):
 
     def runs_as(self, accounts: Iterable[str]) -> bool:
         """True if the pods of the object run as one of some accounts."""
-        path = TEMPLATES[GroupResource(self.use[1].api_group, self.use[1].resource)]
-        return self.obj is not None and (at(self.obj, *path, ACCOUNT) or DEFAULT) in accounts
+        resource = GroupResource(self.use[1].api_group, self.use[1].resource)
+        return self.obj is not None and account_named(self.obj, POD_SPECS[resource]) in accounts
 
 
 def writes_of(one: RefuseAccounts, used: Iterable[Use], snapshot: Snapshot) -> Iterator[RecordedWrite]:
@@ -50,7 +50,7 @@ def writes_of(one: RefuseAccounts, used: Iterable[Use], snapshot: Snapshot) -> I
 def makes_pods(action: Action) -> bool:
     """True if an action writes a pod, or what makes pods."""
     resource = GroupResource(action.api_group, action.resource)
-    return resource in TEMPLATES and action.verb in _WRITES and not action.subresource
+    return resource in POD_SPECS and action.verb in _WRITES and not action.subresource
 
 
 def written(action: Action, snapshot: Snapshot) -> Object | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from simkit.analysis.caveats import about_access
 from simkit.analysis.rbac.namespaces import check_namespace
@@ -14,6 +13,9 @@ from simkit.logic.rbac.binding import Binding, Subject
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.names import Key
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @about_access()
@@ -57,6 +59,8 @@ def access_graph(snapshot: Snapshot, *, rules: bool = True, namespace: str | Non
     >>> list(graph.successors("group:system:masters"))
     ['ClusterRoleBinding cluster-admin']
     """
+    import networkx as nx
+
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
     check_namespace(snapshot, namespace)
     for key, role in all_roles(snapshot):

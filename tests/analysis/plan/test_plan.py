@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simkit.analysis import audit, escalations, plan
-from simkit.analysis.admission.simulated_writes import BINDINGS, POLICIES
+from simkit.analysis.catalogue import POLICIES, POLICY_BINDINGS
 from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.find.goal import parse_goal
 from simkit.analysis.escalation.find.graph import graph_of
@@ -164,7 +164,7 @@ def test_many_grants_need_as_many_changes(roles: int) -> None:
 
 def rebuilt(snapshot: Snapshot) -> MemorySnapshot:
     """The same objects in a snapshot that shares nothing with another one."""
-    resources = (*RBAC, NAMESPACES, PODS, SERVICE_ACCOUNTS, POLICIES, BINDINGS)
+    resources = (*RBAC, NAMESPACES, PODS, SERVICE_ACCOUNTS, POLICIES, POLICY_BINDINGS)
     return MemorySnapshot([obj for each in resources for obj in snapshot.scan(each)], captured=["*"])
 
 

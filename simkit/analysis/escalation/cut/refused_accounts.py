@@ -10,13 +10,12 @@ from typing import Any, ClassVar, Final
 
 import orjson
 
-from simkit.analysis.admission.simulated_writes import BINDING, BINDINGS, POLICIES, POLICY
-from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.catalogue import POLICIES, POLICY_BINDINGS, catalogue_of
 from simkit.analysis.escalation.find import states
-from simkit.analysis.escalation.find.account_policies import ACCOUNT, DEFAULT, TEMPLATES
 from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.enabling import enables_escalation
 from simkit.analysis.escalation.find.facts import ClusterFacts
+from simkit.analysis.escalation.find.pod_specs import ACCOUNT, DEFAULT, POD_SPECS, account_named
 from simkit.analysis.escalation.table.primitive import requirements_of
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.objects import PODS
@@ -27,7 +26,7 @@ from simkit.logic.workloads.pods import has_ended
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.identity import service_account_user
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, name_of
+from simkit.meta.objects import Object, name_of
 from simkit.seams.snapshot import Snapshot
 
 API_VERSION: Final = f"{ADMISSION_GROUP}/v1"
@@ -90,7 +89,7 @@ def _makes_pods(edge: Edge, release: str) -> bool:
     """True if one of the requirements of a step is met by making or changing what makes pods, and by nothing else."""
     needs = requirements_of(edge.primitive, edge.number, release)
     return any(
-        all(GroupResource(one.permission.group, one.permission.resource) in TEMPLATES for one in need.any_of)
+        all(GroupResource(one.permission.group, one.permission.resource) in POD_SPECS for one in need.any_of)
         for need in needs
     )
 
@@ -111,7 +110,7 @@ def running_as(snapshot: Snapshot, one: RefuseAccounts) -> tuple[str, ...]:
     return tuple(
         name_of(pod)
         for pod in snapshot.scan(PODS, one.namespace)
-        if not has_ended(pod) and (at(pod, "spec", ACCOUNT) or DEFAULT) in one.accounts
+        if not has_ended(pod) and account_named(pod) in one.accounts
     )
 
 
@@ -130,18 +129,18 @@ def policy_changes(one: RefuseAccounts) -> tuple[Change, Change]:
     """The policy and its binding."""
     binding: Object = {
         "apiVersion": API_VERSION,
-        "kind": BINDING,
+        "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": one.name},
         "spec": {"policyName": one.name, "validationActions": ["Deny"]},
     }
-    return Change(one.key, _policy(one)), Change(Key(BINDINGS, "", one.name), binding)
+    return Change(one.key, _policy(one)), Change(Key(POLICY_BINDINGS, "", one.name), binding)
 
 
 def _policy(one: RefuseAccounts) -> Mapping[str, Any]:
     refused = [*one.accounts, *([""] if DEFAULT in one.accounts else [])]
     return {
         "apiVersion": API_VERSION,
-        "kind": POLICY,
+        "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": one.name},
         "spec": {
             "failurePolicy": "Fail",
@@ -164,7 +163,7 @@ def _policy(one: RefuseAccounts) -> Mapping[str, Any]:
 
 def _rules() -> Iterable[Mapping[str, Any]]:
     by_group: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for resource in TEMPLATES:
+    for resource in POD_SPECS:
         operations = ("CREATE",) if resource == PODS else ("CREATE", "UPDATE")
         by_group.setdefault((resource.group, operations), []).append(resource.resource)
     for (group, allowed), resources in by_group.items():

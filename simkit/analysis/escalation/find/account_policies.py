@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from simkit.analysis.admission.simulated_writes import BINDINGS, POLICIES, SnapshotReader
+from simkit.analysis.admission.simulated_writes import SnapshotReader
+from simkit.analysis.catalogue import POLICIES, POLICY_BINDINGS
+from simkit.analysis.escalation.find.pod_specs import ACCOUNT, DEFAULT, POD_SPECS
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.logic.policy.attributes import AdmissionAttributes
@@ -24,19 +26,8 @@ if TYPE_CHECKING:
     from simkit.analysis.escalation.find.facts import ClusterFacts
     from simkit.language.cel.tree import Node
 
-_TEMPLATE: Final = ("spec", "template", "spec")
-TEMPLATES: Final = {
-    GroupResource("", "pods"): ("spec",),
-    GroupResource("", "replicationcontrollers"): _TEMPLATE,
-    **{GroupResource("apps", one): _TEMPLATE for one in ("deployments", "daemonsets", "statefulsets", "replicasets")},
-    GroupResource("batch", "jobs"): _TEMPLATE,
-    GroupResource("batch", "cronjobs"): ("spec", "jobTemplate", *_TEMPLATE),
-}
-"""The resources that make pods, with the path to the specification of the pods."""
-ACCOUNT: Final = "serviceAccountName"
-DEFAULT: Final = "default"
 _OPERATIONS: Final = {"create": "CREATE", "update": "UPDATE", "patch": "UPDATE"}
-_KNOWN: Final = frozenset((("object", "kind"), *(("object", *path, ACCOUNT) for path in TEMPLATES.values())))
+_KNOWN: Final = frozenset((("object", "kind"), *(("object", *path, ACCOUNT) for path in POD_SPECS.values())))
 _BEGINNINGS: Final = frozenset(path[:length] for path in _KNOWN for length in range(2, len(path)))
 _USER: Final = ("request", "userInfo", "username")
 _GROUPS: Final = ("request", "userInfo", "groups")
@@ -61,7 +52,7 @@ class AccountPolicies:
         self._facts = facts
         self._reader = SnapshotReader(facts.snapshot)
         policies = (Policy(each, facts.snapshot.behaviour) for each in _stored(facts.snapshot, POLICIES))
-        self._known = tuple(_known(policies, _stored(facts.snapshot, BINDINGS)))
+        self._known = tuple(_known(policies, _stored(facts.snapshot, POLICY_BINDINGS)))
 
     def __bool__(self) -> bool:
         return bool(self._known)
@@ -81,7 +72,7 @@ class AccountPolicies:
             The service account; the object is in its namespace.
         """
         resource = GroupResource(asked.group, asked.resource)
-        if resource not in TEMPLATES or asked.verb not in _OPERATIONS:
+        if resource not in POD_SPECS or asked.verb not in _OPERATIONS:
             return False
         self._facts.get(NAMESPACES, account.namespace)  # noted: policies may select it
         writes = [
@@ -123,7 +114,7 @@ def _objects(resource: GroupResource, account: Subject, catalogue: Any) -> Itera
     if account.name == DEFAULT:
         specs += [{}, {ACCOUNT: ""}]
     for inner in specs:
-        for step in reversed(TEMPLATES[resource]):
+        for step in reversed(POD_SPECS[resource]):
             inner = {step: inner}
         meta = {"name": "", "namespace": account.namespace}
         yield {"apiVersion": known.api_version, "kind": known.kind, "metadata": meta, **inner}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
-from simkit.analysis.catalogue import DEFINITIONS, catalogue_of
-from simkit.analysis.escalation.find.account_policies import AccountPolicies
+from simkit.analysis.catalogue import DEFINITIONS, POLICIES, catalogue_of
 from simkit.analysis.escalation.find.escapes import Escape, escapes_of
+from simkit.analysis.escalation.find.pod_specs import account_named
 from simkit.analysis.escalation.find.reads import RecordedFact
 from simkit.analysis.escalation.find.remembered_facts import RememberedFacts
 from simkit.analysis.rbac.index import index_of
@@ -25,6 +25,10 @@ from simkit.meta.identity import MASTERS
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.overlay import OverlaySnapshot
+
+if TYPE_CHECKING:
+    from simkit.analysis.escalation.find.account_policies import AccountPolicies
 
 NODES: Final = GroupResource("", "nodes")
 SECRETS: Final = GroupResource("", "secrets")
@@ -162,7 +166,7 @@ class ClusterFacts(RememberedFacts):
     def account_of(self, pod: Object) -> Subject | None:
         """The service account whose token the pod mounts; None if it mounts none."""
         spec = at(pod, "spec") or {}
-        account = Subject(SERVICE_ACCOUNT, spec.get("serviceAccountName") or "default", namespace_of(pod))
+        account = Subject(SERVICE_ACCOUNT, account_named(pod), namespace_of(pod))
         mounts = spec.get("automountServiceAccountToken")
         if mounts is None:
             obj = self.get(SERVICE_ACCOUNTS, account.name, account.namespace)
@@ -265,7 +269,7 @@ class ClusterFacts(RememberedFacts):
 
     def named(self, namespace: str) -> tuple[Subject, ...]:
         """Service accounts of a namespace that bindings name and that do not exist."""
-        return self.missing_accounts.get(namespace, ())
+        return self.remembered(("named", namespace), lambda: self.missing_accounts.get(namespace, ()))
 
     @RecordedFact
     def missing_namespaces(self) -> tuple[str, ...]:
@@ -325,8 +329,17 @@ class ClusterFacts(RememberedFacts):
         return known
 
     @cached_property
-    def account_policies(self) -> AccountPolicies:
-        """The admission policies that keep service accounts out of pods."""
+    def account_policies(self) -> AccountPolicies | None:
+        """The admission policies that keep service accounts out of pods; None where there are no policies."""
+        written: Iterable[Object] = self.snapshot.put_of(POLICIES) if isinstance(self.snapshot, OverlaySnapshot) else ()
+        if POLICIES in self.snapshot.captured():
+            written = self.snapshot.scan(POLICIES)
+        if next(iter(written), None) is None:
+            return None
+        from simkit.analysis.escalation.find.account_policies import (
+            AccountPolicies,  # reads expressions: slow to import
+        )
+
         return AccountPolicies(self)
 
     def knows(self, group: str, resource: str) -> bool:
