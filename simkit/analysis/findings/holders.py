@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from simkit.analysis.access.question import limits
 from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
+from simkit.analysis.escalation.find.matching import Holder
 from simkit.analysis.escalation.find.states import subject_state
 from simkit.analysis.escalation.table.primitive import primitives
 from simkit.analysis.escalation.table.requirement import ANY_SUBRESOURCE, Alternative, Requirement
@@ -186,10 +187,10 @@ def _is_usable(survey: Survey, scope: Scope, risk: RiskyGrant) -> bool:
         return True
     subject, namespace = scope
     graph = graph_of(survey.snapshot, survey.members)
-    holder = graph.holder(subject_state(subject))
+    holder: Holder | None = survey.once(("holder", subject), lambda: graph.holder(subject_state(subject)))
     if holder is None:
         return False
-    found = graph.usable(replace(holder, own=None), primitives().primitive(risk.primitives[0]), risk.variant)
+    found = graph.uses.usable(replace(holder, own=None), primitives().primitive(risk.primitives[0]), risk.variant)
     return any(match.namespace in (EVERYWHERE, namespace) for match, _ in found)
 
 

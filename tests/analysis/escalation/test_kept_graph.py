@@ -82,3 +82,14 @@ def test_what_is_kept_is_what_would_be_found(
         snapshot = OverlaySnapshot(snapshot, put, gone)
         graph = graph.after(snapshot, snapshot.covered)
         assert graph.everything == EscalationGraph(snapshot).everything
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(clusters())
+def test_who_impersonates_can_do_what_the_identity_can(objects: list[Mapping[str, Any]]) -> None:
+    """Impersonated identities, which share the steps of the identities, have those that are found for them alone.
+
+    Groups that the cluster does not keep would be lost by impersonation: where there are some, nothing is shared.
+    """
+    snapshot = MemorySnapshot(objects, captured=["*"])
+    assert EscalationGraph(snapshot).everything == EscalationGraph(snapshot, {"elsewhere": ["zoe"]}).everything

@@ -62,7 +62,7 @@ def test_no_step_uses_a_kind_that_the_release_does_not_serve(release: str) -> No
     known = Catalogue.for_release(release)
     holder = graph.holder(AttackState(USER, "ann"))
     assert holder is not None
-    for edge in graph.steps(holder):
+    for edge in graph.uses.of(holder):
         for permission in edge.permissions:
             plural = permission.resource.partition("/")[0]
             assert plural in AUTHORIZATION_RESOURCES or any(
@@ -84,7 +84,7 @@ def test_a_group_of_an_aggregated_server_is_served() -> None:
         graph = graph_of(MemorySnapshot([rules, bound, *objects], captured=["*"]))
         holder = graph.holder(AttackState(USER, "ann"))
         assert holder is not None
-        assert any(edge.primitive == "J3" for edge in graph.steps(holder)) is found
+        assert any(edge.primitive == "J3" for edge in graph.uses.of(holder)) is found
 
 
 def test_resources_of_definitions_that_were_not_captured_may_be_served() -> None:

@@ -18,7 +18,7 @@ from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import granted_by_defaults, listed_sources
-from simkit.analysis.escalation.find.search import always, path_towards, towards, ways_to
+from simkit.analysis.escalation.find.search import path_towards, towards, ways_to
 from simkit.analysis.escalation.find.states import AttackState, subject_state
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.usage import usage
@@ -153,7 +153,7 @@ class Cutter:
         for number, state in starts:
             by_goal.setdefault(number, []).append(state)
         removals, policies = _parted(chosen)
-        usable = self._usable(removals, policies) if chosen else always
+        usable = self._usable(removals, policies) if chosen else None
         opened: dict[Start, Path] = {}
         for number, listed in by_goal.items():
             goal = self.goals[number]

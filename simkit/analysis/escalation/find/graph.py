@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.edge import Edge, Reached
 from simkit.analysis.escalation.find.facts import CHANGEABLE, ClusterFacts
@@ -16,31 +15,26 @@ from simkit.analysis.escalation.find.held_permissions import (
     WatchedRoles,
     add_grants,
     add_rules,
-    primitives_by_permission,
 )
 from simkit.analysis.escalation.find.inherent import inherent_edges
-from simkit.analysis.escalation.find.matching import Holder, VariantMatch, match_variant
+from simkit.analysis.escalation.find.matching import Holder
 from simkit.analysis.escalation.find.networkx_graph import networkx_graph
-from simkit.analysis.escalation.find.outcomes import OUTCOMES
-from simkit.analysis.escalation.find.primitive_conditions import CONDITIONS
 from simkit.analysis.escalation.find.reads import Read, UnchangedReads
 from simkit.analysis.escalation.find.states import (
     ALL,
-    CLUSTER_ADMIN,
     AttackState,
     role_of,
     subject_state,
 )
-from simkit.analysis.escalation.table.primitive import Primitive, primitives, requirements_of
-from simkit.analysis.escalation.table.requirement import Permission, Requirement
+from simkit.analysis.escalation.find.uses import PrimitiveUses, impersonating, judging_holders
+from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.index import NO_MEMBERS, known_subjects, principals_of
 from simkit.analysis.rbac.subject import Members, implied_groups
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.logic.rbac.rule import Rule
-from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import Key
 from simkit.meta.python_gc import collection_paused
 from simkit.present.progress import task
 from simkit.seams.snapshot import Snapshot
@@ -49,8 +43,7 @@ if TYPE_CHECKING:
     import networkx
 
 ALL_IN_NAMESPACE: Final = (Rule(("*",), ("*",), ("*",)),)
-EDGE_KINDS: Final = ("escalation", "sharing", "impact", "deputy", "composite")
-"""Classes of primitives that make edges. The others are only listed."""
+ANYTHING: Final = Permission("*", "*", "*")
 
 
 class EscalationGraph:
@@ -67,12 +60,13 @@ class EscalationGraph:
         self.facts = ClusterFacts(snapshot)
         self.release = snapshot.release
         self._matches = WatchedRoles(self.release)
-        self._known_served: dict[tuple[str, int], bool] = {}
-        self._known_resources: dict[tuple[str, str], bool] = {}
-        self._known_there: dict[tuple[str, int], bool] = {}
+        self.uses = PrimitiveUses(self.facts)
         self._edges: dict[AttackState, tuple[Edge, ...]] = {}
         self._reads: dict[AttackState, tuple[Read, ...]] = {}
-        self._earlier: tuple[EscalationGraph, UnchangedReads] | None = None
+        self._earlier: tuple[EscalationGraph, Collection[Key]] | None = None
+        """The graph to keep edges of, and the objects that have changed since; None once they are kept."""
+        self._steps_of: dict[AttackState, tuple[tuple[Edge, ...], tuple[Read, ...]]] = {}
+        """What identities can do, with what that was worked out from: also for those who impersonate them."""
         self.ways: dict[str, Mapping[AttackState, Reached]] = {}
         """The states from which common goals can be reached: see ``ways_to``."""
 
@@ -86,38 +80,44 @@ class EscalationGraph:
         """
         graph = EscalationGraph(snapshot, self.members)
         if all(key.resource in CHANGEABLE for key in changed):
-            graph._follow(self, changed)
+            graph._earlier = self, changed
         return graph
 
     def _follow(self, earlier: EscalationGraph, changed: Collection[Key]) -> None:
-        self._known_served = earlier._known_served
+        """Keep the edges of an earlier graph that a change of some objects leaves as they are."""
         self._matches = earlier._matches.without_grants()
-        if any(self._all_there(*one) != known for one, known in earlier._known_there.items()):
+        if not self.uses.follow(earlier.uses):
             return
-        self._earlier = earlier, UnchangedReads(earlier.facts, self.facts, changed)
-        self.facts.follow(self._earlier[1])
+        unchanged = UnchangedReads(earlier.facts, self.facts, changed)
+        self.facts.follow(unchanged)
+        stale = {state for read, states in earlier._readers.items() if not unchanged.same(read) for state in states}
+        self._edges = {state: edges for state, edges in earlier._edges.items() if state not in stale}
+        self._reads = {state: reads for state, reads in earlier._reads.items() if state not in stale}
+
+    @cached_property
+    def _readers(self) -> Mapping[Read, Sequence[AttackState]]:
+        """The states whose edges were worked out from each fact."""
+        found: dict[Read, list[AttackState]] = defaultdict(list)
+        for state, reads in self._reads.items():
+            for read in reads:
+                found[read].append(state)
+        return found
 
     def edges(self, state: AttackState) -> tuple[Edge, ...]:
         """The edges from a state."""
+        if self._earlier is not None:
+            earlier, self._earlier = self._earlier, None
+            self._follow(*earlier)
         known = self._edges.get(state)
         if known is None:
-            kept = self._kept(state)
-            known = self._edges[state] = self._new(state) if kept is None else kept
+            known = self._edges[state] = self._new(state)
         return known
-
-    def _kept(self, state: AttackState) -> tuple[Edge, ...] | None:
-        """The edges of a state in the earlier graph, if all that they were worked out from is unchanged."""
-        earlier, unchanged = self._earlier or (None, None)
-        reads = earlier._reads.get(state) if earlier is not None else None
-        if earlier is None or unchanged is None or reads is None or not unchanged.all(reads):
-            return None
-        self._reads[state] = reads
-        return earlier._edges[state]
 
     def _new(self, state: AttackState) -> tuple[Edge, ...]:
         with self.facts.reads.noted() as reads:
             found = tuple(self._found(state))
         self._reads[state] = tuple(reads)
+        vars(self).pop("_readers", None)
         return found
 
     def _found(self, state: AttackState) -> Iterator[Edge]:
@@ -125,9 +125,33 @@ class EscalationGraph:
         groups = self._groups(state)
         for group in groups:
             yield Edge(state, subject_state(Subject(GROUP, group), impersonated=state.impersonated))
-        holder = self.holder(state) if self._adds_something(state, groups) else None
-        if holder is not None:
-            yield from self._own(holder, groups)
+        if self._adds_something(state, groups):
+            yield from self._own(state, groups)
+
+    def _own(self, state: AttackState, groups: tuple[str, ...]) -> Iterator[Edge]:
+        """The edges that the permissions of a state give.
+
+        Who impersonates an identity can do what it can, but impersonate again; that is looked at once for both.
+        """
+        if state.impersonated and not self.members:
+            others = impersonating()
+            for edge in self._known_steps(state._replace(impersonated=False), groups):
+                if edge.target != state and edge.primitive not in others:
+                    yield edge._replace(source=state)
+        else:
+            yield from (edge for edge in self._known_steps(state, groups) if edge.target != state)
+
+    def _known_steps(self, state: AttackState, groups: tuple[str, ...]) -> tuple[Edge, ...]:
+        """The steps that the permissions of a state give, some of which may lead to the state itself."""
+        known = self._steps_of.get(state)
+        if known is None:
+            with self.facts.reads.noted() as reads:
+                holder = self.holder(state)
+                found = () if holder is None else tuple(self._further(holder, groups))
+            known = self._steps_of[state] = found, tuple(reads)
+        for read in known[1]:
+            self.facts.reads.note(*read)
+        return known[0]
 
     def _groups(self, state: AttackState) -> tuple[str, ...]:
         """The groups of a user or service account, without those that another of them implies."""
@@ -147,13 +171,13 @@ class EscalationGraph:
             return True
         return bool(self.facts.grants(state.subject))
 
-    def _own(self, holder: Holder, groups: tuple[str, ...]) -> Iterator[Edge]:
-        """The edges of a holder, without those that one of its groups, or full control of a namespace, gives
+    def _further(self, holder: Holder, groups: tuple[str, ...]) -> Iterator[Edge]:
+        """The steps of a holder, without those that one of its groups, or full control of a namespace, gives
         already."""
         closures = [frozenset(Subject(GROUP, name) for name in (group, *implied_groups(group))) for group in groups]
         wide = self._wide(holder) if holder.state.kind != states.NAMESPACE else {}
-        judging = _judging_holders()
-        for edge in self.steps(holder):
+        judging = judging_holders()
+        for edge in self.uses.of(holder):
             if edge.granted_by and edge.primitive not in judging:
                 if any(_enough(edge, closure) for closure in closures):
                     continue
@@ -203,99 +227,6 @@ class EscalationGraph:
             own = frozenset(add_grants({}, self.facts.grants(subject), self._matches))
         return Holder(state, held, frozenset(principals), tuple(dict.fromkeys(bound)), own, wide)
 
-    def steps(self, holder: Holder, *, kinds: Iterable[str] = EDGE_KINDS) -> Iterator[Edge]:
-        """The edges that a holder's permissions give."""
-        for primitive in self.candidates(holder):
-            if primitive.kind not in kinds or primitive.special_case:
-                continue
-            if holder.state.impersonated and primitive.impersonates:
-                continue
-            for edge in self.uses(holder, primitive):
-                yield edge
-                if edge.target == CLUSTER_ADMIN and not edge.cost:
-                    return  # there is nothing beyond
-
-    def candidates(self, holder: Holder) -> Iterator[Primitive]:
-        """The primitives of this release with a requirement that the holder may meet, in the order of the table."""
-        held = holder.held if holder.own is None else holder.own
-        by_permission = primitives_by_permission(self.release)
-        wanted = {
-            *_without_requirements(),
-            *(one for permission in held for one in by_permission.get(permission, ())),
-        }
-        if any(permission in holder.held for permission in ESCALATE):
-            wanted.update(_judging_holders())
-        for primitive in primitives().primitives:
-            if primitive.id in wanted and primitive.holds_in(self.release):
-                yield primitive
-
-    def uses(self, holder: Holder, primitive: Primitive) -> Iterator[Edge]:
-        """The edges of one primitive for a holder."""
-        for number in range(len(primitive.variants)):
-            if not self._served(primitive.id, number) or not self._is_there(primitive.id, number):
-                continue
-            for match, variables in self.usable(holder, primitive, number):
-                reached = OUTCOMES[match.variant.outcome](self.facts, holder, match, variables)
-                for target, more in reached:
-                    if target != holder.state:
-                        yield _edge(holder.state, target, match, {**variables, **more}, self._knows)
-
-    def usable(
-        self, holder: Holder, primitive: Primitive, number: int
-    ) -> Iterator[tuple[VariantMatch, dict[str, str]]]:
-        """As ``found``, without matches by resources that nothing serves."""
-        return ((match, more) for match, more in self.found(holder, primitive, number) if match.served(self._knows))
-
-    def _knows(self, permission: Permission) -> bool:
-        """True if the cluster serves the resource of a permission."""
-        known = self._known_resources.get((permission.group, permission.resource))
-        if known is None:
-            known = self.facts.knows(permission.group, permission.resource)
-            self._known_resources[permission.group, permission.resource] = known
-        return known
-
-    def _served(self, identifier: str, number: int) -> bool:
-        """True if the cluster serves a resource of each requirement."""
-        known = self._known_served.get((identifier, number))
-        if known is None:
-            known = self._known_served[identifier, number] = self._all_served(identifier, number)
-        return known
-
-    def _is_there(self, identifier: str, number: int) -> bool:
-        """True if one of the objects that the table names exists, unless it can be created."""
-        known = self._known_there.get((identifier, number))
-        if known is None:
-            known = self._known_there[identifier, number] = self._all_there(identifier, number)
-        return known
-
-    def _all_there(self, identifier: str, number: int) -> bool:
-        return all(
-            any(self._named_object(option.permission, requirement) for option in requirement.any_of)
-            for requirement in requirements_of(identifier, number, self.release)
-            if requirement.names and requirement.any_of[0].permission.resource not in AUTHORIZATION_RESOURCES
-        )
-
-    def _named_object(self, permission: Permission, requirement: Requirement) -> bool:
-        resource = GroupResource(permission.group, permission.resource)
-        if permission.verb == "create" or resource not in self.snapshot.captured():
-            return True
-        return any(self.snapshot.get(resource, name, requirement.namespace) is not None for name in requirement.names)
-
-    def _all_served(self, identifier: str, number: int) -> bool:
-        return all(
-            any(self._knows(option.permission) for option in requirement.any_of)
-            for requirement in requirements_of(identifier, number, self.release)
-        )
-
-    def found(self, holder: Holder, primitive: Primitive, number: int) -> Iterator[tuple[VariantMatch, dict[str, str]]]:
-        """The matches of one variant for a holder, with the variables of its condition."""
-        condition = CONDITIONS.get(primitive.variants[number].condition)
-        if condition is None:
-            return
-        for match in match_variant(primitive, number, holder.held, self.release):
-            for variables in condition(self.facts, holder, match):
-                yield match, variables
-
     def sources(self) -> tuple[AttackState, ...]:
         """All known identities: users and service accounts, groups that bindings name, and authenticated and
         anonymous users."""
@@ -308,8 +239,7 @@ class EscalationGraph:
     def everything(self) -> dict[AttackState, tuple[Edge, ...]]:
         """All states that any known identity can reach, with their edges."""
         found = self.reachable(self.sources())
-        self._earlier = None  # all that may be kept of it is kept
-        self.facts.follow(None)
+        self.facts.follow(None)  # all that may be kept of the earlier graph is kept
         return found
 
     @cached_property
@@ -343,51 +273,10 @@ class EscalationGraph:
         return networkx_graph(edge for edges in found.values() for edge in edges)
 
 
-ANYTHING: Final = Permission("*", "*", "*")
-ESCALATE: Final = tuple(Permission(verb, RBAC_GROUP, "clusterroles") for verb in ("update", "patch", "create"))
-
-
-@cache
-def _judging_holders() -> frozenset[str]:
-    """The primitives that look at all permissions of a holder."""
-    return frozenset(one.id for one in primitives().primitives if one.judges_holder)
-
-
-@cache
-def _without_requirements() -> frozenset[str]:
-    """The primitives that require no grant, only a certain identity."""
-    return frozenset(
-        one.id
-        for one in primitives().primitives
-        if one.kind in EDGE_KINDS and any(not variant.requires for variant in one.variants)
-    )
-
-
 def _enough(edge: Edge, closure: frozenset[Subject]) -> bool:
     """True if grants to these groups meet all requirements."""
     return all(
         any(source.subject in closure for source in requirement) for requirement in edge.granted_by if requirement
-    )
-
-
-def _edge(
-    source: AttackState,
-    target: AttackState,
-    match: VariantMatch,
-    variables: dict[str, str],
-    knows: Callable[[Permission], bool],
-) -> Edge:
-    variables.setdefault("namespace", match.namespace)
-    variables.update(match.unlabelled(variables["namespace"]))
-    return Edge(
-        source,
-        target,
-        match.primitive.id,
-        match.number,
-        tuple(sorted(variables.items())),
-        match.sources(variables),
-        match.permissions(variables, knows),
-        match.variant.cost,
     )
 
 

@@ -36,7 +36,7 @@ NOT_FREE: Final = "objects of all the allowed names exist already"
 
 def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, found: Iterable[VariantMatch]) -> str:
     """The reason why a primitive whose requirements are met is harmless; empty if it is not."""
-    matches, edges = list(found), list(graph.uses(holder, primitive))
+    matches, edges = list(found), list(graph.uses.edges(holder, primitive))
     if primitive.harmless_where == "nothing-is-missing":
         return NOT_MISSED if not edges and all(_limited(one, "role", "account") for one in matches) else ""
     if not edges and all(_limited(one, "made") for one in matches):

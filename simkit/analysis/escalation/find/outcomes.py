@@ -102,9 +102,10 @@ def _accounts_of_workloads(facts: ClusterFacts, match: VariantMatch) -> Reached:
 
 def _missing_accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
     def members() -> Reached:
-        for namespace, accounts in facts.missing_accounts.items():
-            if match.namespace in (EVERYWHERE, namespace) and namespace not in facts.missing_namespaces:
-                for account in accounts:
+        places = tuple(facts.missing_accounts) if match.namespace == EVERYWHERE else (match.namespace,)
+        for namespace in places:
+            if namespace not in facts.missing_namespaces:
+                for account in facts.named(namespace):
                     if match.allows("account", account.name):
                         yield subject_state(account), {"namespace": namespace, "account": account.name}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Final, Literal
 
 from simkit.analysis.escalation.find.edge import Distance, Edge, Reached
@@ -18,15 +19,6 @@ KEPT: Final = (CLUSTER, ALL_SECRETS, NODE)
 """The goals whose ways a graph keeps: paths, causes and plans all ask for them."""
 
 
-def _weight(edge: Edge, by: By) -> Distance:
-    return (edge.hops, edge.cost) if by == "hops" else (edge.cost, edge.hops)
-
-
-def always(edge: Edge) -> bool:
-    """True for every edge."""
-    return True
-
-
 def hops_of(reached: Reached, by: By = "hops") -> int:
     """The number of steps that take something."""
     return int(reached.distance[0] if by == "hops" else reached.distance[1])
@@ -38,10 +30,10 @@ def from_places(
     *,
     by: By = "hops",
     within: int | None = None,
-    usable: Callable[[Edge], bool] = always,
+    usable: Callable[[Edge], bool] | None = None,
 ) -> dict[AttackState, Reached]:
     """Every state that can be reached from any of the sources, each with its best path."""
-    return _spread(sources, graph.edges, lambda edge: edge.target, by, within, usable)
+    return _spread(sources, graph.edges, attrgetter("target"), by, within, usable)
 
 
 def towards(
@@ -51,7 +43,7 @@ def towards(
     sources: Iterable[AttackState] | None = None,
     by: By = "hops",
     within: int | None = None,
-    usable: Callable[[Edge], bool] = always,
+    usable: Callable[[Edge], bool] | None = None,
     holds: Callable[[AttackState], bool] | None = None,
 ) -> dict[AttackState, Reached]:
     """Every state from which a goal can be reached, with the first edge of its best path.
@@ -64,7 +56,7 @@ def towards(
     backward = graph.backward if sources is None else edges_by_target(forward)
     test = holds or goal.test(graph)
     ends = [state for state in forward if test(state)]
-    return _spread(ends, lambda state: backward.get(state, ()), lambda edge: edge.source, by, within, usable)
+    return _spread(ends, lambda state: backward.get(state, ()), attrgetter("source"), by, within, usable)
 
 
 def ways_to(graph: EscalationGraph, goal: Goal) -> Mapping[AttackState, Reached]:
@@ -83,30 +75,31 @@ def _spread(
     other: Callable[[Edge], AttackState],
     by: By,
     within: int | None,
-    usable: Callable[[Edge], bool],
+    usable: Callable[[Edge], bool] | None,
 ) -> dict[AttackState, Reached]:
     """Dijkstra's search from some states over edges to the states that ``other`` gives."""
     best: dict[AttackState, Reached] = {state: Reached(START, None) for state in starts}
     done: set[AttackState] = set()
-    queue = [(START, number, state) for number, state in enumerate(best)]
-    counter = len(queue)
+    queue: list[tuple[float, float, int, AttackState]] = [(*START, number, state) for number, state in enumerate(best)]
+    counter, by_hops = len(queue), by == "hops"
     while queue:
-        distance, _, state = heapq.heappop(queue)
+        near, less, _, state = heapq.heappop(queue)
         if state in done:
             continue
         done.add(state)
         for edge in edges(state):
             target = other(edge)
-            if target in done or not usable(edge):
+            if target in done or (usable is not None and not usable(edge)):
                 continue
-            first, second = _weight(edge, by)
-            total = (distance[0] + first, distance[1] + second)
-            if within is not None and total[0 if by == "hops" else 1] > within:
+            hops, cost = edge.hops, edge.cost
+            total = (near + hops, less + cost) if by_hops else (near + cost, less + hops)
+            if within is not None and total[0 if by_hops else 1] > within:
                 continue
-            if target not in best or total < best[target].distance:
+            known = best.get(target)
+            if known is None or total < known.distance:
                 best[target] = Reached(total, edge)
                 counter += 1
-                heapq.heappush(queue, (total, counter, target))
+                heapq.heappush(queue, (*total, counter, target))
     return best
 
 

@@ -151,7 +151,7 @@ class _Asked:
         if self.state.impersonated and primitive.impersonates:
             return
         for number, variant in enumerate(primitive.variants):
-            if variant.condition in OF_HOLDER and not any(self.graph.found(self.holder, primitive, number)):
+            if variant.condition in OF_HOLDER and not any(self.graph.uses.found(self.holder, primitive, number)):
                 continue
             if variant.requires or variant.condition in OF_HOLDER:
                 yield from match_variant(primitive, number, self.holder.held, self.graph.release)
@@ -187,7 +187,7 @@ class _Asked:
 
     def _path(self, primitive: Primitive) -> Path | None:
         """One use of a primitive, as a path of one step; None if there is no object to use it on."""
-        edge = next(self.graph.uses(self.holder, primitive), None)
+        edge = next(self.graph.uses.edges(self.holder, primitive), None)
         if edge is None:
             return None
         end = edge.target
