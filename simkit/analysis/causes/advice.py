@@ -55,9 +55,22 @@ class Advisor:
     def remedy(self, key: Key, nature: Nature, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
         """The remedy for an object that causes findings and paths. It takes their access from no administrators."""
         made = self._remedy(key, nature, findings, paths)
-        if made.changes and not administrators(self._snapshot).keys() <= administrators(made.after()).keys():
-            return self._words(CONFIRM, nature)
-        return made
+        return self._words(CONFIRM, nature) if self._takes_administrators(made) else made
+
+    def _takes_administrators(self, remedy: Remedy) -> bool:
+        """True if somebody is no administrator any more after a change."""
+        aggregation = aggregation_of(self._snapshot)
+        if self._of_administrators.isdisjoint(
+            whole for change in remedy.changes for whole in aggregation.wholes(change.key)
+        ):
+            return False
+        return not administrators(self._snapshot).keys() <= administrators(remedy.after()).keys()
+
+    @cached_property
+    def _of_administrators(self) -> frozenset[Key]:
+        """The bindings that make administrators, and their roles."""
+        bindings = {key for some in administrators(self._snapshot).values() for key in some}
+        return frozenset((*bindings, *(self._bindings[key].role for key in bindings)))
 
     def _remedy(self, key: Key, nature: Nature, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
         if key.resource == NAMESPACES:

@@ -8,7 +8,6 @@ from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.path import Path
-from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.plan.candidates import SURELY, object_of
 from simkit.analysis.plan.greedy import next_change
@@ -38,7 +37,6 @@ class MeasuredEffects:
     def __init__(self, snapshot: Snapshot, members: Members, goals: Sequence[Goal]) -> None:
         self._now: Round | None = None
         self._best: dict[Key, tuple[int, Candidate]] = {}
-        self._closed: list[tuple[tuple[Change, ...], int]] = []
         self.first: Key | None = None
         """The object that a plan changes first."""
         if goals:
@@ -79,15 +77,9 @@ class MeasuredEffects:
             return advised, 0
         options = [advised] if advised else []
         if key in self._best:
-            options.append(now.remedy(self._best[key][1]))
-        measured = [(self._closes(now, one), one) for one in options]
-        closes, remedy = max(measured, key=lambda pair: (pair[0], -len(pair[1].effect)))
-        return remedy, closes
-
-    def _closes(self, now: Round, remedy: Remedy) -> int:
-        for changes, closed in self._closed:  # the advice is often what a plan would do
-            if changes == remedy.changes:
-                return closed
-        closed = len(now.paths) - len(Round(remedy.after(), now.question, now).paths)
-        self._closed.append((remedy.changes, closed))
-        return closed
+            chosen = now.remedy(self._best[key][1])
+            options += [chosen] if chosen.changes != advised.changes else []
+        measured = [(now.closed_by(one), one) for one in options]
+        most = max(closes for closes, _ in measured)
+        equal = [one for closes, one in measured if closes == most]
+        return equal[0] if len(equal) == 1 else min(equal, key=lambda one: len(one.effect)), most

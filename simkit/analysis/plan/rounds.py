@@ -17,6 +17,7 @@ from simkit.analysis.escalation.find.search import hops_of, path_towards, toward
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.findings.kept import CountedFindings
 from simkit.analysis.findings.survey import Survey
+from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.plan.alternatives import Alternatives
 from simkit.analysis.plan.candidates import Candidates, Use
 from simkit.analysis.plan.open_paths import GoalEnds, LeftOver, OpenPaths, Stopping
@@ -43,11 +44,19 @@ class Round:
 
     def __init__(self, snapshot: Snapshot, question: Question, earlier: Round | None = None) -> None:
         self.snapshot, self.question, self._earlier = snapshot, question, earlier
-        known: Candidates | None = earlier.candidates if earlier is not None else None
-        self.survey = Survey(snapshot, members=question.members)
-        self.candidates: Candidates = Candidates(
-            self.survey, question.keep, question.used, log=question.log, earlier=known
-        )
+        self._candidates_before = earlier.candidates if earlier is not None else None
+        self._closed: list[tuple[tuple[Change, ...], int]] = []
+
+    @cached_property
+    def survey(self) -> Survey:
+        """The survey of the snapshot."""
+        return Survey(self.snapshot, members=self.question.members)
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """The changes that can follow."""
+        asked, self._candidates_before, known = self.question, None, self._candidates_before
+        return Candidates(self.survey, asked.keep, asked.used, log=asked.log, earlier=known)
 
     @property
     def graph(self) -> EscalationGraph:
@@ -127,7 +136,19 @@ class Round:
 
     def after(self, one: Candidate) -> Round:
         """The cluster after one more change."""
-        return Round(self.candidates.remedy(one).after(), self.question, self)
+        remedy = self.candidates.remedy(one)
+        then = Round(remedy.after(), self.question, self)
+        self._closed.append((remedy.changes, len(self.paths) - len(then.paths)))
+        return then
+
+    def closed_by(self, remedy: Remedy) -> int:
+        """The number of paths that a remedy closes, in the cluster as it would be; what was tried before is known."""
+        for changes, closed in self._closed:
+            if changes == remedy.changes:
+                return closed
+        closed = len(self.paths) - len(Round(remedy.after(), self.question, self).paths)
+        self._closed.append((remedy.changes, closed))
+        return closed
 
     def remedy(self, one: Candidate) -> Remedy:
         """The change as it is made here."""

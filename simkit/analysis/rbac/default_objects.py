@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 
 from simkit.analysis.memo import SnapshotMemo
-from simkit.analysis.rbac.objects import RBAC
 from simkit.analysis.rbac.subject import EVERYONE
 from simkit.analysis.rendering import counted
 from simkit.logic.rbac.aggregate import is_aggregated
-from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject, key_of
+from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.rule import rules_of
 from simkit.logic.rbac.settled import settled_rbac
 from simkit.meta.names import Key
@@ -31,7 +30,7 @@ def unchanged_defaults(snapshot: Snapshot) -> frozenset[Key]:
     A default role whose rules are collected from others counts as changed where they were extended. One that carries
     the label of the defaults, but not their content, is not a default.
     """
-    return _unchanged.of(snapshot, _unchanged_of)
+    return _unchanged.of(snapshot, lambda one: frozenset(_among(one, settled_defaults(one.release))))
 
 
 def skipped_line(count: int, noun: str = "") -> str:
@@ -53,10 +52,21 @@ def skipped_line(count: int, noun: str = "") -> str:
 _unchanged: SnapshotMemo[frozenset[Key]] = SnapshotMemo()
 
 
-def _unchanged_of(snapshot: Snapshot) -> frozenset[Key]:
+def derive_unchanged(before: Snapshot, after: Snapshot, changed: Collection[Key]) -> None:
+    """Make the answer for a snapshot out of that for another one, from which it differs by some objects."""
+    known = _unchanged.known(before)
+    if known is not None:
+        _unchanged.of(after, lambda _: known.difference(changed).union(_among(after, changed)))
+
+
+def _among(snapshot: Snapshot, keys: Iterable[Key]) -> Iterator[Key]:
+    """Those of some keys that are unchanged defaults."""
     known = settled_defaults(snapshot.release)
-    stored = ((key_of(obj, resource), obj) for resource in RBAC for obj in snapshot.scan(resource))
-    return frozenset(key for key, obj in stored if key in known and _same(key, obj, known[key]))
+    for key in keys:
+        default = known.get(key)
+        obj = None if default is None else snapshot.get(key.resource, key.name, key.namespace)
+        if default is not None and obj is not None and _same(key, obj, default):
+            yield key
 
 
 @cache

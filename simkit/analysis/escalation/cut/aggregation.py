@@ -8,6 +8,7 @@ from functools import cached_property
 
 from simkit.analysis.escalation.find.graph import derive_graph
 from simkit.analysis.memo import SnapshotMemo
+from simkit.analysis.rbac.default_objects import derive_unchanged
 from simkit.analysis.rbac.index import derive_index
 from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE
 from simkit.logic.rbac.aggregate import is_aggregated, with_aggregated_rules
@@ -114,6 +115,7 @@ def as_settled(base: Snapshot, put: Iterable[Object], gone: Iterable[Key]) -> Sn
     if alike and not any(key.resource in (ROLES, CLUSTER_ROLES) for key in removed):
         _aggregations.of(after, lambda _: aggregation)
     derive_index(base, after, changed, removed)
+    derive_unchanged(base, after, after.covered)
     derive_graph(base, after, after.covered)
     return after
 
