@@ -127,9 +127,9 @@ def run(args: argparse.Namespace) -> int:
     if args.prove:
         proofs = found.prove(cluster_of(dump))
         _note_verdicts(proofs)
-        _written(PROVEN, proofs.to_frame(), [one.to_frame() for one in proofs], map(str, proofs), args)
+        _written(PROVEN, proofs.to_frame(), (one.to_frame() for one in proofs), map(str, proofs), args)
     else:
-        _written(SHOWN, found.to_frame(), [one.to_frame() for one in found], map(str, found), args)
+        _written(SHOWN, found.to_frame(), (one.to_frame() for one in found), map(str, found), args)
     return 1 if len(found) else 0
 
 
@@ -142,7 +142,7 @@ def _note_verdicts(proofs: Proofs) -> None:
 
 
 def _written(
-    shown: tuple[str, ...], frame: DataFrame, steps: list[DataFrame], texts: Iterable[str], args: argparse.Namespace
+    shown: tuple[str, ...], frame: DataFrame, steps: Iterable[DataFrame], texts: Iterable[str], args: argparse.Namespace
 ) -> None:
     """Write one row per path, with all its steps on request."""
     rows: list[Any] = frame.to_dict("records")

@@ -9,6 +9,7 @@ import pytest
 
 from simkit.analysis import forked
 from simkit.analysis.escalation import CLUSTER, Path, Proofs, escalations, next_steps, prove, risky_permissions
+from simkit.analysis.escalation.prove import proof as proof_module
 from simkit.analysis.escalation.prove.proof import prove_all
 from simkit.cluster.cluster import Cluster
 from simkit.meta.errors import SimkitError
@@ -252,9 +253,10 @@ def test_processes_prove_what_this_one_proves(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(forked, "_cores", lambda: 2)
     monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr(forked, "_begun", noted)
+    monkeypatch.setattr(proof_module, "_WORTH_A_PROCESS", 1)
     risks = rule("create", "pods/exec"), rule("delete", "networkpolicies", groups="networking.k8s.io"), TOKENS
     cluster = served(*scene(*risks, place="ops"), ADMIN)
-    paths = [*cluster.escalations(ATTACKER), *next_steps(cluster.snapshot(), ATTACKER)] * 4
+    paths = [*cluster.escalations(ATTACKER), *next_steps(cluster.snapshot(), ATTACKER)] * 2
     proofs = prove_all(paths, cluster)
     assert len(begun) == 1
     assert [proof.path for proof in proofs] == paths
@@ -265,6 +267,17 @@ def test_processes_prove_what_this_one_proves(monkeypatch: pytest.MonkeyPatch) -
         == (alone[proof.path].verdict, alone[proof.path].reason, alone[proof.path].performed)
         for proof in proofs
     )
+
+
+def test_paths_of_the_same_steps_are_executed_together() -> None:
+    """Paths to three goals by the same steps take them on one fork, and each is proven as if it were alone."""
+    cluster, _ = attacked(*scene(TOKENS, place="ops"))
+    paths = list(cluster.escalations(ATTACKER))
+    assert len({path.edges for path in paths}) < len(paths)
+    shown = [(proof.verdict, proof.reason, proof.performed) for proof in prove_all(paths, cluster)]
+    assert shown == [
+        (proof.verdict, proof.reason, proof.performed) for proof in (prove(path, cluster) for path in paths)
+    ]
 
 
 def test_proofs_are_readable() -> None:

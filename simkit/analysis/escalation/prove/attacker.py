@@ -104,7 +104,7 @@ class Attacker:
 
     def finish(self, question: Question | None) -> None:
         """Check that the goal is granted, unless the last answer shows it already."""
-        self.session.number, self.session.primitive = self.session.number + 1, "end"
+        self.session.number, self.session.primitive = len(self.path.steps) + 1, "end"
         self.step = None
         if question is None:
             return

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
+from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import Escalations
+from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.escalation.prove.attacker import Attacker
 from simkit.analysis.escalation.prove.goal_check import goal_question
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
@@ -161,14 +164,22 @@ def by_outcome(proofs: Sequence[Proof]) -> tuple[tuple[Proof, ...], tuple[Proof,
 def prove_all(paths: Sequence[Path], sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> list[Proof]:
     """The proofs of some paths, each executed on a fork of its own: see ``prove``.
 
-    The work is shared by all cores where processes can be forked, that is outside of notebooks and servers.
+    Paths of one subject with the same steps differ in their goals alone, so that they are executed together. The work
+    is shared by all cores where processes can be forked, that is outside of notebooks and servers.
     """
+    alike: dict[tuple[AttackState, tuple[Edge, ...]], list[Path]] = {}
+    for path in paths:
+        alike.setdefault((path.start, path.edges), []).append(path)
 
-    def executed(some: Sequence[Path]) -> list[_Executed]:
-        return [_executed(path, sandbox, members) for path in tracked(some, "proving paths")]
+    def executed(some: Sequence[Sequence[Path]]) -> list[list[_Executed]]:
+        return [_executed(one, sandbox, members) for one in tracked(some, "proving paths")]
 
-    found = on_all_cores(executed, paths, least=_WORTH_A_PROCESS)
-    return [Proof(path, *one) for path, one in zip(paths, found, strict=True)]
+    groups = list(alike.values())
+    found = on_all_cores(executed, groups, least=_WORTH_A_PROCESS)
+    ends = {
+        id(path): one for some, each in zip(groups, found, strict=True) for path, one in zip(some, each, strict=True)
+    }
+    return [Proof(path, *ends[id(path)]) for path in paths]
 
 
 @proven.register(Escalations)
@@ -202,7 +213,7 @@ def prove(path: Path, sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> Pro
         the step where the server refused a request; ``not executed`` with the reason where something cannot be
         executed or is missing in the dump, which shows nothing.
     """
-    return Proof(path, *_executed(path, sandbox, members))
+    return Proof(path, *_executed((path,), sandbox, members)[0])
 
 
 class _Executed(NamedTuple):
@@ -214,14 +225,30 @@ class _Executed(NamedTuple):
     refused_at: int = 0
 
 
-def _executed(path: Path, sandbox: Sandbox, members: Members) -> _Executed:
-    fork = ProvingFork(sandbox)
-    groups = groups_in(members, path.start.subject) if members and path.start.subject is not None else ()
-    actor = Attacker(fork, path, groups)
-    try:
-        for number, step in enumerate(path.steps, 1):
+def _executed(paths: Sequence[Path], sandbox: Sandbox, members: Members) -> list[_Executed]:
+    """The outcomes of paths with the same start and steps: the steps are taken once, then each goal is checked."""
+    first = paths[0]
+    groups = groups_in(members, first.start.subject) if members and first.start.subject is not None else ()
+    actor = Attacker(ProvingFork(sandbox), first, groups)
+
+    def take_steps() -> None:
+        for number, step in enumerate(first.steps, 1):
             actor.take_step(number, step)
+
+    def check_goal(path: Path) -> None:
+        del actor.session.performed[len(taken.performed) :]
         actor.finish(goal_question(path, actor, sandbox))
+
+    taken = _outcome(actor, take_steps)
+    if taken.outcome != PROVEN:
+        return [taken] * len(paths)
+    return [_outcome(actor, partial(check_goal, path)) for path in paths]
+
+
+def _outcome(actor: Attacker, act: Callable[[], None]) -> _Executed:
+    """The outcome of what an attacker does, with all requests until then."""
+    try:
+        act()
     except Refused as refused:
         return _Executed(NOT_PROVEN, tuple(actor.session.performed), refused.reason, actor.session.number)
     except NotExecutable as unable:

@@ -8,10 +8,11 @@ from typing import Any, Final
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.facts import ClusterFacts
+from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.escalation.find.path import Step
 from simkit.analysis.escalation.prove.certificates import authority, certificate_request, signed
 from simkit.analysis.escalation.prove.credentials import SOMEBODY, Credential, node_identity
-from simkit.analysis.escalation.prove.proving_fork import NotExecutable
+from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
 from simkit.analysis.escalation.prove.templates import collection, fill, resource_of, workload_change
 from simkit.analysis.escalation.table.primitive import primitives, requirements_of
 from simkit.analysis.escalation.table.requirement import Permission
@@ -21,7 +22,6 @@ from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USE
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.objects import Object, at, name_of
 from simkit.schema.catalogue import Resource
-from simkit.seams.snapshot import Sandbox
 
 FRESH: Final = "proof"
 """The prefix of names of objects that a proof creates."""
@@ -33,10 +33,10 @@ WEB_PORT: Final = 80
 class StepVariables:
     """Computes the variables of steps on a fork."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: ProvingFork) -> None:
         self._sandbox = sandbox
-        self.facts = ClusterFacts(sandbox.snapshot())
-        self.catalogue = catalogue_of(sandbox.snapshot())
+        self.facts: ClusterFacts = graph_of(sandbox.before).facts
+        self.catalogue = catalogue_of(sandbox.before)
         self.inside: dict[str, str] = {}
         """The pod or node that the attacker has entered."""
 
