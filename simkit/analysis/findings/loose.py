@@ -196,11 +196,16 @@ def _dead_parts(survey: Survey, rule: Rule) -> Iterator[str]:
     for group in rule.api_groups:
         if "/" in group:
             yield f"{group} includes a version, but rules take only the API group"
-    built_in = {one.group for one in survey.catalogue.resources() if not one.custom}
+    built_in: Set[str] = survey.once(OfObjects("built-in groups"), partial(_built_in_groups, survey))
     if rule.resources and set(rule.api_groups) <= built_in:
         for verb in rule.verbs:
             if verb not in (*REQUEST_VERBS, *SPECIAL_VERBS, ALL):
                 yield f"no request has the verb {verb}"
+
+
+def _built_in_groups(survey: Survey) -> Set[str]:
+    """The API groups of the release."""
+    return {one.group for one in survey.catalogue.resources() if not one.custom}
 
 
 def _why_dead(survey: Survey, rule: Rule, bindings: list[Binding]) -> str:
