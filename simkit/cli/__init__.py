@@ -61,7 +61,7 @@ CHANGE: Final = "propose changes and show their effect"
 SERVE: Final = "serve"
 SHARE: Final = "dump and share"
 
-LASTING: Final = frozenset({"serve", "record"})
+LASTING: Final = frozenset({"mcp", "serve", "record"})
 """Commands that run until somebody stops them, and say themselves what they do."""
 COMMANDS: Final = (
     Command("audit", "check the RBAC of a Kubernetes cluster and list findings", LOOK),
@@ -88,6 +88,7 @@ COMMANDS: Final = (
     Command("migrate", "rewrite manifests for a later release", CHANGE),
     Command("fleet", "audit, check or compare many clusters", LOOK),
     Command("serve", "run a Kubernetes API server in memory", SERVE),
+    Command("mcp", "answer questions of programs over the Model Context Protocol", SERVE),
     Command("testing", "print the folder with executables that envtest starts", SERVE),
     Command("dump", "print the kubectl commands that dump a cluster, or write the dump", SHARE),
     Command("record", "watch a running cluster and write what changes as a trace", SHARE),

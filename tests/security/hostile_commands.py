@@ -198,6 +198,7 @@ CHOOSING: Final = frozenset(
 SHOWING_NOTHING: Final = {
     "releases": "shows tables that come with simkit",
     "serve": "answers clients, which show what they get in their own way",
+    "mcp": "answers programs, whose answers have the hostile cluster in cli/test_mcp.py",
     "testing": "prints a folder of the user",
     "notebooks": "copies files that come with simkit",
     "dump": "prints commands of its own arguments, and errors of a server, in test_hostile_servers.py",
