@@ -86,6 +86,10 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     "check": ("check", "SUITE", "--dump", HOSTILE, *_ALL),
     "policy check": ("policy", "check", "HISTORY"),
     "plan": ("plan", HOSTILE, *_ALL, "-f", "PLANNED", "-f", "SMALL"),
+    "plan, pruned": (
+        *("plan", HOSTILE, *_ALL, "-f", "SMALL", "--prune", "x!=y"),
+        *("--link", "https://code.example.com/{file}#L{line}"),
+    ),
     "plan, expected": ("plan", "SMALL", *_ALL, "-f", "GRANT", "--expect", "SUITE", "--members", "MEMBERS"),
     "what-if": ("what-if", "delete", "clusterrolebinding", SUBJECTS[0][5:], "--dump", HOSTILE, *_ALL),
     "what-if, paths": ("what-if", "apply", "GRANT", "--dump", HOSTILE, *_ALL, "--show", "paths"),
@@ -132,6 +136,9 @@ REFUSED: Final = (TABLES["rehearse"], TABLES["least-privilege"], FILES["least ob
 """Lines that end with an error, which shows names too: their objects are refused by a server."""
 CHOOSING: Final = frozenset(
     [
+        "against",
+        "force",
+        "schema",
         "authorization-mode",
         "help",
         "helm",
