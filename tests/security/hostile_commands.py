@@ -86,10 +86,7 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     "check": ("check", "SUITE", "--dump", HOSTILE, *_ALL),
     "policy check": ("policy", "check", "HISTORY"),
     "plan": ("plan", HOSTILE, *_ALL, "-f", "PLANNED", "-f", "SMALL"),
-    "plan, pruned": (
-        *("plan", HOSTILE, *_ALL, "-f", "SMALL", "--prune", "x!=y"),
-        *("--link", "https://code.example.com/{file}#L{line}"),
-    ),
+    "plan, pruned": ("plan", HOSTILE, *_ALL, "-f", "SMALL", "--prune", "x!=y"),
     "plan, expected": ("plan", "SMALL", *_ALL, "-f", "GRANT", "--expect", "SUITE", "--members", "MEMBERS"),
     "what-if": ("what-if", "delete", "clusterrolebinding", SUBJECTS[0][5:], "--dump", HOSTILE, *_ALL),
     "what-if, paths": ("what-if", "apply", "GRANT", "--dump", HOSTILE, *_ALL, "--show", "paths"),
@@ -138,6 +135,7 @@ CHOOSING: Final = frozenset(
     [
         "against",
         "force",
+        "link",
         "schema",
         "authorization-mode",
         "help",
