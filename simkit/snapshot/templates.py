@@ -11,6 +11,7 @@ from typing import Final
 from simkit.snapshot.sources import Piece
 
 _ACTION: Final = re.compile(r"\{\{-? ?[^\s{]")
+_BLOCK: Final = re.compile(r"\{\{-?\s*(if|else|range|with|define|block|end)\b\s*((?:[^}]|\}(?!\}))*?)\s*-?\}\}")
 _SEPARATOR: Final = re.compile(r"^---[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _HEAD: Final = re.compile(r"^(apiVersion|kind):[ \t]*[\"']?([^\s\"'#]+)[\"']?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _ANY_HEAD: Final = re.compile(r"^apiVersion:", re.MULTILINE)
@@ -30,11 +31,18 @@ class Template:
     name: str
     text: str = field(default="", repr=False, compare=False)
     """The document, from the line on."""
+    conditions: tuple[str, ...] = field(default=(), compare=False)
+    """The conditions under which it is rendered, as the template writes them: ``.Values.ingress.enabled``."""
 
     @property
     def is_plain(self) -> bool:
         """True if version and kind are written out."""
         return bool(self.api_version and self.kind)
+
+    @property
+    def asks_server(self) -> bool:
+        """True if it is rendered for some servers only, by their release or by what they serve."""
+        return any(".Capabilities." in each for each in self.conditions)
 
 
 def is_template(piece: Piece) -> bool:
@@ -71,8 +79,23 @@ def heads_of(piece: Piece) -> Iterator[Template]:
         plain = len(_ANY_HEAD.findall(chunk)) == 1 and len(versions) == 1
         version = heads.get("apiVersion", "") if plain else ""
         yield Template(
-            piece.file, line, version, heads.get("kind", ""), name.group(1) if name else "", chunk[first.start() :]
-        )
+            piece.file, line, version, heads.get("kind", ""), name.group(1) if name else "", chunk[first.start() :],
+            _conditions(text[: start + first.start()]),
+        )  # fmt: skip
+
+
+def _conditions(before: str) -> tuple[str, ...]:
+    """The conditions of the blocks that a text leaves open; of a branch by ``else`` the opposite."""
+    open_blocks: list[str] = []
+    for match in _BLOCK.finditer(before):
+        word, rest = match[1], " ".join(match[2].split())
+        if word == "end":
+            del open_blocks[-1:]
+        elif word == "else":
+            open_blocks[-1:] = [rest.removeprefix("if ") or f"not ({open_blocks[-1] if open_blocks else ''})"]
+        else:
+            open_blocks.append(rest if word == "if" else "")
+    return tuple(filter(None, open_blocks))
 
 
 def _chunks(text: str) -> Iterator[tuple[int, str]]:

@@ -73,8 +73,11 @@ class GoneVersions:
                 field="apiVersion",
             )
 
-    def template(self, template: Template) -> Iterator[Break]:
-        """The breaks of an unrendered template by the removal of versions."""
+    def template(self, template: Template, *, left_out: bool) -> Iterator[Break]:
+        """The breaks of an unrendered template by the removal of versions.
+
+        One that the values leave out breaks nothing, and one that asks what the server serves neither.
+        """
         item = Item(
             {"apiVersion": template.api_version, "kind": template.kind, "metadata": {"name": template.name}},
             "manifest",
@@ -85,7 +88,16 @@ class GoneVersions:
         if not template.is_plain:
             yield unread(f"{template.file}:{template.line}", "the version in a template depends on values", item)
         elif life is not None:
-            yield from self._written(item, life)
+            for row in self._written(item, life):
+                why = (
+                    "the values leave it out"
+                    if left_out
+                    else "it asks the server first"
+                    if template.asks_server
+                    else ""
+                )
+                evidence = f"{row.evidence}; {why}"
+                yield row._replace(severity="info", breaks=False, evidence=evidence) if why else row
 
     # Stored objects
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final, Literal
 
 import orjson
 
 from simkit.analysis.upgrade.chart_releases import chart_release
 from simkit.meta.names import GroupVersion, Key
-from simkit.meta.objects import Object, metadata, name_of, namespace_of
+from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.flatten import Found
@@ -23,6 +24,8 @@ from simkit.snapshot.templates import Template
 Origin = Literal["stored", "manifest", "chart release"]
 FILE: Final = "File"
 """The kind of a line of a node's file that is no object, such as a drop-in of systemd: it has a path and a content."""
+_VALUES: Final = ".Values."
+_IS_VALUE: Final = re.compile(r"\.Values(\.\w+)+")
 _NODE_FILES: Final = frozenset((".conf", ".service", ".env"))
 
 
@@ -87,6 +90,14 @@ class Items:
     """Mappings that are no objects, such as the values of a chart."""
     server_release: str = ""
     """The release of the server, where the source tells it."""
+
+    def leaves_out(self, template: Template) -> bool:
+        """True if the values of a chart leave a template out: one of its conditions is a value that is not set."""
+        parts = PurePath(template.file).parts
+        chart = PurePath(*parts[: parts.index("templates")]) if "templates" in parts else PurePath()
+        values = next((each.obj for each in self.values if PurePath(each.file) == chart / "values.yaml"), None)
+        paths = [each.removeprefix(_VALUES) for each in template.conditions if _IS_VALUE.fullmatch(each)]
+        return values is not None and any(not at(values, *path.split(".")) for path in paths)
 
 
 def stored_items(snapshot: Snapshot, dump: Dump | None = None) -> Iterator[Item]:

@@ -36,6 +36,8 @@ class UnknownFields:
         if not is_served(item.api_version, item.kind, self.span.end):
             return
         for problem in _problems(item, self.span.end):
+            if _field(problem).rpartition(".")[2].startswith("$"):
+                continue  # a directive of a strategic merge patch
             last = self._last_without(item, problem)
             if last:
                 yield self._row(item, problem, last)

@@ -275,7 +275,7 @@ def report_of(
     rows += _of_items(sound, span, gone)
     search = BehaviourSearch(span)
     for template in items.templates:
-        rows += gone.template(template)
+        rows += gone.template(template, left_out=items.leaves_out(template))
         rows += search.template(template)
     for each in items.values:
         rows += search.values(each)

@@ -232,6 +232,8 @@ def _template(chunk: str, line: int, release: str, file: str) -> Iterator[Docume
         if not head.is_plain:
             told = "the version depends on values: see that the template has one for this release"
             yield Document(here, head.kind, head.name, "", MigratedObject({}, person=(told,)), False)
+        elif head.asks_server:
+            continue
         elif lifecycle_of(head.api_version, head.kind) and not is_served(head.api_version, head.kind, release):
             yield Document(here, head.kind, head.name, head.api_version, _of_head(head, release), False)
 

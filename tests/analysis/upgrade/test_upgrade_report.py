@@ -418,3 +418,38 @@ def test_what_argo_cd_applies() -> None:
     (row,) = (row for row in found.rows if row.breaks)
     assert (row.check, row.field, row.release) == ("api-version", "status.resources[0]", "1.25")
     assert "shop/web" in row.evidence
+
+
+POLICY = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: a}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "breaks"),
+    [
+        ("", True),
+        ("{{- if .Values.budget.enabled }}\n", True),
+        ("{{- if .Values.old.enabled }}\n", False),
+        ("{{- if .Values.missing.enabled }}\n", False),
+        ('{{- if .Capabilities.APIVersions.Has "policy/v1beta1" }}\n', False),
+        ('{{- if semverCompare "<1.21-0" .Capabilities.KubeVersion.GitVersion }}\n', False),
+        ("{{- if .Capabilities.HelmVersion }}\na: b\n{{- end }}\n{{- with .Values.old }}\n", True),
+        ("{{- if .Values.budget.enabled -}}\n{{- else }}\n", True),
+        ("{{- if or .Values.old.enabled .Values.budget.enabled }}\n", True),
+    ],
+)
+def test_templates_under_conditions(before: str, breaks: bool, tmp_path: Path) -> None:
+    """A template that the values leave out, or that asks what the server serves, breaks nothing."""
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "values.yaml").write_text("budget: {enabled: true}\nold: {enabled: false}\n")
+    (tmp_path / "templates" / "budget.yaml").write_text(
+        f"{before}{POLICY}" + ("{{- end }}\n" if before else "# {{ a }}")
+    )
+    report = upgrade_report(MemorySnapshot([], release="1.24"), "1.25", manifests=tmp_path)
+    assert [row.breaks for row in report.rows if row.check == "api-version"] == [breaks]
+
+
+def test_directives_of_patches_are_no_fields() -> None:
+    """A strategic merge patch among manifests says what to delete or replace."""
+    spec = {"containers": [{"name": "a", "$patch": "delete"}], "bogus": True}
+    rows = upgrade_report(MemorySnapshot([], release="1.33"), "1.34", manifests=named("Pod", "v1", spec=spec)).rows
+    assert [row.field for row in rows] == ["spec.bogus"]
