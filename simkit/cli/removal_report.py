@@ -10,7 +10,7 @@ from simkit.cli.notes import note
 from simkit.cli.source import add_audit_log, add_source, cluster_of, opened, read_audit_log
 from simkit.cli.upgrade import add_report_output, without_accepted, write_report
 from simkit.meta.errors import SimkitError
-from simkit.schema.releases import RELEASES, is_release, release_name
+from simkit.schema.releases import RELEASES, is_release, minor_of
 
 if TYPE_CHECKING:
     from simkit.analysis.audit_log.events import AuditLog
@@ -80,7 +80,7 @@ def _release_of(dump: Dump, args: argparse.Namespace, log: AuditLog | None) -> s
     target = args.release or (args.element[0] if len(args.element) == 1 and is_release(args.element[0]) else "")
     if args.demo or args.reading_release or dump.server_release:
         return dump.release
-    before = RELEASES[: RELEASES.index(release_name(target))] if args.manifests and target else ()
+    before = [each for each in RELEASES if args.manifests and target and minor_of(each) < minor_of(target)]
     release = release_of(map(Item, dump.objects), log) or (before[-1] if before else "")
     if not release and not target:
         note(f"the release of the cluster is not known and taken for {dump.release}; --from-release says it")

@@ -50,14 +50,18 @@ class Lifecycle:
 
     @property
     def instead(self) -> str:
-        """The replacement: the recommended one, else the kind in the most stable version that outlives it."""
+        """The replacement: the recommended one, else the kind in the most stable version that outlives it.
+
+        A version that is less stable replaces none.
+        """
         if self.replacement or not self.end:
             return self.replacement
-        group = self.gvk.group
+        group, rank = self.gvk.group, version_rank(self.gvk.version)
         others = [
             each
             for each in all_lifecycles().values()
             if (each.kind, each.gvk.group) == (self.kind, group)
+            and version_rank(each.gvk.version) < rank
             and (not each.end or minor_of(each.end) > minor_of(self.end))
         ]
         best = min(others, key=lambda each: version_rank(each.gvk.version), default=None)

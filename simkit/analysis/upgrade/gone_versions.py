@@ -196,11 +196,11 @@ class GoneVersions:
         """True if a version is not served at the end of the span."""
         if self.span.disabled:
             return self.removed.kind(life.api_version, life.kind) is not None
-        return bool(life.removed) and minor_of(life.removed) <= minor_of(self.span.end)
+        return self.span.ends(life)
 
     def _since(self, life: Lifecycle) -> str:
         gone = self.removed.kind(life.api_version, life.kind)
-        return gone.since if gone is not None else life.removed
+        return gone.since if gone is not None else life.end
 
     def _instead(self, life: Lifecycle) -> str:
         return self.removed.instead(life.api_version, life.kind)
@@ -243,12 +243,13 @@ class GoneVersions:
     ) -> Break:
         since = self._since(life)
         already = not self.span.meets(since)
+        ends = "is planned not to be served any more" if life.planned and not life.removed else "is not served any more"
         return break_of(
             item,
             release=since,
             severity=severity,
             check=CHECK,
-            what=f"{life.api_version} {life.kind} is not served any more" + (f": {what}" if what else ""),
+            what=f"{life.api_version} {life.kind} {ends}" + (f": {what}" if what else ""),
             evidence=evidence + (f"; {self.span.start} does not serve it either" if already else ""),
             remedy=remedy,
             source=_source(life),

@@ -11,7 +11,6 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersion
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.lifecycle import every_resource, lifecycle_of, successor
-from simkit.schema.releases import minor_of
 
 GUIDE: Final = "https://kubernetes.io/docs/reference/using-api/deprecation-guide/"
 
@@ -95,8 +94,10 @@ def removed_by(span: ReleaseSpan) -> RemovedResources:
         For a disabled element that neither the release nor an earlier one serves.
     """
     target = Catalogue.for_release(span.end)
-    before = [each for _, each in every_resource() if target.find(*each.gvr) is None]
-    before = [each for each in before if not _to_come(each, span.end)]
+    before = [each for _, each in every_resource() if _ends(each, span)]
+    if span.coming:
+        return _table(before, target.without(lambda resource: _ends(resource, span)))
+    before = [each for each in before if target.find(*each.gvr) is None]
     if not span.disabled:
         return _table(before, target)
     for element in span.disabled:
@@ -113,9 +114,9 @@ def served_elements(span: ReleaseSpan) -> list[str]:
     return [element for element in span.disabled if any(_named(each, [element]) for each in served)]
 
 
-def _to_come(resource: Resource, release: str) -> bool:
+def _ends(resource: Resource, span: ReleaseSpan) -> bool:
     known = lifecycle_of(resource.api_version, resource.kind)
-    return known is None or not known.removed or minor_of(known.removed) > minor_of(release)
+    return known is not None and span.ends(known)
 
 
 def _named(resource: Resource, elements: Sequence[str]) -> bool:
@@ -139,7 +140,7 @@ def _place(resource: Resource) -> GroupResource:
 def _gone(resource: Resource, left: dict[GroupResource, list[str]], release: str, *, disabled: bool) -> RemovedResource:
     known = lifecycle_of(resource.api_version, resource.kind)
     replacement = successor(resource.api_version, resource.kind, release) if known is not None and known.end else ""
-    since = known.removed if known is not None else ""
+    since = known.end if known is not None else ""
     versions = tuple(left.get(_place(resource), ()))
     return RemovedResource(
         resource.api_version, resource.resource, resource.kind, versions, replacement, "" if disabled else since

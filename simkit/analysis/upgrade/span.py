@@ -8,7 +8,8 @@ from typing import Final
 
 from simkit.meta.errors import SimkitError
 from simkit.meta.integers import saturating_int
-from simkit.schema.releases import RELEASES, minor_of, release_name
+from simkit.schema.lifecycle import Lifecycle
+from simkit.schema.releases import RELEASES, is_release, minor_of, release_name
 
 _PATCH: Final = re.compile(r"v?1\.\d+\.(\d+)(?:[+-].*)?")
 
@@ -23,11 +24,13 @@ class ReleaseSpan:
     """API groups, versions or resources that are disabled at one release, instead of an upgrade."""
     patch: int | None = None
     """The patch of the end, if it is said: 4 of ``1.35.4``."""
+    coming: str = ""
+    """The release after the newest known one, if the way leads there: then what is planned for it counts, too."""
 
     def __str__(self) -> str:
         if self.disabled:
             return f"{self.end} without {', '.join(self.disabled)}"
-        return f"{self.start or 'any release'} -> {self.end}"
+        return f"{self.start or 'any release'} -> {self.coming or self.end}"
 
     @classmethod
     def of(cls, start: str, end: str) -> ReleaseSpan:
@@ -36,22 +39,24 @@ class ReleaseSpan:
         Raises
         ------
         SimkitError
-            For an unknown release, and for a way that goes back.
+            For an unknown release but the one after the newest, and for a way that goes back.
 
         Examples
         --------
         >>> ReleaseSpan.of("v1.23.4", "1.24").hops
         ('1.24',)
         """
+        coming = f"1.{minor_of(RELEASES[-1]) + 1}"
+        coming = coming if is_release(end) and minor_of(end) == minor_of(coming) else ""
         try:
-            first, last = release_name(start) if start else "", release_name(end)
+            first, last = release_name(start) if start else "", RELEASES[-1] if coming else release_name(end)
         except SimkitError as wrong:
             told = "simkit releases --calendar has what is planned for later ones"
             raise SimkitError(f"{wrong}; the newest known release is {RELEASES[-1]}; {told}") from None
         if first and minor_of(first) > minor_of(last):
             raise SimkitError(f"an upgrade goes to a later release; {last} comes before {first}")
         patch = _PATCH.fullmatch(end.strip())
-        return cls(first, last, patch=saturating_int(patch[1]) if patch is not None else None)
+        return cls(first, last, patch=saturating_int(patch[1]) if patch is not None else None, coming=coming)
 
     def has_fix(self, fixed: str) -> bool | None:
         """True if the end has the fix of a patch release, False if it has not; None if its patch is not said.
@@ -79,4 +84,17 @@ class ReleaseSpan:
         if not release:
             return True
         at = minor_of(release)
-        return at <= minor_of(self.end) and (not self.start or at > minor_of(self.start))
+        return at <= minor_of(self.coming or self.end) and (not self.start or at > minor_of(self.start))
+
+    def ends(self, life: Lifecycle) -> bool:
+        """True if a version is not served at the end of the way, or is planned not to be in the coming release.
+
+        Examples
+        --------
+        >>> from simkit.schema.lifecycle import lifecycle_of
+        >>> claim = lifecycle_of("resource.k8s.io/v1beta1", "ResourceClaim")
+        >>> [ReleaseSpan.of("1.36", to).ends(claim) for to in ("1.37", "1.38")]
+        [False, True]
+        """
+        release = life.end if self.coming else life.removed
+        return bool(release) and minor_of(release) <= minor_of(self.coming or self.end)

@@ -453,3 +453,17 @@ def test_directives_of_patches_are_no_fields() -> None:
     spec = {"containers": [{"name": "a", "$patch": "delete"}], "bogus": True}
     rows = upgrade_report(MemorySnapshot([], release="1.33"), "1.34", manifests=named("Pod", "v1", spec=spec)).rows
     assert [row.field for row in rows] == ["spec.bogus"]
+
+
+def test_the_coming_release() -> None:
+    """What is planned to go with the release after the newest one is told, as planned; later ones are not known."""
+    claim = named("ResourceClaim", "resource.k8s.io/v1beta1", spec={"devices": {"requests": [{"name": "a"}]}})
+    (row,) = rows(claim, "1.38", "1.36")
+    assert (row.release, row.what) == (
+        "1.38", "resource.k8s.io/v1beta1 ResourceClaim is planned not to be served any more",
+    )  # fmt: skip
+    assert row.remedy.startswith("Use resource.k8s.io/v1 ResourceClaim.")
+    assert not rows(claim, "1.37", "1.36")
+    assert not rows(named("ResourceClaim", "resource.k8s.io/v1", spec={}), "1.38", "1.36")
+    with pytest.raises(SimkitError, match=r"newest known release"):
+        rows(claim, "1.39", "1.36")
