@@ -9,11 +9,13 @@ from simkit.cli.notes import note
 from simkit.cli.output import COMPLETE, add_output, write_rows, write_value
 from simkit.cli.source import add_source, cluster_of, opened
 from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource
 from simkit.meta.visible_text import one_line
 
 if TYPE_CHECKING:
     from simkit.analysis import Operation
     from simkit.cluster.cluster import Cluster
+    from simkit.snapshot.dump import Dump
 
 EXAMPLES = """\
 examples:
@@ -27,6 +29,13 @@ The answer says what is evicted, what a disruption budget blocks, and what stays
 
 Exit code: 0 when all pods run in the end, 1 when one is lost, blocked, stuck or pending, 2 for wrong use or input.
 """
+_NAMESPACES = GroupResource("", "namespaces")
+_DEPENDED_ON = (
+    *(GroupResource("", name) for name in ("nodes", "pods")),
+    *(GroupResource("apps", name) for name in ("replicasets", "deployments", "statefulsets", "daemonsets")),
+    GroupResource("policy", "poddisruptionbudgets"),
+)
+"""The resources without which a rehearsal misses what would happen."""
 OPERATIONS = ("drain", "loss", "rollout", "load")
 
 
@@ -55,7 +64,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Rehearse, and return the exit code."""
-    found = _rehearsed(cluster_of(opened(args)), args)
+    dump = opened(args)
+    cluster = cluster_of(dump)
+    _complete(cluster, dump)
+    found = _rehearsed(cluster, args)
     if args.output in COMPLETE:
         write_value(found.to_dict(), args.output)
     else:
@@ -65,6 +77,19 @@ def run(args: argparse.Namespace) -> int:
         counts = ", ".join(f"{row['what']}: {row['count']}" for row in found.summary().to_dict("records"))
         note(one_line(f"{found.name}; {counts}"))
     return 0 if found else 1
+
+
+def _complete(cluster: Cluster, dump: Dump) -> None:
+    """Create the namespaces that a dump leaves out though objects are in them, and say what else it leaves out."""
+    there = {key.name for key in dump.keyed if key.resource == _NAMESPACES}
+    missing = sorted({key.namespace for key in dump.keyed} - there - {""})
+    for name in missing:
+        cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    if missing:
+        note(f"namespaces that the dump leaves out though objects are in them, created: {one_line(', '.join(missing))}")
+    left_out = [str(each) for each in _DEPENDED_ON if each not in dump.captured]
+    if left_out:
+        note(f"the dump has no {', '.join(left_out)}: what depends on them is not rehearsed")
 
 
 def _rehearsed(cluster: Cluster, args: argparse.Namespace) -> Operation:

@@ -60,7 +60,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--from", dest="since", metavar="RELEASE", help="the release to upgrade from")
     parser.add_argument("--audit-log", action="append", metavar="PATH", help="what was asked, as JSON lines (also .gz)")
     parser.add_argument(
-        "--requests-since", default="", metavar="DAY", help="leave out recorded requests of before: 2026-11-01"
+        "--since",
+        "--requests-since",
+        dest="requests_since",
+        default="",
+        metavar="DAY",
+        help="leave out recorded requests of before: 2026-11-01",
     )
     parser.add_argument("--metrics", type=Path, metavar="FILE", help="the answer of /metrics of the API server")
     parser.add_argument(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -13,8 +13,17 @@ import pandas as pd
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.logic.migration.documents import Document, Rewritten, objects_of, rewrite
-from simkit.logic.migration.kustomizations import FILES, partial, patch_files, retargeted
+from simkit.logic.migration.kustomizations import (
+    FILES,
+    is_json_patch,
+    json_patch_file,
+    patch_files,
+    retargeted,
+    strategic_patch,
+)
+from simkit.logic.migration.migrate_object import migrate_object
 from simkit.logic.migration.migrated import MigratedObject
+from simkit.logic.migration.patches import Pair, Patches
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
@@ -39,6 +48,11 @@ class MigratedFile:
     path: str
     before: str
     rewritten: Rewritten
+
+    @property
+    def place(self) -> Path:
+        """The path without links."""
+        return Path(self.path).resolve()
 
     @property
     def after(self) -> str:
@@ -181,10 +195,10 @@ def migrate(
         for path, text in _texts(source)
     ]
     patches = _patches(files)
-    files = [_referring(each, files, patches, release) for each in files]
+    files = _referring(files, patches, release)
     if sandbox is not None:
         server = sandbox.fork(release=release)
-        whole = [not _is_among(each, patches) for each in files]
+        whole = [each.place not in patches for each in files]
         tried = [replace(each, rewritten=_tried(each.rewritten, server, release)) for each in files]
         if check:
             tried = [replace(each, rewritten=_with_refused(each, server, release)) for each in tried]
@@ -226,41 +240,42 @@ def _read(path: Path) -> str:
 # Kustomizations, which name the versions of what they patch
 
 
-def _patches(files: Sequence[MigratedFile]) -> set[Path]:
-    """The files that hold patches, by the kustomizations beside them: their objects are not whole."""
-    return {
-        (Path(each.path).parent / name).resolve()
-        for each in files
-        if Path(each.path).name in FILES
-        for name in patch_files(each.before)
-    }
+_Targets = Mapping[Path, Sequence[Mapping[str, Any]]]
 
 
-def _is_among(file: MigratedFile, paths: set[Path]) -> bool:
-    return Path(file.path).resolve() in paths
+def _patches(files: Sequence[MigratedFile]) -> _Targets:
+    """The files that hold patches, by the kustomizations beside them, with their targets: no object there is whole."""
+    found: dict[Path, list[Mapping[str, Any]]] = {}
+    for each in files:
+        for name, target in patch_files(each.before) if each.place.name in FILES else ():
+            found.setdefault((Path(each.path).parent / name).resolve(), []).append(target)
+    return found
 
 
-def _referring(file: MigratedFile, files: Sequence[MigratedFile], patches: set[Path], release: str) -> MigratedFile:
-    """A file whose references follow the objects that were rewritten: a kustomization, or one of its patches."""
-    if _is_among(file, patches):
-        documents = tuple(
-            replace(each, migrated=replace(each.migrated, person=each.migrated.person or partial(each)))
-            for each in file.rewritten.documents
-        )
-        return replace(file, rewritten=replace(file.rewritten, documents=documents))
-    if Path(file.path).name not in FILES:
-        return file
-    moved = {
-        (document.before, document.kind): document.migrated.to
-        for each in files
-        if not _is_among(each, patches)
-        for document in each.rewritten.documents
-        if document.migrated.changed and document.migrated.to
-    }
-    texts = {Path(each.path).resolve(): each.before for each in files}
-    folder = Path(file.path).parent
-    made = retargeted(file.before, release, moved, lambda name: texts.get((folder / name).resolve(), ""))
-    return replace(file, rewritten=made) if made.documents else file
+def _referring(files: Sequence[MigratedFile], patches: _Targets, release: str) -> list[MigratedFile]:
+    """The files, in which kustomizations and their patches follow the objects that were rewritten."""
+    if not any(each.place.name in FILES or "patches" in each.before for each in files):
+        return list(files)
+    known = Patches([pair for each in files if each.place not in patches for pair in _pairs(each, release)], release)
+    return [_following(each, patches.get(each.place), known) for each in files]
+
+
+def _pairs(file: MigratedFile, release: str) -> Iterator[Pair]:
+    """The rewritten objects of a file, as they were and as they are."""
+    lines = {each.line for each in file.rewritten.documents if each.migrated.changed and each.migrated.to}
+    for line, obj in objects_of(file.before) if lines else ():
+        made = migrate_object(obj, release)
+        if line in lines and made.to:
+            yield Pair(obj, made.object)
+
+
+def _following(file: MigratedFile, targets: Sequence[Mapping[str, Any]] | None, patches: Patches) -> MigratedFile:
+    if targets is None:
+        made, old = retargeted(file.after, patches, own=file.place.name in FILES), file.rewritten
+        return replace(file, rewritten=replace(old, text=made.text, documents=(*old.documents, *made.documents)))
+    if is_json_patch(file.before):
+        return replace(file, rewritten=json_patch_file(file.before, targets, patches))
+    return replace(file, rewritten=strategic_patch(file.before, patches))
 
 
 # What a server of the release says to the rewritten objects

@@ -18,7 +18,7 @@ _DASHES: Final = re.compile(
 _NESTED: Final = re.compile(r"^( *)[^\s#-][^\n#]*:[ \t]*+(?:#[^\n]*+)?+\n(?=(\1 +)[^\s#-])", re.MULTILINE)
 
 
-def rewritten(text: str, wanted: Mapping[str, Any]) -> str:
+def rewritten(text: str, wanted: Any) -> str:
     """The text of one document so that it says something else; what stays is not touched.
 
     Raises
@@ -56,7 +56,7 @@ def rewritten(text: str, wanted: Mapping[str, Any]) -> str:
     raise BrokenText(1, "it cannot be changed in place without changing its meaning")
 
 
-def _says(text: str, wanted: Mapping[str, Any]) -> bool:
+def _says(text: str, wanted: Any) -> bool:
     try:
         return bool(decode(text) == wanted)
     except BrokenText:

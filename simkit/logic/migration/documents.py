@@ -168,7 +168,8 @@ def _mended(value: Any, line: int, release: str, output_version: str) -> tuple[A
     migrated = migrate_object(value, release, output_version=output_version)
     if not migrated.is_concerned:
         return value, []
-    document = Document(line, str(value.get("kind")), _name(value), str(value.get("apiVersion")), migrated)
+    kind, version = str(value.get("kind") or ""), str(value.get("apiVersion") or "")
+    document = Document(line, kind, _name(value), version, migrated)
     return (migrated.object if migrated.changed else value), [document]
 
 

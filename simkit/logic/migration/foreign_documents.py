@@ -178,12 +178,33 @@ def _gone(release: str) -> frozenset[str]:
 def _named(value: Any, path: tuple[str, ...], release: str) -> Iterator[str]:
     """A sentence for each value under a name with "version" that is a version which is gone."""
     for place, text in _texts(value, path):
-        if text in _gone(release) and place and "version" in place[-1].lower():
+        if text in _gone(release) and place and "version" in _name_at(value, place[len(path) :]).lower():
             told = f"says {text}, of which {release} serves nothing: give the chart a version that it serves"
             yield f"{'.'.join(place)} {told}"
         elif "\n" in text and place[-1:] in (("values",), ("valuesContent",)):
             for document in _documents(text):
                 yield from _named(document, place, release)
+
+
+def _name_at(value: Any, place: tuple[str, ...]) -> str:
+    """The last step of a path, or the name of a parameter of Helm of which it is the value."""
+    owner = value
+    for step in place[:-1]:
+        name, _, index = step.partition("[")
+        owner = at(owner, name) if name else owner
+        for number in filter(None, index.rstrip("]").split("][")):
+            owner = owner[int(number)]
+    named = owner.get("name") if isinstance(owner, Mapping) and place[-1] == "value" else None
+    return str(named or place[-1])
+
+
+def configurations_within(obj: Object, release: str) -> Iterator[str]:
+    """A sentence for each configuration of kubeadm that a config map of its holds in a version that is not read."""
+    for place, text in _texts(obj.get("data"), ("data",)):
+        for document in _documents(text) if _KUBEADM in text else ():
+            if _is_unread(document, release):
+                told = f"holds a {document.get('kind')} in {document.get('apiVersion')}, which {release} does not take"
+                yield f"{'.'.join(place)} {told}: let kubeadm rewrite it (kubeadm config migrate)"
 
 
 def _spelled(obj: Object, release: str) -> Iterator[str]:

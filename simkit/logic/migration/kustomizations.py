@@ -2,55 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
-from simkit.logic.migration.documents import Document, Rewritten, laid_out, pieces, rewrite
-from simkit.logic.migration.migrate_object import reshapes
+from simkit.logic.migration.documents import Document, Rewritten, laid_out, objects_of, pieces, rewrite
 from simkit.logic.migration.migrated import MigratedObject
+from simkit.logic.migration.patches import Pair, Patches
 from simkit.meta.domain import api_group
+from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion
-from simkit.meta.objects import Object, copied
+from simkit.meta.objects import Object, at, copied, name_of
 from simkit.schema.lifecycle import is_served, lifecycle_of
 
 GROUP: Final = api_group("kustomize.config")
 FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _KIND: Final = "Kustomization"
-Moved = Mapping[tuple[str, str], str]
-"""The versions that objects were rewritten in, by their former version and kind."""
+_PLACES: Final[Mapping[str, tuple[str, ...]]] = {
+    _KIND: ("spec",),
+    "Application": ("spec", "source", "kustomize"),
+    "ApplicationSet": ("spec", "template", "spec", "source", "kustomize"),
+}
+"""Where the kinds of Flux and Argo CD have the parts of a kustomization."""
 
 
-def patch_files(text: str) -> tuple[str, ...]:
-    """The paths of the patches that a kustomization names, as they stand in it."""
-    found: list[str] = []
+def patch_files(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The paths of the patches that a kustomization names, as they stand in it, with the target of each."""
     for chunk, _ in pieces(text):
         value = _read(chunk)
-        found += [str(each["path"]) for each in _listed(value, "patches") if "path" in each]
+        for each in (*_listed(value, "patches"), *_listed(value, "patchesJson6902")):
+            if "path" in each:
+                yield str(each["path"]), each.get("target") or {}
         strategic = value.get("patchesStrategicMerge")
-        found += [each for each in strategic or () if isinstance(each, str) and "\n" not in each]
-    return tuple(found)
+        yield from ((each, {}) for each in strategic or () if isinstance(each, str) and "\n" not in each)
 
 
-def retargeted(text: str, release: str, moved: Moved, text_of: Callable[[str], str]) -> Rewritten:
-    """The text of a kustomization whose targets name the versions that its objects were rewritten in.
+def is_json_patch(text: str) -> bool:
+    """True if a text is a list of operations."""
+    with suppress(BrokenText):
+        return isinstance(decode(text), list)
+    return False
 
-    What cannot be decided is left to a person: a target of which no object was rewritten, and a JSON patch of a kind
-    whose fields move.
 
-    Parameters
-    ----------
-    text_of
-        The text of a file that the kustomization names; empty where it is not known.
+def retargeted(text: str, patches: Patches, *, own: bool) -> Rewritten:
+    """The text of kustomizations whose targets name the versions that their objects were rewritten in, and whose own
+    patches do to the rewritten objects what they did.
+
+    ``own`` is True for the file of a kustomization; in others, those of Flux and of applications of Argo CD count.
+
+    What cannot be decided is left to a person: a target of which no object was rewritten, and a patch that would do
+    something else.
     """
     parts: list[str] = []
     documents: list[Document] = []
     for chunk, line in pieces(text):
-        value = _read(chunk)
-        change = _Change(release, moved, text_of)
-        wanted = change.of(value)
+        wanted: dict[str, Any] = copied(_read(chunk))
+        change = _Change(patches)
+        place = () if own else _PLACES.get(str(wanted.get("kind")))
+        kustomization = at(wanted, *place) if place is not None else None
+        if isinstance(kustomization, dict):
+            change.follow(kustomization)
         if not (change.person or change.changed):
             parts.append(chunk)
             continue
@@ -62,7 +76,7 @@ def retargeted(text: str, release: str, moved: Moved, text_of: Callable[[str], s
             parts.append(chunk)
             told = f"the text has to be changed by hand: {wrong.what}"
             made = replace(made, changed=False, person=(*made.person, told))
-        documents.append(Document(line, _KIND, "", before, made))
+        documents.append(Document(line, str(wanted.get("kind") or _KIND), str(name_of(wanted)), before, made))
     return Rewritten("".join(parts), tuple(documents))
 
 
@@ -85,26 +99,21 @@ def _listed(value: Any, *path: str) -> Iterator[dict[str, Any]]:
 class _Change:
     """One kustomization on its way, with what is said about it."""
 
-    def __init__(self, release: str, moved: Moved, text_of: Callable[[str], str]) -> None:
-        self._release, self._moved, self._text_of = release, moved, text_of
+    def __init__(self, patches: Patches) -> None:
+        self._patches = patches
         self.changed = False
         self.person: list[str] = []
         self.before: set[str] = set()
         self.after: set[str] = set()
 
-    def of(self, kustomization: Object) -> Object:
-        """The kustomization as it should be."""
-        wanted: dict[str, Any] = copied(kustomization)
+    def follow(self, wanted: dict[str, Any]) -> None:
+        """Change the kustomization to what it should be."""
         for patch in (*_listed(wanted, "patches"), *_listed(wanted, "patchesJson6902")):
-            kinds = self._select(patch.get("target"))
-            is_json = self._is_json(patch)
-            self.person += [
-                f"a JSON patch of {kind}: fields change from {old} to {new}, see that its paths are those of {new}"
-                for kind, old, new in kinds
-                if is_json and reshapes(kind, old, new)
-            ]
-            if isinstance(patch.get("patch"), str) and not is_json:
-                patch["patch"] = self._inline(patch["patch"])
+            written, target = patch.get("patch"), patch.get("target") or {}
+            if isinstance(written, str):
+                is_json = is_json_patch(written)
+                patch["patch"] = self._json(written, target) if is_json else self._inline(written)
+            self._select(target)
         merged = wanted.get("patchesStrategicMerge")
         if isinstance(merged, list):
             wanted["patchesStrategicMerge"] = [
@@ -118,75 +127,91 @@ class _Change:
                 self._select(rejected)
         for variable in _listed(wanted, "vars"):
             self._reference(variable.get("objref"))
-        return wanted
 
-    def _select(self, target: Any) -> list[tuple[str, str, str]]:
-        """Point a selector of group, version and kind at the new version; gives back kind, old and new version."""
+    def _select(self, target: Any) -> None:
+        """Point a selector of group, version and kind at the new version."""
         if not isinstance(target, dict) or not ("group" in target or "version" in target):
-            return []
-        found = [(kind, old, new) for (old, kind), new in self._moved.items() if _selects(target, old, kind)]
-        versions = {new for _, _, new in found}
+            return
+        found = self._patches.selected({name: target.get(name) for name in ("group", "version", "kind")})
+        versions = {str(pair.new.get("apiVersion")) for pair in found}
         if len(versions) > 1:
             self.person.append(f"a target selects objects that are now in {', '.join(sorted(versions))}: part it")
         elif versions:
-            group, version = GroupVersion.parse(versions.pop())
             self._note(found)
+            group, version = GroupVersion.parse(versions.pop())
             target.update({name: new for name, new in (("group", group), ("version", version)) if name in target})
         else:
             self._missing(str(GroupVersion(str(target.get("group") or ""), str(target.get("version")))), target)
-        return found
 
     def _reference(self, reference: Any) -> None:
         if not isinstance(reference, dict):
             return
-        old, kind = str(reference.get("apiVersion")), str(reference.get("kind"))
-        new = self._moved.get((old, kind))
-        if new is not None:
-            self._note([(kind, old, new)])
-            reference["apiVersion"] = new
+        old = str(reference.get("apiVersion"))
+        found = self._patches.selected({**GroupVersion.parse(old)._asdict(), "kind": reference.get("kind")})
+        if found:
+            self._note(found)
+            reference["apiVersion"] = found[0].new["apiVersion"]
         else:
             self._missing(old, reference)
 
-    def _note(self, found: list[tuple[str, str, str]]) -> None:
+    def _note(self, found: Sequence[Pair]) -> None:
         self.changed = True
-        self.before.update(old for _, old, _ in found)
-        self.after.update(new for _, _, new in found)
+        self.before.update(str(pair.old["apiVersion"]) for pair in found)
+        self.after.update(str(pair.new["apiVersion"]) for pair in found)
 
     def _missing(self, old: str, target: Mapping[str, Any]) -> None:
         kind = str(target.get("kind"))
-        if lifecycle_of(old, kind) is not None and not is_served(old, kind, self._release):
+        if lifecycle_of(old, kind) is not None and not is_served(old, kind, self._patches.release):
             self.person.append(
                 f"it selects {old} {kind}, of which no object is among the files: rewrite them together, or name the "
                 "version of what is selected"
             )
 
-    def _is_json(self, patch: Mapping[str, Any]) -> bool:
-        text = patch.get("patch") or self._text_of(str(patch.get("path") or ""))
+    def _json(self, text: str, target: Mapping[str, Any]) -> str:
+        """A JSON patch within the kustomization."""
         try:
-            return isinstance(decode(str(text)), list)
-        except BrokenText:
-            return False
+            made = self._patches.of_json(text, target)
+        except SimkitError as wrong:
+            self.person.append(str(wrong))
+            return text
+        self.changed = self.changed or made != text
+        return made
 
     def _inline(self, text: str) -> str:
         """A strategic merge patch within the kustomization."""
-        made = rewrite(text, self._release)
+        made = strategic_patch(text, self._patches)
         for each in made.documents:
-            self.person += each.migrated.person or partial(each)
+            self.person += each.migrated.person
             self.before.add(each.before)
             self.after.add(each.migrated.to)
         self.changed = self.changed or made.text != text
         return made.text
 
 
-def partial(document: Document) -> tuple[str, ...]:
-    """What a person has to see of a rewritten patch, which has only a part of an object's fields."""
-    old, new = document.before, document.migrated.to
-    if not new or not reshapes(document.kind, old, new):
-        return ()
-    return (f"a patch of {document.kind}: fields change from {old} to {new}, see that it still says what it said",)
+def strategic_patch(text: str, patches: Patches) -> Rewritten:
+    """The text of strategic merge patches in new versions; what does something else there is left to a person."""
+    made, before = rewrite(text, patches.release), dict(objects_of(text))
+    return replace(made, documents=tuple(_tried(each, before.get(each.line), patches) for each in made.documents))
 
 
-def _selects(target: Mapping[str, Any], version: str, kind: str) -> bool:
-    parsed = GroupVersion.parse(version)
-    stated = {"group": parsed.group, "version": parsed.version, "kind": kind}
-    return all(target.get(name, value) == value for name, value in stated.items())
+def _tried(document: Document, old: Object | None, patches: Patches) -> Document:
+    migrated = document.migrated
+    if not migrated.changed or migrated.person or old is None:
+        return document
+    told = patches.differs(old, migrated.object)
+    why = f"a patch of {document.kind}, now in {migrated.to}: {told}"
+    return replace(document, migrated=replace(migrated, person=(why,))) if told else document
+
+
+def json_patch_file(text: str, targets: Iterable[Mapping[str, Any]], patches: Patches) -> Rewritten:
+    """The text of a file with a JSON patch, which kustomizations name for some targets."""
+    made, person = text, ()
+    try:
+        texts = {patches.of_json(text, target) for target in targets}
+        made = texts.pop() if len(texts) == 1 else text
+        person = ("the JSON patch is named for objects that it changes in several ways: part it",) if texts else ()
+    except SimkitError as wrong:
+        person = (str(wrong),)
+    if made == text and not person:
+        return Rewritten(text)
+    return Rewritten(made, (Document(1, "JSON patch", "", "", MigratedObject({}, "", made != text, person), False),))

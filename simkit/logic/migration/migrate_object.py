@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simkit.kinds.conversions import ConversionError, convert, convertible
 from simkit.kinds.conversions.convert import family_of
-from simkit.logic.migration.foreign_documents import migrate_foreign
+from simkit.logic.migration.foreign_documents import configurations_within, migrate_foreign
 from simkit.logic.migration.migrated import MigratedObject
 from simkit.logic.migration.structural_schema import PRESERVE, structural
 from simkit.meta.domain import ADMISSION_GROUP, CERTIFICATES_GROUP, EXTENSIONS_GROUP, label
@@ -53,7 +53,8 @@ def migrate_object(obj: Object, release: str, *, output_version: str = "") -> Mi
         return _with_references(migrate_foreign(obj, release), release)
     wanted = output_version if output_version and convertible(kind, version, output_version) else ""
     if not wanted and is_served(version, kind, release):
-        return _with_references(MigratedObject(obj), release)
+        unread = tuple(configurations_within(obj, release)) if kind == "ConfigMap" else ()
+        return _with_references(MigratedObject(obj, person=unread), release)
     target = wanted or successor(version, kind, release).partition(" ")[0]
     if wanted == version:
         return _with_references(MigratedObject(obj), release)

@@ -30,7 +30,7 @@ TARGET = "{group: batch, version: v1beta1, kind: CronJob}"
 def overlay(folder: Path, kustomization: str, base: str = JOB, **patches: str) -> Path:
     """A base with one object, and an overlay over it."""
     for path, text in {"base/object.yaml": base, "base/kustomization.yaml": "resources: [object.yaml]\n"}.items():
-        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     (folder / "over").mkdir()
     (folder / "over" / "kustomization.yaml").write_text(f"resources: [../base]\n{kustomization}")
@@ -89,15 +89,89 @@ def test_a_target_beyond_the_files_is_left_to_a_person(tmp_path: Path) -> None:
     assert "no object is among the files" in str(found.to_frame()["person"].tolist())
 
 
-def test_json_patches_of_fields_that_move_are_left_to_a_person(tmp_path: Path) -> None:
-    """An Ingress has other fields in its new version, which the paths of a JSON patch do not know."""
-    target = "{group: networking.k8s.io, version: v1beta1, kind: Ingress}"
-    patch = "- {op: replace, path: /spec/backend/serviceName, value: shop}\n"
-    found, after = migrated(
-        overlay(tmp_path, f"patches: [{{path: more.yaml, target: {target}}}]\n", INGRESS, more=patch)
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "- op: replace  # ours\n  path: /spec/backend/serviceName\n  value: shop\n",
+            "- op: replace  # ours\n  path: /spec/defaultBackend/service/name\n  value: shop\n",
+        ),
+        (
+            '[{"op": "replace", "path": "/spec/backend/servicePort", "value": "http"}]',
+            '[{"op": "remove", "path": "/spec/defaultBackend/service/port/number"}, '
+            '{"op": "add", "path": "/spec/defaultBackend/service/port/name", "value": "http"}]',
+        ),
+        (
+            '[{"op": "add", "path": "/metadata/annotations", "value": {"a": "b"}}]',
+            '[{"op": "add", "path": "/metadata/annotations", "value": {"a": "b"}}]',
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    "target", ["group: networking.k8s.io, version: v1beta1, kind: Ingress", "kind: I.*, name: web"]
+)
+def test_json_patches_do_to_the_new_object_what_they_did(before: str, after: str, target: str, tmp_path: Path) -> None:
+    """An Ingress has other fields in its new version: paths and values follow, in files and within the kustomization."""
+    found, _ = migrated(
+        overlay(tmp_path, f"patches: [{{path: more.yaml, target: {{{target}}}}}]\n", INGRESS, more=before)
     )
-    assert "version: v1," in after
-    assert "a JSON patch of Ingress" in str(found.to_frame()["person"].tolist())
+    assert found, found.to_frame()["person"].tolist()
+    assert [each.after for each in found.files if each.path.endswith("more.yaml")] == [after]
+    inline = yaml.safe_dump({"patches": [{"target": yaml.safe_load(f"{{{target}}}"), "patch": before}]})
+    found, made = migrated(overlay(tmp_path / "inline", inline, INGRESS))
+    assert found, found.to_frame()["person"].tolist()
+    assert yaml.safe_load(made)["patches"][0]["patch"] == after
+
+
+@pytest.mark.parametrize(
+    ("patch", "told"),
+    [
+        ("- {op: replace, path: /spec/backend/servicePort, value: 8080}\n", "changes in several ways"),
+        ("- {op: remove, path: /spec/rules/0}\n", "does not fit"),
+    ],
+)
+def test_json_patches_that_cannot_follow_are_left_to_a_person(patch: str, told: str, tmp_path: Path) -> None:
+    """One for objects that it changes in several ways, and one that fits none."""
+    base = f"{INGRESS}---\n{INGRESS.replace('name: web', 'name: other').replace('80', 'http')}"
+    overlaid = overlay(tmp_path, "patches: [{path: more.yaml, target: {kind: Ingress}}]\n", base, more=patch)
+    assert told in str(migrated(overlaid)[0].to_frame()["person"].tolist())
+
+
+@pytest.mark.parametrize(
+    ("kind", "place"),
+    [
+        ("kustomize.toolkit.fluxcd.io/v1 Kustomization", ("spec",)),
+        ("argoproj.io/v1alpha1 Application", ("spec", "source", "kustomize")),
+    ],
+)
+def test_patches_of_flux_and_argo(kind: str, place: tuple[str, ...], tmp_path: Path) -> None:
+    """Their objects hold parts of a kustomization, whose targets and patches follow too."""
+    target = {"group": "networking.k8s.io", "version": "v1beta1", "kind": "Ingress"}
+    patch = "- {op: replace, path: /spec/backend/serviceName, value: shop}\n"
+    part: dict[str, object] = {"patches": [{"target": target, "patch": patch}]}
+    for step in reversed(place):
+        part = {step: part}
+    version, name = kind.split(" ")
+    text = yaml.safe_dump({"apiVersion": version, "kind": name, "metadata": {"name": "a"}, **part})
+    (tmp_path / "base.yaml").write_text(INGRESS)
+    (tmp_path / "app.yaml").write_text(text)
+    found = migrate(tmp_path, "1.33")
+    assert found, found.to_frame()["person"].tolist()
+    value = yaml.safe_load(next(each.after for each in found.files if each.path.endswith("app.yaml")))
+    for step in place:
+        value = value[step]
+    assert value["patches"][0]["target"]["version"] == "v1"
+    assert "/spec/defaultBackend/service/name" in value["patches"][0]["patch"]
+
+
+def test_strategic_patches_that_do_the_same_need_nobody(tmp_path: Path) -> None:
+    """A patch of fields that move is tried on the object that it is for, before and after; unknown ones are told."""
+    patch = INGRESS.replace("serviceName: web", "serviceName: shop")
+    found, _ = migrated(overlay(tmp_path, "patches: [{path: more.yaml}]\n", INGRESS, more=patch))
+    assert found, found.to_frame()["person"].tolist()
+    alone = patch.replace("name: web", "name: other")
+    found, _ = migrated(overlay(tmp_path / "other", "patches: [{path: more.yaml}]\n", INGRESS, more=alone))
+    assert "no object that it is for is among the files" in str(found.to_frame()["person"].tolist())
 
 
 def test_patches_are_no_whole_objects(tmp_path: Path) -> None:

@@ -141,3 +141,30 @@ def test_files_that_cluster_api_writes(content: str, concerned: bool) -> None:
     }  # fmt: skip
     _, said = told(yaml.safe_dump(obj), "1.30")
     assert said.startswith("spec.template.spec.files[0].content holds a ") == concerned
+
+
+@pytest.mark.parametrize(
+    ("obj", "person"),
+    [
+        (
+            {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "a"},
+             "spec": {"source": {"helm": {"parameters": [{"name": "ingress.apiVersion", "value": "extensions/v1beta1"},
+                                                         {"name": "image", "value": "extensions/v1beta1"}]}}}},
+            "spec.source.helm.parameters[0].value says extensions/v1beta1",
+        ),
+        (
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kubeadm-config"},
+             "data": {"ClusterConfiguration": KUBEADM, "other": "kubeadm.k8s.io"}},
+            "data.ClusterConfiguration holds a ClusterConfiguration in kubeadm.k8s.io/v1beta3",
+        ),
+        (
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "apiVersion: batch/v1beta1"}},
+            "",
+        ),
+    ],
+)  # fmt: skip
+def test_parameters_and_config_maps(obj: dict[str, Any], person: str) -> None:
+    """Parameters of Helm that name a version, and configurations of kubeadm in config maps, are left to a person."""
+    _, said = told(yaml.safe_dump(obj), "1.37")
+    assert said.startswith(person)
+    assert len(said.splitlines()) == bool(person)
