@@ -205,7 +205,8 @@ def _tried(document: Document, old: Object | None, patches: Patches) -> Document
 
 def json_patch_file(text: str, targets: Iterable[Mapping[str, Any]], patches: Patches) -> Rewritten:
     """The text of a file with a JSON patch, which kustomizations name for some targets."""
-    made, person = text, ()
+    made = text
+    person: tuple[str, ...] = ()
     try:
         texts = {patches.of_json(text, target) for target in targets}
         made = texts.pop() if len(texts) == 1 else text

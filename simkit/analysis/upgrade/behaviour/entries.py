@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.language.cel.environment import Environment, Program, own_version
-from simkit.language.cel.types import BOOL, DYN
 from simkit.meta import datasets
 from simkit.schema.behaviour import OWN
 from simkit.schema.releases import release_name
+
+if TYPE_CHECKING:
+    from simkit.language.cel.environment import Program
 
 TABLE: Final = "upgrade/behaviour.yaml"
 VARIABLES: Final = ("value", "object", "kind", "pod", "file", "labels")
@@ -42,6 +44,8 @@ class Detector(BaseModel):
     skew: Literal["", "kubelet", "kube-proxy", "kubectl"] = ""
 
     kinds: tuple[str, ...] = ()
+    matches: re.Pattern[str] | None = None
+    """What a text must have somewhere."""
     when: str = ""
     """An expression in CEL that must hold."""
     instead: str = ""
@@ -103,6 +107,9 @@ class Entry(BaseModel):
 @cache
 def compiled(expression: str) -> Program:
     """The program of an expression over ``VARIABLES``; what it speaks of may be missing."""
+    from simkit.language.cel.environment import Environment, own_version
+    from simkit.language.cel.types import BOOL, DYN
+
     return Environment(OWN, dict.fromkeys(VARIABLES, DYN), version=own_version(OWN)).compile(
         expression, expected=(BOOL, DYN)
     )

@@ -25,7 +25,6 @@ from simkit.analysis.upgrade.behaviour.skew import too_old
 from simkit.analysis.upgrade.breaks import Break, break_of
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.span import ReleaseSpan
-from simkit.language.cel.errors import EvaluationError
 from simkit.meta.domain import api_group
 from simkit.meta.objects import at, labels_of
 from simkit.snapshot.templates import Template as ChartTemplate
@@ -276,9 +275,13 @@ def _agrees(
     file: str = "",
     namespace: Mapping[str, Any] | None = None,
 ) -> bool:
-    """True if the expression of a detector holds."""
+    """True if a value has what a detector looks for, and its expression holds."""
+    if detector.matches is not None and not (isinstance(value, str) and detector.matches.search(value)):
+        return False
     if not detector.when:
         return True
+    from simkit.language.cel.errors import EvaluationError
+
     found = (value, obj, obj.get("kind"), pod or {}, file, namespace or {})
     variables = dict(zip(VARIABLES, found, strict=True))
     try:
