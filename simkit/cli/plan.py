@@ -70,7 +70,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         metavar="SELECTOR",
         help="delete objects with these labels that are in no manifest",
     )
-    manifests.add_argument("--force", action="store_true", help="replace objects whose change is refused")
     manifests.add_argument("--as", dest="user", default="", metavar="WHO", help="apply as this user or service account")
     manifests.add_argument("--expect", metavar="FILE", help="expectations about access, as for simkit check")
     manifests.add_argument(
@@ -121,7 +120,6 @@ def _planned(cluster: Cluster, args: argparse.Namespace) -> ManifestPlan:
         namespace=where,
         configured=before,
         prune=args.prune,
-        force=args.force,
         identity=identity_of(args.user) if args.user else None,
         expectations=args.expect,
         members=read_members(args),

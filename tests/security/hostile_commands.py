@@ -134,7 +134,6 @@ REFUSED: Final = (TABLES["rehearse"], TABLES["least-privilege"], FILES["least ob
 CHOOSING: Final = frozenset(
     [
         "against",
-        "force",
         "link",
         "schema",
         "authorization-mode",

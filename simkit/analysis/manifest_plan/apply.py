@@ -53,14 +53,10 @@ class ManifestWriter:
         The user who applies.
     namespace
         The namespace of objects that name none.
-    force
-        Whether objects are deleted and created again where their change is refused, as ``kubectl apply --force`` does.
     """
 
-    def __init__(
-        self, fork: WritableFork, identity: Identity, *, namespace: str = DEFAULT_NAMESPACE, force: bool = False
-    ) -> None:
-        self._fork, self._identity, self._namespace, self._force = fork, identity, namespace, force
+    def __init__(self, fork: WritableFork, identity: Identity, *, namespace: str = DEFAULT_NAMESPACE) -> None:
+        self._fork, self._identity, self._namespace = fork, identity, namespace
         self.unknown_configuration: list[str] = []
         """Objects of which no earlier configuration is known, so that fields it no longer names stay."""
         self.not_captured: set[str] = set()
@@ -190,16 +186,18 @@ class ManifestWriter:
         self._send("PATCH", path, patch, _JSON_PATCH)
 
     def _replaced(self, resource: Resource, path: str, obj: Object, refused: ObjectChange) -> ObjectChange:
-        """The refused change as a replacement, if deleting and creating the object works."""
-        trial = self if self._force else self._on(ProvingFork(self._fork))
-        deleted = trial._send("DELETE", f"{path}?propagationPolicy=Background&gracePeriodSeconds=0")
-        if not deleted.succeeded or trial._send("GET", path).status != 404:
+        """The refused change as a replacement, if deleting and creating the object works: it is tried first."""
+        trial = ManifestWriter(ProvingFork(self._fork), self._identity, namespace=self._namespace)
+        if not trial._anew(resource, path, obj):
             return refused
-        made = trial._created(resource, obj)
-        return replace(made, action="replace", message=refused.message) if made.action == "create" else refused
+        self._anew(resource, path, obj)
+        return replace(refused, action="replace")
 
-    def _on(self, fork: WritableFork) -> ManifestWriter:
-        return ManifestWriter(fork, self._identity, namespace=self._namespace)
+    def _anew(self, resource: Resource, path: str, obj: Object) -> bool:
+        """True if the object could be deleted and created again."""
+        deleted = self._send("DELETE", f"{path}?propagationPolicy=Background&gracePeriodSeconds=0")
+        gone = deleted.succeeded and self._send("GET", path).status == 404
+        return gone and self._created(resource, obj).action == "create"
 
     def _told(self, action: Any, resource: Resource, obj: Object, answer: Response) -> ObjectChange:
         message = "" if answer.succeeded else _words(answer)

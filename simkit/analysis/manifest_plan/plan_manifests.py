@@ -46,6 +46,8 @@ _SEVERITIES: Final = {
 }
 _SHOWN_FIELDS: Final = 20
 _SHOWN_WEBHOOKS: Final = 5
+_LONGEST: Final = 500
+"""The letters of a message in a line; the objects of a plan have the whole one."""
 
 
 @about_access()
@@ -56,7 +58,6 @@ def plan_manifests(
     namespace: str = DEFAULT_NAMESPACE,
     configured: Source | Dump | None = None,
     prune: str = "",
-    force: bool = False,
     identity: Identity | None = None,
     expectations: Suite | str | Path | None = None,
     members: Members | None = None,
@@ -77,8 +78,6 @@ def plan_manifests(
     prune
         A label selector: objects with these labels that ``kubectl apply`` made, and that are in no manifest, are
         deleted, as ``kubectl apply --prune`` does. Or the name of an ApplySet: ``applyset:NAME``.
-    force
-        Whether objects are deleted and created again where their change is refused, as ``kubectl apply --force`` does.
     identity
         The user who applies; None: an administrator.
     expectations
@@ -117,7 +116,7 @@ def plan_manifests(
       change: ConfigMap default/a  (the given text:1)
           data.x: '1' -> '2'
     """
-    return _Planner(sandbox, namespace, identity or administrator(), force, prune, members).plan(
+    return _Planner(sandbox, namespace, identity or administrator(), prune, members).plan(
         _read(manifests, sandbox, namespace),
         None if configured is None else _read(configured, sandbox, namespace),
         read_suite(expectations) if isinstance(expectations, str | Path) else expectations,
@@ -142,11 +141,10 @@ class _Planner:
         sandbox: Sandbox,
         namespace: str,
         identity: Identity,
-        force: bool,
         prune: str,
         members: Members | None,
     ) -> None:
-        self._namespace, self._identity, self._force, self._prune = namespace, identity, force, prune
+        self._namespace, self._identity, self._prune = namespace, identity, prune
         self._members = members
         self._origin = sandbox
         self._before = ProvingFork(sandbox)
@@ -180,7 +178,7 @@ class _Planner:
         return ManifestPlan(after.snapshot().release, tuple(changes), tuple(rows), tuple(self._notes))
 
     def _writer(self, fork: ProvingFork) -> ManifestWriter:
-        return ManifestWriter(fork, self._identity, namespace=self._namespace, force=self._force)
+        return ManifestWriter(fork, self._identity, namespace=self._namespace)
 
     def _gone(self, writer: ManifestWriter, wanted: Dump, configured: Dump | None) -> list[ObjectChange]:
         """The objects that are deleted since no manifest has them any more."""
@@ -238,9 +236,7 @@ class _Planner:
         def apply(cluster: RehearsalCluster) -> None:
             for dump in (configured, wanted):
                 if dump is not None:
-                    ManifestWriter(cluster, administrator(), namespace=self._namespace, force=self._force).apply(
-                        dump.objects
-                    )
+                    ManifestWriter(cluster, administrator(), namespace=self._namespace).apply(dump.objects)
 
         found = outlook(cast("OperationSandbox", self._origin), apply)
         for pods in found.pods:
@@ -258,7 +254,9 @@ class _Planner:
 
 def _object_rows(touched: Sequence[ObjectChange]) -> Iterator[PlanRow]:
     for one in sorted(touched, key=lambda change: ACTIONS.index(change.action)):
-        lines = [one.message] if one.message else []
+        lines = [_short(one.message)] if one.message else []
+        if one.action == "replace":
+            lines.append("kubectl apply --force deletes the object and creates it again")
         lines += [str(field) for field in one.fields[:_SHOWN_FIELDS]]
         if len(one.fields) > _SHOWN_FIELDS:
             lines.append(f"and {len(one.fields) - _SHOWN_FIELDS} more fields")
@@ -268,6 +266,11 @@ def _object_rows(touched: Sequence[ObjectChange]) -> Iterator[PlanRow]:
         for warning in one.warnings:
             if not assumed_answers([warning]):
                 yield PlanRow("warnings", "warning", Severity.LOW, one.title, warning, one.file, one.line)
+
+
+def _short(message: str) -> str:
+    """A message of which Go's way of printing a whole object is left out."""
+    return message if len(message) <= _LONGEST else f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
 
 
 def _uncalled(touched: Sequence[ObjectChange]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from simkit.analysis.manifest_plan.plan_manifests import plan_manifests
 from simkit.meta.domain import LAST_APPLIED
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
+from tests.analysis.worlds import binding
 
 _TEMPLATE = """
 apiVersion: apps/v1
@@ -87,8 +88,15 @@ def test_an_immutable_field(cluster: Cluster) -> None:
     plan = plan_manifests(cluster, deployment(app="other"))
     assert told(plan) == [("replace", "Deployment shop/web")]
     assert plan.objects[0].message.endswith("field is immutable")
-    forced = plan_manifests(cluster, deployment(app="other"), force=True)
-    assert told(forced) == told(plan)
+
+
+def test_the_effect_of_a_replacement() -> None:
+    """A binding whose role changes is replaced, and what its subjects gain is in the plan."""
+    made = Cluster(seed=1)
+    made.apply([binding("team", "view", "user:ann", namespace="default")])
+    plan = plan_manifests(made, [binding("team", "edit", "user:ann", namespace="default")])
+    assert told(plan) == [("replace", "RoleBinding default/team")]
+    assert any(row.change == "gained" and row.what == "user:ann in default" for row in plan.of("access"))
 
 
 @pytest.mark.parametrize(
