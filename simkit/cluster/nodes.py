@@ -189,7 +189,7 @@ def serve_metrics(made: ControlPlane, simulation: Simulation) -> None:
 
 def provide_metric(made: ControlPlane, metric: ProvidedMetric) -> None:
     """Have a metric served for autoscalers. Raises SimkitError where another server has the groups."""
-    simulation = simulation_of(made)
+    simulation = simulation_of(made, events=False)  # nobody reads what kubelets record in a rehearsal
     simulation.provided.insert(0, metric)
     for wanted in provided_metrics.registrations():
         _register(made, wanted)
@@ -266,7 +266,7 @@ def configure_scheduler(made: ControlPlane, source: str | Path | Mapping[str, An
 
 def fill_node(made: ControlPlane, name: str, used: Mapping[str, str]) -> None:
     """Say in annotations of a node what is used beside its pods. Raises SimkitError."""
-    simulation = simulation_of(made)
+    simulation = simulation_of(made, events=False)  # nobody reads what kubelets record in a rehearsal
     if name not in simulation.kubelets.nodes:
         raise SimkitError(f"no simulated node {name!r}; there are {_named(simulation.kubelets.nodes)}")
     try:
@@ -294,8 +294,8 @@ def rehearsal_of(origin: ControlPlane, settings: Mapping[str, str]) -> ControlPl
         told = True if options.allow_privileged is None else options.allow_privileged
         options = replace(options, allow_privileged=told, controllers=(*options.controllers, f"-{_COLLECTOR}"))
     made = origin.fork(options, clock=SimulatedClock(origin.clock.now()), whole=True)
+    simulation = simulation_of(made, events=False)  # nobody reads what kubelets record in a rehearsal
     adopt_nodes(made, ())
-    simulation = simulation_of(made)
     if captured is not None:
         simulation.kubelets.unknown = frozenset(REFERENCES - frozenset(captured))
     simulation.behaviours.given.append(Behaviour(settings=settings))
