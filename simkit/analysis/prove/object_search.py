@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from simkit.analysis.prove.computed import Functions
+from simkit.analysis.prove.formulas import Formula, Untranslated
 from simkit.analysis.prove.symbols import (
     Bounds,
-    Formula,
+    Either,
     Listed,
     Mapped,
     Opaque,
     Record,
     Scalar,
     Universe,
-    Untranslated,
     solver,
 )
 from simkit.analysis.prove.texts import plain_text
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object
 from simkit.schema.structural import Schema
 
-Build = Callable[[Universe, Record], Formula]
-"""A function that makes the formula of the objects that are looked for."""
+Build = Callable[[Universe, Record, Functions], Iterator[Formula]]
+"""A function that makes what holds of all objects that are looked for, and then the formula of each goal."""
 EFFORT: Final = 20_000_000
 """The solver's own count of steps after which it gives up: the same on every machine."""
 MOST_ROUNDS: Final = 500
 """The models that are ruled out because no text passes their tests, before the search ends."""
+_MOST_CONFLICTS: Final = 60
+"""The preferences that are given up before all of them are."""
+_MOST_EVALUATIONS: Final = 40
+"""The models that are ruled out because functions without formulas give other values."""
 
 
 @dataclass(frozen=True)
@@ -53,40 +59,69 @@ class Searched:
     root: Record | None = field(default=None, compare=False)
 
 
+@dataclass(frozen=True)
+class _Goal:
+    """A goal: its formula, and the reasons for which the slots may not be enough."""
+
+    formula: Formula
+    reasons: Sequence[str]
+
+
 class ObjectSearch:
-    """One question about the objects of a schema.
+    """Questions about the objects of a schema, which have something in common and each a goal of its own.
 
     Parameters
     ----------
     schema
         The schema of the kind.
     build
-        Makes the formula.
-    variable
-        The name of the object, for reasons.
+        Makes the formulas.
+    behaviour
+        That of the server whose functions expressions call.
     built_in
         Whether the kind is one of Kubernetes itself.
+    typed
+        Whether expressions see values of formats as their types.
     """
 
-    def __init__(self, schema: Schema, build: Build, *, variable: str = "object", built_in: bool) -> None:
-        self._schema, self._build, self._variable, self._built_in = schema, build, variable, built_in
+    def __init__(
+        self, schema: Schema, build: Build, behaviour: ServedBehaviour, *, built_in: bool, typed: bool = False
+    ) -> None:
+        self._schema, self._build, self._behaviour = schema, build, behaviour
+        self._built_in, self._typed = built_in, typed
         self._facts: list[Formula] = []
+        self._links: list[Formula] = []
         self._problem = ""
+        self._last: _Model | None = None
         try:
             bounds = Bounds()
-            self._formula(bounds)
+            self._formulas(bounds)
             self._bounds = Bounds(bounds.uses, counting=False)
-            self._universe, self._root, self._wanted = self._formula(self._bounds)
+            self._universe, self._root, self._functions, self._common, self._goals = self._formulas(self._bounds)
         except Untranslated as part:
             self._problem = f"There is no formula for {part}."
 
-    def _formula(self, bounds: Bounds) -> tuple[Universe, Record, Formula]:
-        universe = Universe(bounds, built_in=self._built_in)
-        root = Record(universe, self._schema, self._variable)
-        return universe, root, self._build(universe, root)
+    def _formulas(self, bounds: Bounds) -> tuple[Universe, Record, Functions, Formula, list[_Goal]]:
+        """The formulas in lists with enough slots for what they have in common, and for any one goal besides."""
+        universe = Universe(bounds, built_in=self._built_in, typed=self._typed)
+        root, functions = Record(universe, self._schema, ""), Functions(universe, self._behaviour)
+        made = self._build(universe, root, functions)
+        common, uses, reasons = next(made), dict(bounds.uses), list(bounds.reasons)
+        most, goals = dict(uses), []
+        while True:
+            if bounds.counting:
+                bounds.uses = dict(uses)
+            bounds.reasons = list(reasons)
+            formula = next(made, None)
+            if formula is None:
+                break
+            goals.append(_Goal(formula, bounds.reasons))
+            most |= {path: max(most.get(path, 0), count) for path, count in bounds.uses.items()}
+        bounds.uses = most
+        return universe, root, functions, common, goals
 
-    def run(self) -> Searched:
-        """Search; objects that servers are likely to take are preferred."""
+    def run(self, number: int = 0) -> Searched:
+        """Search for an object that meets a goal; objects that servers are likely to take are preferred."""
         if self._problem:
             return Searched(reason=self._problem)
         z3 = solver()
@@ -94,23 +129,49 @@ class ObjectSearch:
         engine.set("random_seed", 0)
         engine.set("rlimit", EFFORT)
         universe = self._universe
-        told = (*universe.known, self._wanted, *self._facts)
-        engine.add(*told, *universe.texts.links((*told, *universe.likely)))
-        answer: Any = z3.unknown
-        for preferred in ((*universe.likely, *universe.usual), universe.likely, ()):
-            engine.push()
-            engine.add(*preferred)
-            answer, texts = self._checked(engine)
-            if answer == z3.sat:
-                return Searched(_json(self._root, self._smallest(engine, texts)), root=self._root)
-            engine.pop()
+        instances, examples = self._functions.instances()
+        goal = self._goals[number]
+        told = (*universe.known, self._common, *self._facts, *instances)
+        preferred = (*universe.likely, *examples, *universe.usual)
+        mentioned = (*told, *preferred, *(each.formula for each in self._goals))
+        self._links += universe.texts.links(mentioned)
+        engine.add(*self._links, *universe.texts.constants())
+        engine.add(*told, goal.formula)
+        texts: Mapping[str, str] = {}
+        answer = engine.check()
+        if answer == z3.sat:
+            answer, texts = self._preferred(engine, preferred)
+        if answer == z3.sat:
+            self._last = self._smallest(engine, texts)
+            return Searched(_json(self._root, self._last), root=self._root)
         if answer == z3.unknown:
-            return Searched(reason="The solver gave up within its limit of steps.")
+            named = f"There is no formula for {self._functions.names[0]}." if self._functions.names else ""
+            return Searched(reason=named or "The solver gave up within its limit of steps.")
         if self._facts:
             return Searched(reason="The server changes or refuses each object that was found.")
-        if self._bounds.reasons:
-            return Searched(reason=f"No such object was found, but {'; '.join(self._bounds.reasons)}.")
+        if goal.reasons:
+            return Searched(reason=f"No such object was found, but {'; '.join(goal.reasons)}.")
         return Searched(none=True)
+
+    def _preferred(self, engine: Any, preferred: Sequence[Formula]) -> tuple[Any, Mapping[str, str]]:
+        """The answer with as many preferences as go together; of those that exclude each other, the first count."""
+        z3 = solver()
+        marks = [z3.Bool(f"preference {number}") for number in range(len(preferred))]
+        engine.push()
+        engine.add(*(z3.Implies(mark, formula) for mark, formula in zip(marks, preferred)))
+        kept, numbers = marks, {mark.get_id(): number for number, mark in enumerate(marks)}
+        for _ in range(_MOST_CONFLICTS):
+            answer, texts = self._checked(engine, kept)
+            if answer == z3.sat:
+                engine.add(*kept)
+                return answer, texts
+            core = [mark for mark in engine.unsat_core() if mark.get_id() in numbers] if answer == z3.unsat else []
+            if not core:
+                break
+            last = max(core, key=lambda mark: numbers[mark.get_id()])
+            kept = [mark for mark in kept if not mark.eq(last)]
+        engine.pop()
+        return (answer, {}) if answer == z3.unsat and not core else self._checked(engine)
 
     def _smallest(self, engine: Any, texts: Mapping[str, str]) -> _Model:
         """The model without what can be left out, one field after the other."""
@@ -126,27 +187,76 @@ class ObjectSearch:
                     engine.pop()
         return found
 
-    def _checked(self, engine: Any) -> tuple[Any, Mapping[str, str]]:
+    def _checked(self, engine: Any, assumed: Sequence[Formula] = ()) -> tuple[Any, Mapping[str, str]]:
         """The solver's answer, with the texts of a model; models for which there are no texts are ruled out."""
-        z3 = solver()
+        z3, evaluated = solver(), 0
         for _ in range(MOST_ROUNDS):
-            answer = engine.check()
+            answer = engine.check(*assumed)
             if answer != z3.sat:
                 return answer, {}
             texts, lemmas = self._universe.texts.texts(engine.model())
-            if not lemmas or self._universe.texts.undecided:
-                return (z3.unknown, {}) if lemmas else (answer, texts)
+            if lemmas and self._universe.texts.undecided:
+                return z3.unknown, {}
+            if not lemmas:
+                model, evaluated = _Model(engine.model(), texts), evaluated + 1
+                lemmas = list(self._functions.lemmas(model.scalar, model.holds))
+                if lemmas and evaluated > _MOST_EVALUATIONS:
+                    return z3.unknown, {}
+            if not lemmas:
+                return answer, texts
             engine.add(*lemmas)
         return z3.unknown, {}
 
+    @property
+    def approximations(self) -> Sequence[str]:
+        """The parts of expressions whose formulas hold of more objects than the parts do."""
+        return [] if self._problem else self._universe.approximations
+
+    def forget(self) -> None:
+        """Forget what was learned and repaired for a goal."""
+        self._facts = []
+
     def learn(self, stored: Object) -> bool:
         """Look for objects that are as the server made the one that was found; False if nothing is to be learned."""
-        return self._take(_as_stored(self._root, stored, self._universe))
+        return self._take(_as_stored(self._object, stored, self._universe))
 
-    def require(self, fields: Iterable[str]) -> bool:
-        """Look for objects that have some fields, ``spec.containers[0].image``; False if none of them is known."""
-        found = (_presence(self._root, re.findall(r"[^.\[\]]+", path), self._universe) for path in fields)
+    @property
+    def _object(self) -> Any:
+        return self._root.fields["object"][1]
+
+    def repair(self, faults: Iterable[tuple[str, str]]) -> bool:
+        """Look for objects without faults that a server finds in fields, ``spec.containers[0].image``.
+
+        Parameters
+        ----------
+        faults
+            The fields, each with the reason: ``FieldValueRequired`` and others.
+
+        Returns
+        -------
+        bool
+            False if the formula speaks of none of them.
+        """
+        found = (self._mended(re.findall(r"[^.\[\]]+", path), reason) for path, reason in faults)
         return self._take([formula for formula in found if formula is not None])
+
+    def _mended(self, path: Sequence[str], reason: str) -> Formula | None:
+        """The formula of objects that a fault of a field is not true of; None where the claim does not speak of it."""
+        z3, place = solver(), _place(self._object, path)
+        if place is None or self._last is None:
+            return None
+        present, value = place
+        if reason == "FieldValueRequired":
+            return z3.And(present, self._universe.nonzero(value))
+        options = value.options if isinstance(value, Either) else ((z3.BoolVal(True), value),)
+        others = [z3.And(guard, z3.Not(self._is_last(one))) for guard, one in options if isinstance(one, Scalar)]
+        return z3.Or([z3.Not(present), *([] if reason == "FieldValueForbidden" else others)])
+
+    def _is_last(self, value: Scalar) -> Formula:
+        """The formula that a scalar is what it was in the last object."""
+        assert self._last is not None
+        plain = self._last.scalar(value)
+        return self._universe.is_text(value.term, plain) if isinstance(plain, str) else value.term == plain
 
     def _take(self, facts: Sequence[Formula]) -> bool:
         self._facts += facts
@@ -172,11 +282,22 @@ class _Model:
         found = self._texts.get(term.decl().name())
         return plain_text(self.value(term)) if found is None else found
 
+    def scalar(self, value: Scalar) -> bool | int | float | str:
+        """The plain value of a scalar."""
+        if value.kind == "bool":
+            return self.holds(value.term)
+        if value.kind == "string":
+            return self.text(value.term)
+        found = self.value(value.term)
+        return int(found.as_long()) if value.kind == "int" else float(found.as_fraction())
+
 
 def _json(value: Any, model: _Model) -> Any:
     """The value in a model, as JSON."""
     if isinstance(value, Scalar):
-        return _scalar(value, model)
+        return model.scalar(value)
+    if isinstance(value, Either):
+        return next(_json(option, model) for guard, option in value.options if model.holds(guard))
     if isinstance(value, Record):
         fields = value.fields.items()
         return {name: _json(inner, model) for name, (present, inner) in fields if model.holds(present)}
@@ -186,15 +307,6 @@ def _json(value: Any, model: _Model) -> Any:
         slots = (slot for slot in value.slots if model.holds(slot.present))
         return {model.text(slot.key): _json(slot.value, model) for slot in slots}
     return value.example if isinstance(value, Opaque) else None
-
-
-def _scalar(value: Scalar, model: _Model) -> bool | int | float | str:
-    if value.kind == "bool":
-        return model.holds(value.term)
-    if value.kind == "string":
-        return model.text(value.term)
-    found = model.value(value.term)
-    return int(found.as_long()) if value.kind == "int" else float(found.as_fraction())
 
 
 def _as_stored(value: Any, stored: Any, universe: Universe) -> list[Formula]:
@@ -216,8 +328,8 @@ def _as_stored(value: Any, stored: Any, universe: Universe) -> list[Formula]:
     return found
 
 
-def _presence(value: Any, path: Sequence[str], universe: Universe) -> Formula | None:
-    """The formula that a field is there and not empty; None where the claim's formula does not speak of it."""
+def _place(value: Any, path: Sequence[str]) -> tuple[Formula, Any] | None:
+    """Whether the field at a path is there, and its value; None where the claim's formula does not speak of it."""
     present: Formula | None = None
     for step in path:
         if isinstance(value, Record) and step in value.fields:
@@ -226,4 +338,4 @@ def _presence(value: Any, path: Sequence[str], universe: Universe) -> Formula | 
             present, value = value.slots[int(step)].present, value.slots[int(step)].value
         else:
             return None
-    return None if present is None else universe.z3.And(present, universe.nonzero(value))
+    return None if present is None else (present, value)

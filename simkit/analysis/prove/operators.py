@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from simkit.analysis.prove.either import either
+from simkit.analysis.prove.formulas import Formula, Untranslated, conjunction, disjunction, negation
 from simkit.analysis.prove.string_patterns import anything, choices, pattern_of
 from simkit.analysis.prove.symbols import (
-    Formula,
+    Computed,
+    Either,
     Listed,
     Mapped,
+    Maybe,
     Null,
+    Opaque,
     Record,
     Scalar,
     Slot,
+    Term,
     Universe,
-    Untranslated,
 )
 from simkit.analysis.prove.texts import plain_text
 from simkit.language.cel.tree import Call, Literal, Node
@@ -45,14 +49,6 @@ TEXT_METHODS: Final = frozenset({*_METHODS, "matches"})
 _NUMBERS: Final = ("int", "double")
 
 
-@dataclass(frozen=True)
-class Term:
-    """The value of a part of an expression, and the formula of its error."""
-
-    value: Any
-    error: Formula
-
-
 class Reader(Protocol):
     """The translator, as far as operators need it."""
 
@@ -63,6 +59,18 @@ class Reader(Protocol):
 
     def read(self, node: Node) -> Term:
         """The term of a part whose value is looked at."""
+        ...
+
+    def applied(self, node: Node, parts: Sequence[Node], made: Callable[..., Term]) -> Term:
+        """What is made of the values of some parts, whichever of several values each one is."""
+        ...
+
+    def computed(self, node: Call, values: Sequence[Any]) -> Term:
+        """The value of a call without a formula."""
+        ...
+
+    def same_text(self, one: Formula, other: Formula) -> Formula:
+        """The formula that two texts are the same."""
         ...
 
     def member(self, value: Any, name: str) -> tuple[Formula, Any]:
@@ -78,8 +86,13 @@ class Reader(Protocol):
         ...
 
 
-def _bool(formula: Formula, error: Formula) -> Term:
-    return Term(Scalar("bool", formula), error)
+def _sure(reader: Reader, formula: Formula) -> Term:
+    return Term(Scalar("bool", formula), reader.z3.BoolVal(False))
+
+
+def _wrong(reader: Reader) -> Term:
+    """The term of operands for which there is no overload."""
+    return Term(Scalar("bool", reader.z3.BoolVal(False)), reader.z3.BoolVal(True))
 
 
 def _equal(reader: Reader, node: Call) -> Term:
@@ -92,32 +105,42 @@ def _unequal(reader: Reader, node: Call) -> Term:
 
 def _compared_equal(reader: Reader, node: Call, *, negated: bool) -> Term:
     _note_sizes(reader, node)
-    one, other = (reader.read(each) for each in node.arguments)
-    same = _same(reader, one.value, other.value)
-    return _bool(reader.z3.Not(same) if negated else same, reader.z3.Or(one.error, other.error))
+
+    def made(one: Any, other: Any) -> Term:
+        same = same_values(reader, one, other)
+        return _sure(reader, negation(reader.z3, same) if negated else same)
+
+    return reader.applied(node, node.arguments, made)
 
 
-def _same(reader: Reader, one: Any, other: Any) -> Formula:
+def same_values(reader: Reader, one: Any, other: Any) -> Formula:
     """The formula that two values are equal; values of different types are not."""
     if isinstance(one, Scalar) and isinstance(other, Scalar):
         if one.kind == other.kind == "string":
-            return _same_texts(reader, one.term, other.term)
+            return reader.same_text(one.term, other.term)
         comparable = one.kind == other.kind or {one.kind, other.kind} == set(_NUMBERS)
         return one.term == other.term if comparable else reader.z3.BoolVal(False)
     if isinstance(one, Null) or isinstance(other, Null):
         return reader.z3.BoolVal(isinstance(one, Null) and isinstance(other, Null))
+    for value, against in ((one, other), (other, one)):
+        if isinstance(value, Either):
+            z3, options = reader.z3, value.options
+            return disjunction(
+                z3, [conjunction(z3, (guard, same_values(reader, one, against))) for guard, one in options]
+            )
+        if isinstance(value, Maybe | Opaque | Computed):
+            raise Untranslated("the comparison of other than scalars, lists and maps")
     if isinstance(one, Listed) and isinstance(other, Listed):
         return _same_lists(reader, one, other)
-    if type(one) is not type(other):
+    if isinstance(one, Mapped) and isinstance(other, Mapped):
+        return _same_maps(reader, one, other)
+    if one is other:
+        return reader.z3.BoolVal(True)
+    if isinstance(one, Record) and isinstance(other, Record):
+        return _same_records(reader, one, other)
+    if {type(one), type(other)} != {Record, Mapped}:
         return reader.z3.BoolVal(False)
-    raise Untranslated("the comparison of objects or maps")
-
-
-def _same_texts(reader: Reader, one: Formula, other: Formula) -> Formula:
-    for text, constant in ((one, other), (other, one)):
-        if reader.z3.is_string_value(constant):
-            return reader.universe.is_text(text, plain_text(constant))
-    return one == other
+    raise Untranslated("the comparison of objects")
 
 
 def _same_lists(reader: Reader, one: Listed, other: Listed) -> Formula:
@@ -131,99 +154,170 @@ def _same_lists(reader: Reader, one: Listed, other: Listed) -> Formula:
     for number in range(max(len(one.slots), len(other.slots))):
         left, right = (side.slots[number] if number < len(side.slots) else None for side in (one, other))
         if left is None or right is None:
-            same.append(z3.Not((left or right).present))  # type: ignore[union-attr]
+            same.append(negation(z3, (left or right).present))  # type: ignore[union-attr]
             continue
-        both = z3.Implies(left.present, _same(reader, left.value, right.value))
+        both = z3.Implies(left.present, same_values(reader, left.value, right.value))
         same.append(z3.And(left.present == right.present, both))
     return z3.And(same)
 
 
+def _same_records(reader: Reader, one: Record, other: Record) -> Formula:
+    """A formula that holds of objects only if what is asked of both of them is the same."""
+    z3, universe = reader.z3, reader.universe
+    same = z3.Bool(universe.fresh(f"{one.path} == {other.path}"))
+    for name in sorted({*one.fields, *other.fields}):
+        (first, left), (second, right) = one.field(name), other.field(name)
+        both = (
+            negation(z3, first)
+            if left is None or right is None
+            else z3.Implies(first, same_values(reader, left, right))
+        )
+        universe.require(z3.Implies(same, z3.And(first == second, both)))
+    universe.approximate("the comparison of objects")
+    return same
+
+
+def _same_maps(reader: Reader, one: Mapped, other: Mapped) -> Formula:
+    """The formula that two maps have the same entries; an entry in which they differ is the witness that they do."""
+    z3, same = reader.z3, []
+    for side, against in ((one, other), (other, one)):
+        reader.universe.bounds.need(side.origins, len(against.slots) + 1)
+        for slot in side.slots:
+            hits = [
+                z3.And(each.present, reader.same_text(slot.key, each.key), same_values(reader, slot.value, each.value))
+                for each in against.slots
+            ]
+            same.append(z3.Implies(slot.present, z3.Or(hits)))
+    if one.origins and other.origins:
+        reader.universe.bounds.inexact("maps of the object are compared with each other")
+    return z3.And(same or [z3.BoolVal(True)])
+
+
 def _ordered(reader: Reader, node: Call) -> Term:
     _note_sizes(reader, node)
-    one, other = (reader.read(each) for each in node.arguments)
-    error = reader.z3.Or(one.error, other.error)
-    kinds = [each.value.kind if isinstance(each.value, Scalar) else "" for each in (one, other)]
-    if all(kind in _NUMBERS for kind in kinds) or kinds == ["string", "string"]:
-        return _bool(_COMPARED[node.function](one.value.term, other.value.term), error)
-    if kinds == ["bool", "bool"]:
-        raise Untranslated("the order of bools")
-    return _bool(reader.z3.BoolVal(False), reader.z3.BoolVal(True))
+
+    def made(one: Any, other: Any) -> Term:
+        kinds = [each.kind if isinstance(each, Scalar) else "" for each in (one, other)]
+        if all(kind in _NUMBERS for kind in kinds) or kinds == ["string", "string"]:
+            return _sure(reader, _COMPARED[node.function](one.term, other.term))
+        if kinds == ["bool", "bool"]:
+            raise Untranslated("the order of bools")
+        return _wrong(reader)
+
+    return reader.applied(node, node.arguments, made)
 
 
 def _note_sizes(reader: Reader, node: Call) -> None:
     """Note the constants with which sizes are compared."""
     for size, other in (node.arguments, reversed(node.arguments)):
-        constant = other.value if isinstance(other, Literal) else None
-        if isinstance(size, Call) and size.function == "size" and isinstance(constant, int):
-            reader.limits[id(size)] = constant
+        if isinstance(size, Call) and size.function == "size":
+            value = other.value if isinstance(other, Literal) else _constant(reader, other)
+            if isinstance(value, int):
+                reader.limits[id(size)] = value
+
+
+def _constant(reader: Reader, node: Node) -> int | None:
+    """The integer that a part always is; None for other parts."""
+    value = reader.read(node).value
+    known = isinstance(value, Scalar) and reader.z3.is_int_value(value.term)
+    return int(value.term.as_long()) if known else None
 
 
 def _arithmetic(reader: Reader, node: Call) -> Term:
-    terms = [reader.read(each) for each in node.arguments]
-    values, error = [each.value for each in terms], reader.z3.Or([each.error for each in terms])
+    return reader.applied(node, node.arguments, lambda *values: _calculated(reader, node, values))
+
+
+def _calculated(reader: Reader, node: Call, values: Sequence[Any]) -> Term:
+    z3, sure = reader.z3, reader.z3.BoolVal(False)
     if node.function == "_+_" and all(isinstance(value, Listed) for value in values):
         slots = tuple(slot for value in values for slot in value.slots)
         origins = frozenset[str]().union(*(value.origins for value in values))
-        return Term(Listed(slots, origins, contiguous=False), error)
+        return Term(Listed(slots, origins, contiguous=False), sure)
     kinds = {value.kind if isinstance(value, Scalar) else "" for value in values}
     if node.function == "_+_" and kinds == {"string"}:
-        return Term(Scalar("string", reader.z3.Concat(values[0].term, values[1].term)), error)
-    if kinds != {"int"}:
+        return Term(Scalar("string", z3.simplify(z3.Concat(values[0].term, values[1].term))), sure)
+    if "double" in kinds or any(isinstance(value, Opaque) for value in values):
         raise Untranslated(f"the operator {node.function.strip('_')} on other than integers, texts and lists")
+    if kinds != {"int"}:
+        return _wrong(reader)
     found = _COMPUTED[node.function](*(value.term for value in values))
-    overflow = reader.z3.Or(found < INT_MIN, found > INT_MAX)
-    return Term(Scalar("int", found), reader.z3.Or(error, overflow))
+    return Term(Scalar("int", found), z3.Or(found < INT_MIN, found > INT_MAX))
 
 
 def _within(reader: Reader, node: Call) -> Term:
-    wanted, where = (reader.read(each) for each in node.arguments)
-    z3, error = reader.z3, reader.z3.Or(wanted.error, where.error)
-    if isinstance(where.value, Mapped):
-        if not isinstance(wanted.value, Scalar) or wanted.value.kind != "string":
-            return _bool(reader.z3.BoolVal(False), error)
-        return _bool(reader.looked_up(where.value, wanted.value.term, node.arguments[0])[0], error)
-    if isinstance(where.value, Record):
+    return reader.applied(node, node.arguments, lambda wanted, where: _contained(reader, node, wanted, where))
+
+
+def _contained(reader: Reader, node: Call, wanted: Any, where: Any) -> Term:
+    z3 = reader.z3
+    if isinstance(where, Mapped):
+        if not isinstance(wanted, Scalar) or wanted.kind != "string":
+            return _sure(reader, z3.BoolVal(False))
+        return _sure(reader, reader.looked_up(where, wanted.term, node.arguments[0])[0])
+    if isinstance(where, Record):
         if isinstance(node.arguments[0], Literal) and isinstance(node.arguments[0].value, str):
-            return _bool(reader.member(where.value, node.arguments[0].value)[0], error)
+            return _sure(reader, reader.member(where, node.arguments[0].value)[0])
         raise Untranslated("a key of an object that is no constant")
-    if not isinstance(where.value, Listed):
-        return _bool(reader.z3.BoolVal(False), reader.z3.BoolVal(True))
-    reader.note_dependence(where.value)
-    reader.universe.bounds.need(where.value.origins)
-    hits = [z3.And(slot.present, _same(reader, wanted.value, slot.value)) for slot in where.value.slots]
-    return _bool(z3.Or(hits), error)
+    if not isinstance(where, Listed):
+        return _wrong(reader)
+    reader.note_dependence(where)
+    reader.universe.bounds.need(where.origins)
+    hits = [conjunction(z3, (slot.present, same_values(reader, wanted, slot.value))) for slot in where.slots]
+    return _sure(reader, disjunction(z3, hits))
 
 
 def _index(reader: Reader, node: Call) -> Term:
-    where, index = (reader.read(each) for each in node.arguments)
-    error = reader.z3.Or(where.error, index.error)
-    if isinstance(where.value, Mapped | Record) and isinstance(node.arguments[1], Literal):
+    return reader.applied(node, node.arguments, lambda where, index: indexed(reader, node, where, index))
+
+
+def indexed(reader: Reader, node: Call, where: Any, index: Any) -> Term:
+    """The element of a list or a map at an index."""
+    z3 = reader.z3
+    if isinstance(where, Mapped | Record) and isinstance(node.arguments[1], Literal):
         name = node.arguments[1].value
         if isinstance(name, str):
-            present, value = reader.member(where.value, name)
-            return Term(value, reader.z3.Or(error, reader.z3.Not(present)))
-    if isinstance(where.value, Mapped) and isinstance(index.value, Scalar) and index.value.kind == "string":
-        present, value = reader.looked_up(where.value, index.value.term, node.arguments[1])
-        return Term(value, reader.z3.Or(error, reader.z3.Not(present)))
-    position = node.arguments[1].value if isinstance(node.arguments[1], Literal) else None
-    if not isinstance(where.value, Listed) or not where.value.contiguous or not isinstance(position, int):
+            present, value = reader.member(where, name)
+            return Term(value, negation(z3, present))
+    if isinstance(where, Mapped) and isinstance(index, Scalar) and index.kind == "string":
+        present, value = reader.looked_up(where, index.term, node.arguments[1])
+        return Term(value, negation(z3, present))
+    if isinstance(where, Scalar | Null):
+        return Term(Null(), z3.BoolVal(True))
+    if not isinstance(where, Listed) or not isinstance(index, Scalar) or not z3.is_int_value(index.term):
         raise Untranslated("an index that is no constant")
-    reader.universe.bounds.need(where.value.origins, position + 1)
-    if position >= len(where.value.slots) or position < 0:
-        return Term(Null(), reader.z3.BoolVal(True))
-    slot = where.value.slots[position]
-    return Term(slot.value, reader.z3.Or(error, reader.z3.Not(slot.present)))
+    position = index.term.as_long()
+    reader.universe.bounds.need(where.origins, max(0, position) + 1)
+    return _numbered(reader, where, position)
+
+
+def _numbered(reader: Reader, where: Listed, position: int) -> Term:
+    """The element at a position, of those slots that hold any."""
+    z3 = reader.z3
+    if where.contiguous:
+        inside = 0 <= position < len(where.slots)
+        slot = where.slots[position] if inside else Slot(z3.BoolVal(False), Null())
+        return Term(slot.value, negation(z3, slot.present))
+    found, hits = None, []
+    for number in reversed(range(len(where.slots))):
+        slot = where.slots[number]
+        hits.append(z3.And(slot.present, count(z3, where.slots[:number]) == position))
+        found = slot.value if found is None else either(z3, hits[-1], slot.value, found)
+    return Term(found or Null(), negation(z3, z3.Or(hits or [z3.BoolVal(False)])))
 
 
 def _size(reader: Reader, node: Call) -> Term:
-    term = reader.read(node.target if node.target is not None else node.arguments[0])
-    z3, value = reader.z3, term.value
-    if isinstance(value, Listed | Mapped):
-        _bound_size(reader, node, value)
-        return Term(Scalar("int", count(reader.z3, value.slots)), term.error)
-    if isinstance(value, Scalar) and value.kind == "string":
-        return Term(Scalar("int", z3.Length(value.term)), term.error)
-    raise Untranslated("the size of an object")
+    def made(value: Any) -> Term:
+        z3, sure = reader.z3, reader.z3.BoolVal(False)
+        if isinstance(value, Listed | Mapped):
+            _bound_size(reader, node, value)
+            return Term(Scalar("int", count(z3, value.slots)), sure)
+        if isinstance(value, Scalar) and value.kind == "string":
+            return Term(Scalar("int", z3.Length(value.term)), sure)
+        if isinstance(value, Record):
+            raise Untranslated("the size of an object")
+        return Term(Scalar("int", z3.IntVal(0)), z3.BoolVal(True))
+
+    return reader.applied(node, [node.target if node.target is not None else node.arguments[0]], made)
 
 
 def _bound_size(reader: Reader, node: Call, value: Listed | Mapped) -> None:
@@ -242,28 +336,42 @@ def count(z3: Any, slots: Sequence[Slot]) -> Formula:
 def of_texts(reader: Reader, node: Call) -> Term:
     """A method of a text whose arguments are texts."""
     assert node.target is not None
-    terms = [reader.read(each) for each in (node.target, *node.arguments)]
-    error = reader.z3.Or([each.error for each in terms])
-    if any(not isinstance(each.value, Scalar) or each.value.kind != "string" for each in terms):
-        return _bool(reader.z3.BoolVal(False), reader.z3.BoolVal(True))
-    text, other = (each.value.term for each in terms)
-    if node.function == "matches":
-        return _bool(_matched(reader, text, node.arguments[0]), error)
-    related, parts = _METHODS[node.function]
+    return reader.applied(node, [node.target, *node.arguments], lambda *values: _of_texts(reader, node, *values))
+
+
+def _of_texts(reader: Reader, node: Call, value: Any, argument: Any) -> Term:
+    if any(not isinstance(each, Scalar) or each.kind != "string" for each in (value, argument)):
+        return _wrong(reader)
+    text, other = value.term, argument.term
     if not reader.z3.is_string_value(other):
-        return _bool(related(reader.z3, text, other), error)
-    pattern = reader.z3.Concat(*parts(anything(reader.z3), reader.z3.Re(other)))
+        if node.function == "matches":
+            return reader.computed(node, (value, argument))
+        return _sure(reader, _METHODS[node.function][0](reader.z3, text, other))
+    if node.function == "matches":
+        try:
+            return _sure(reader, _matched(reader, text, plain_text(other)))
+        except Untranslated:
+            return reader.computed(node, (value, argument))
+    pattern = reader.z3.Concat(*_METHODS[node.function][1](anything(reader.z3), reader.z3.Re(other)))
     key = f"{node.function} {plain_text(other)!r}"
-    return _bool(reader.universe.texts.test(text, key, pattern), error)
+    return _sure(reader, reader.universe.texts.test(text, key, pattern))
 
 
-def _matched(reader: Reader, text: Formula, pattern: Node) -> Formula:
+def _matched(reader: Reader, text: Formula, pattern: str) -> Formula:
     """The formula that a part of a text matches a pattern."""
-    if not isinstance(pattern, Literal):
-        raise Untranslated("a pattern that is no constant")
-    known = [pattern_of(reader.z3, each, reader.universe.constant) for each in choices(pattern.value)]
-    key = f"matches {pattern.value!r}"
+    known = [pattern_of(reader.z3, each, reader.universe.constant) for each in choices(pattern)]
+    key = f"matches {pattern!r}"
     return reader.universe.texts.test(text, key, reader.z3.Union(*known) if len(known) > 1 else known[0])
+
+
+def _converted(reader: Reader, node: Call) -> Term:
+    """A conversion, which changes nothing about a value that has the type already."""
+
+    def made(value: Any) -> Term:
+        same = node.function == "dyn" or (isinstance(value, Scalar) and value.kind == node.function)
+        return Term(value, reader.z3.BoolVal(False)) if same else reader.computed(node, [value])
+
+    return reader.applied(node, node.arguments, made)
 
 
 OPERATORS: Final[Mapping[str, Callable[[Reader, Call], Term]]] = {
@@ -274,5 +382,6 @@ OPERATORS: Final[Mapping[str, Callable[[Reader, Call], Term]]] = {
     "@in": _within,
     "_[_]": _index,
     "size": _size,
+    **dict.fromkeys(("dyn", "string", "int", "double", "bool"), _converted),
 }
 """The operators and functions that take their arguments as values."""

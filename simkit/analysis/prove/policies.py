@@ -15,7 +15,7 @@ from simkit.analysis.rendering import counted
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, at, name_of
+from simkit.meta.objects import Object, name_of
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 COLUMNS: Final = ("case", "policy", "reason", "executed")
@@ -152,7 +152,7 @@ def dead_rules(
     'PASS'
     """
     (known,) = _policies(snapshot, [policy], resource)
-    claims = [ObjectClaims(snapshot, each, sandbox) for each in _resources(resource, known)]
+    claims = [ObjectClaims(snapshot, each, sandbox, [known]) for each in _resources(resource, known)]
     rows = [_rule_row(known, number, claims) for number in range(len(known.validations))]
     claim = f"Each validation of {known.name} refuses something that the others let pass"
     cases = table(rows, COLUMNS)
@@ -172,8 +172,8 @@ def _rule_row(policy: CheckedPolicy, number: int, claims: Sequence[ObjectClaims]
     reasons = []
     for each in claims:
         witness = each.witness(Verdicts((policy.without(number),), (policy,)))
-        if witness.object is not None:
-            shown = ObjectCounterexample(each.resource.resource, witness.object, "only this validation refuses it")
+        if witness.write is not None:
+            shown = ObjectCounterexample(each.resource.resource, witness.write, "only this validation refuses it")
             return "alive", policy.name, f"{label}: {shown}", witness.executed
         reasons += [] if witness.none else [f"{each.resource.resource}: {witness.reason}"]
     if reasons:
@@ -227,11 +227,11 @@ def contradictions(
     'FAIL'
     """
     known = _policies(snapshot, policies, resource)
-    claims = ObjectClaims(snapshot, _resource(resource, known), sandbox)
+    claims = ObjectClaims(snapshot, _resource(resource, known), sandbox, known)
     claim = f"Some new object of {claims.resource.resource} passes {_listed(known)}"
     witness = claims.witness(Verdicts(tuple(known)))
-    if witness.object is not None:
-        shown = ObjectCounterexample(claims.resource.resource, witness.object, "passes", witness.executed)
+    if witness.write is not None:
+        shown = ObjectCounterexample(claims.resource.resource, witness.write, "passes", witness.executed)
         return ProofAnswer(claim, PASS, f"One {shown}.", (), table([_row("passes", shown)], COLUMNS))
     if witness.none:
         return ProofAnswer(claim, FAIL, f"Everything is refused. {_NO_SUCH}")
@@ -277,17 +277,17 @@ def admits(
     ('FAIL', True)
     """
     known = _policies(snapshot, policies, resource)
-    claims = ObjectClaims(snapshot, resource, sandbox)
+    claims = ObjectClaims(snapshot, resource, sandbox, known)
     claim = f"No new object of {claims.resource.resource} passes {_listed(known)} and violates {constraint}"
     if constraint in LEVELS and claims.resource.kind != "Pod":
         raise SimkitError(f"the level {constraint} is about pods, not {claims.resource.resource}")
     wanted = controls(constraint, snapshot.behaviour) if constraint in LEVELS else [constraint]
     if wanted is None:
         return ProofAnswer(claim, UNKNOWN, f"The level {constraint} of release {snapshot.release} has no formulas.")
-    answers = []
-    for expression in wanted:
-        policy = policy_of_expressions("the-constraint", [expression], claims.resource.group_resource)
-        witness = claims.witness(Verdicts(tuple(known), (CheckedPolicy(policy, snapshot.behaviour),)))
+    place, operations, answers = claims.resource.group_resource, [claims.operation], []
+    made = (policy_of_expressions("the-constraint", [each], place, operations=operations) for each in wanted)
+    groups = [(CheckedPolicy(policy, snapshot),) for policy in made]
+    for expression, witness in zip(wanted, claims.witnesses(tuple(known), groups)):
         answer = _refuted(claim, witness, f"passes all policies, and violates {expression}", claims)
         if answer.verdict == FAIL:
             return answer
@@ -297,8 +297,8 @@ def admits(
 
 def _refuted(claim: str, witness: Witness, reason: str, claims: ObjectClaims) -> ProofAnswer:
     """The answer to a claim that an object would contradict."""
-    if witness.object is not None:
-        found = ObjectCounterexample(claims.resource.resource, witness.object, reason, witness.executed)
+    if witness.write is not None:
+        found = ObjectCounterexample(claims.resource.resource, witness.write, reason, witness.executed)
         how = "It was created on forks with the policies in force." if witness.executed else "It was evaluated only."
         why = f"There is an object that {reason}. {how}"
         return ProofAnswer(claim, FAIL, why, (found,), table([_row("counterexample", found)], COLUMNS))
@@ -317,26 +317,22 @@ def _pair(
     snapshot: Snapshot, first: PolicySource, second: PolicySource, resource: str, sandbox: Sandbox | None
 ) -> tuple[CheckedPolicy, CheckedPolicy, ObjectClaims]:
     one, other = _policies(snapshot, [first, second], resource)
-    return one, other, ObjectClaims(snapshot, _resource(resource, [one, other]), sandbox)
+    return one, other, ObjectClaims(snapshot, _resource(resource, [one, other]), sandbox, [one, other])
 
 
 def _policies(snapshot: Snapshot, policies: Iterable[PolicySource] | None, resource: str) -> Sequence[CheckedPolicy]:
-    objects = _bound(snapshot) if policies is None else _named(snapshot, policies, resource)
-    return [CheckedPolicy(obj, snapshot.behaviour) for obj in objects]
+    if policies is None:
+        return list(_bound(snapshot))
+    return [CheckedPolicy(obj, snapshot) for obj in _named(snapshot, policies, resource)]
 
 
-def _bound(snapshot: Snapshot) -> Iterator[Object]:
-    """The policies of a cluster that a binding puts in force."""
-    names = {at(obj, "spec", "policyName") for obj in snapshot.scan(BINDINGS) if "Deny" in _actions(obj)}
-    yield from (obj for obj in snapshot.scan(POLICIES) if name_of(obj) in names)
-
-
-def _actions(binding: Object) -> Sequence[str]:
-    spec = binding.get("spec") or {}
-    narrowed = next((name for name in ("paramRef", "matchResources") if spec.get(name)), "")
-    if narrowed:
-        raise SimkitError(f"the binding {name_of(binding)} has {narrowed}; name the policies to look at")
-    return spec.get("validationActions") or ()
+def _bound(snapshot: Snapshot) -> Iterator[CheckedPolicy]:
+    """The policies of a cluster that bindings put in force, once for each binding."""
+    stored = {name_of(obj): obj for obj in snapshot.scan(POLICIES)}
+    for binding in snapshot.scan(BINDINGS):
+        spec = binding.get("spec") or {}
+        if "Deny" in (spec.get("validationActions") or ()) and spec.get("policyName") in stored:
+            yield CheckedPolicy(stored[spec["policyName"]], snapshot, binding)
 
 
 def _named(snapshot: Snapshot, policies: Iterable[PolicySource], resource: str) -> Iterator[Object]:

@@ -1,38 +1,50 @@
-"""An admission policy as a formula, as a decision on one object, and in force on a fork."""
+"""An admission policy as a formula, as a decision on one write, and in force on a fork."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 
-from simkit.analysis.prove.operators import Term
-from simkit.analysis.prove.symbols import Formula, Null, Record, Scalar, Universe, Untranslated
+from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.prove.computed import Functions
+from simkit.analysis.prove.formulas import Formula, Untranslated
+from simkit.analysis.prove.operators import same_values
+from simkit.analysis.prove.symbols import Mapped, Null, Record, Scalar, Term
 from simkit.analysis.prove.translate import EVERYTHING, Facts, Translator
-from simkit.kinds.parts.admission.expressions import environment, variable_type
+from simkit.analysis.prove.write import PARAMETER, UnknownWrite, Write, known_value
 from simkit.language.cel.environment import Program
-from simkit.language.cel.errors import CompileError, EvaluationError
-from simkit.language.cel.types import BOOL
-from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.domain import api_group
+from simkit.logic.policy.attributes import AdmissionAttributes
+from simkit.logic.policy.binding import Binding, BoundPolicy
+from simkit.logic.policy.decide import decide
+from simkit.logic.policy.matching import in_scope, names
+from simkit.logic.policy.params import Misconfigured, params_of
+from simkit.logic.policy.policy import Policy
+from simkit.meta import labels
+from simkit.meta.domain import DEFAULT_NAMESPACE, api_group
 from simkit.meta.errors import SimkitError
+from simkit.meta.identity import administrator
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, name_of
+from simkit.meta.objects import Object, at, name_of
+from simkit.schema.catalogue import Resource
+from simkit.seams.snapshot import Snapshot
 
-CREATE: Final = "CREATE"
+OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
+"""The operations that claims are about: the first one that a policy names."""
 _GROUP: Final = api_group("admissionregistration")
-_NARROWED: Final = ("namespaceSelector", "objectSelector", "excludeResourceRules")
+Matches = Callable[[UnknownWrite, Translator], Formula]
 
 
 class CheckedPolicy:
-    """A ValidatingAdmissionPolicy whose expressions are compiled, for objects that are created.
+    """A ValidatingAdmissionPolicy whose expressions are compiled.
 
     Parameters
     ----------
     obj
         The policy.
-    behaviour
-        That of the server.
+    snapshot
+        The cluster that knows the kinds of parameters.
+    binding
+        The binding that puts it in force; one without conditions unless given, with parameters if the policy takes any.
 
     Raises
     ------
@@ -40,50 +52,43 @@ class CheckedPolicy:
         For an expression that does not compile.
     """
 
-    def __init__(self, obj: Object, behaviour: ServedBehaviour) -> None:
-        self.object, self.name, self._behaviour = obj, name_of(obj), behaviour
-        spec = obj.get("spec") or {}
-        self._fails = (spec.get("failurePolicy") or "Fail") != "Ignore"
-        self._types = {}
-        self._variables: dict[str, Program] = {}
-        for variable in spec.get("variables") or ():
-            program = self._compiled(variable["expression"])
-            self._variables[variable["name"]] = program
-            self._types[variable["name"]] = variable_type(program.type)
-        self.conditions = [self._compiled(each["expression"], BOOL) for each in spec.get("matchConditions") or ()]
-        self.validations = [self._compiled(each["expression"], BOOL) for each in spec.get("validations") or ()]
-
-    def _compiled(self, source: str, expected: Any = None) -> Program:
-        try:
-            params = bool((self.object.get("spec") or {}).get("paramKind"))
-            known = environment(self._behaviour, params=params, variables=dict(self._types))
-            return known.compile(source.strip(), expected=expected)
-        except CompileError as error:
-            raise SimkitError(f"{self.name}: {error}") from None
+    def __init__(self, obj: Object, snapshot: Snapshot, binding: Object | None = None) -> None:
+        self.object, self.name, self._snapshot, self._given = obj, name_of(obj), snapshot, binding
+        self._policy = Policy(obj, snapshot.behaviour)
+        self._programs: dict[str, list[Program]] = {"matchConditions": [], "variables": [], "validations": []}
+        for path, expression in self._policy.expressions():
+            if expression.program is None:
+                raise SimkitError(f"{self.name}: {expression.error}")
+            part, _, field = path.removeprefix("spec.").partition("[")
+            if field.endswith("].expression"):
+                self._programs[part].append(expression.program)
 
     @property
-    def resources(self) -> Iterator[GroupResource]:
-        """The resources that the policy names for CREATE; a star stands for any."""
-        for rule in self._constraints.get("resourceRules") or ():
-            if {CREATE, "*"}.intersection(rule.get("operations") or ()):
-                for group in rule.get("apiGroups") or ():
-                    yield from (GroupResource(group, resource) for resource in rule.get("resources") or ())
+    def validations(self) -> Sequence[Program]:
+        """The validations, in order."""
+        return self._programs["validations"]
 
     @property
     def _constraints(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = (self.object.get("spec") or {}).get("matchConstraints") or {}
+        found: Mapping[str, Any] = self._policy.spec.get("matchConstraints") or {}
         return found
 
-    def concerns(self, resource: GroupResource) -> bool:
-        """True if the policy is asked about new objects of a resource."""
-        return any(
-            each.group in ("*", resource.group) and each.resource in ("*", "*/*", resource.resource)
-            for each in self.resources
-        )
+    @property
+    def resources(self) -> Iterator[GroupResource]:
+        """The resources that the policy names for writes; a star stands for any."""
+        for rule in self._constraints.get("resourceRules") or ():
+            if {*OPERATIONS, "*"}.intersection(rule.get("operations") or ()):
+                for group in rule.get("apiGroups") or ():
+                    yield from (GroupResource(group, resource) for resource in rule.get("resources") or ())
+
+    def concerns(self, resource: Resource, operation: str) -> bool:
+        """True if the policy may be asked about an operation on a resource."""
+        rules = self._constraints.get("resourceRules") or ()
+        return any(names(rule, operation, resource.gvr, "") for rule in rules)
 
     def facts(self, *, passes: bool) -> Facts:
         """What counts of validations where an object is to pass, or to be refused."""
-        if self._fails:
+        if self._policy.fails:
             return frozenset({"true" if passes else "not true"})
         return frozenset({"not false" if passes else "false"})
 
@@ -91,92 +96,173 @@ class CheckedPolicy:
         """The policy without one of its validations."""
         spec = self.object["spec"]
         kept = [each for number, each in enumerate(spec["validations"]) if number != index]
-        return CheckedPolicy({**self.object, "spec": {**spec, "validations": kept}}, self._behaviour)
+        return CheckedPolicy({**self.object, "spec": {**spec, "validations": kept}}, self._snapshot, self._given)
 
-    def accepted(
-        self, universe: Universe, root: Record, resource: GroupResource, *, kept: Facts = EVERYTHING
-    ) -> Formula:
-        """The formula of objects of a resource that the policy lets pass.
+    def accepted(self, write: UnknownWrite, functions: Functions, *, kept: Facts = EVERYTHING) -> Formula:
+        """The formula of writes that the policy lets pass.
 
         Parameters
         ----------
         kept
             What counts of the validations, where it is known that the formula is to hold, or not to hold.
         """
-        z3 = universe.z3
-        if not self.concerns(resource):
+        z3 = write.universe.z3
+        matched = self._matched(write, functions)
+        if z3.is_false(matched):
             return z3.BoolVal(True)
-        self._refuse_narrowed()
-        translator = self._translator(universe, root)
-        conditions = [translator.truth(each.node) for each in self.conditions]
+        passing = [self._passing(write, functions, param, kept) for param in self._params(write)]
+        return z3.Or(z3.Not(matched), z3.And(passing))
+
+    def _passing(self, write: UnknownWrite, functions: Functions, param: Any, kept: Facts) -> Formula:
+        """The formula of writes that pass with one parameter."""
+        z3, fails = write.universe.z3, self._policy.fails
+        asked = self._translator(write, functions, param, of_conditions=True)
+        conditions = [asked.truth(each.node) for each in self._programs["matchConditions"]]
+        translator = self._translator(write, functions, param)
         rules = [translator.condition(each.node, kept) for each in self.validations]
         skipped = z3.Or([z3.And(z3.Not(error), z3.Not(value)) for value, error in conditions] or [z3.BoolVal(False)])
         unclear = z3.Or([error for _, error in conditions] or [z3.BoolVal(False)])
-        passes = [z3.And(z3.Not(error), value) if self._fails else z3.Or(error, value) for value, error in rules]
-        decided = z3.If(unclear, z3.BoolVal(not self._fails), z3.And(passes or [z3.BoolVal(True)]))
+        passes = [z3.And(z3.Not(error), value) if fails else z3.Or(error, value) for value, error in rules]
+        decided = z3.If(unclear, z3.BoolVal(not fails), z3.And(passes or [z3.BoolVal(True)]))
         return z3.Or(skipped, decided)
 
-    def _refuse_narrowed(self) -> None:
-        """Raise Untranslated where the policy is not for all objects of its resources."""
-        spec, rules = self.object["spec"], self._constraints.get("resourceRules") or ()
-        narrowed = [name for name in _NARROWED if self._constraints.get(name)]
-        narrowed += ["resourceNames" for rule in rules if rule.get("resourceNames")]
-        narrowed += ["scope" for rule in rules if rule.get("scope") not in (None, "*")]
-        narrowed += ["matchPolicy"] if self._constraints.get("matchPolicy") == "Exact" else []
-        narrowed += [name for name in ("paramKind", "auditAnnotations") if spec.get(name)]
-        if narrowed:
-            raise Untranslated(f"the field {narrowed[0]} of the policy {self.name}")
-
-    def _translator(self, universe: Universe, root: Record) -> Translator:
-        false = universe.z3.BoolVal(False)
+    def _translator(
+        self, write: UnknownWrite, functions: Functions, param: Any, *, of_conditions: bool = False
+    ) -> Translator:
+        false = write.universe.z3.BoolVal(False)
         known: dict[str, Callable[[], Term]] = {
-            "object": lambda: Term(root, false),
-            "oldObject": lambda: Term(Null(), false),
-            "request.operation": lambda: Term(Scalar("string", universe.z3.StringVal(CREATE)), false),
+            "object": lambda: Term(write.object, false),
+            "oldObject": lambda: Term(write.old, false),
+            "request": lambda: Term(write.request(), false),
+            "namespaceObject": lambda: Term(Null() if of_conditions else write.namespace(), false),
+            "params": lambda: Term(param, false),
         }
-        translator = Translator(universe, known)
-        for name, program in self._variables.items():
-            known[f"variables.{name}"] = partial(translator.term, program.node)
-        return translator
+        names = (each["name"] for each in self._policy.spec.get("variables") or ())
+        variables = {name: program.node for name, program in zip(names, self._programs["variables"])}
+        return Translator(write.universe, known, functions, variables)
 
-    def accepts(self, obj: Object, resource: GroupResource) -> bool:
-        """The decision on one new object, by evaluating the expressions."""
-        if not self.concerns(resource):
-            return True
-        bindings: dict[str, Any] = {"object": obj, "oldObject": None, "request": {"operation": CREATE}}
-        variables: dict[str, Any] = {}
-        for name, program in self._variables.items():
-            answer = _evaluated(program, {**bindings, "variables": variables})
-            if not isinstance(answer, EvaluationError):
-                variables[name] = answer
-        bindings["variables"] = variables
-        conditions = [_evaluated(each, bindings) for each in self.conditions]
-        if any(each is False for each in conditions):
-            return True
-        if any(each is not True for each in conditions):
-            return not self._fails
-        answers = [_evaluated(each, bindings) for each in self.validations]
-        return all(each is True or (isinstance(each, EvaluationError) and not self._fails) for each in answers)
+    # What it matches
+
+    def _matched(self, write: UnknownWrite, functions: Functions) -> Formula:
+        """The formula of writes that the policy and its binding match."""
+        z3 = write.universe.z3
+        translator = self._translator(write, functions, Null())
+        narrowed = (self._constraints, at(self._given or {}, "spec", "matchResources"))
+        return z3.simplify(z3.And([_matched(write, translator, spec) for spec in narrowed if spec is not None]))
+
+    # Its parameters
+
+    def _params(self, write: UnknownWrite) -> list[Any]:
+        """The values of ``params``, for each of which the policy is asked; unknown ones unless a binding names them."""
+        kind, ref = self._policy.param_kind, at(self._given or {}, "spec", "paramRef")
+        if kind is None or (self._given is not None and ref is None):
+            return [Null()]
+        if self._given is None:
+            return [write.params(kind)]
+        found = catalogue_of(self._snapshot).kind(kind)
+        if found is not None and found.namespaced and not ref.get("namespace"):
+            raise Untranslated(f"parameters of the namespace of the object, as {self.name} takes them")
+        try:
+            params = params_of(self._policy, ref, "", Write(OPERATIONS[0], {}).reader(self._snapshot))
+        except Misconfigured as error:
+            raise Untranslated(f"the binding of {self.name}: {error}") from None
+        return [known_value(write.universe, param) for param in params]
+
+    # On one write
+
+    def binding(self) -> Object:
+        """The binding that is given, or one that puts the policy in force everywhere."""
+        name = f"proof-{name_of(self._given) if self._given else self.name}"[:60].lower().strip("-.")
+        given = at(self._given or {}, "spec")
+        bound: dict[str, Any] = {"validationActions": ["Deny"], **(given or {}), "policyName": name}
+        kind = self._policy.param_kind
+        if given is None and kind is not None:
+            bound["paramRef"] = {"name": PARAMETER, "parameterNotFoundAction": "Deny"}
+            found = catalogue_of(self._snapshot).kind(kind)
+            if found is not None and found.namespaced:
+                bound["paramRef"]["namespace"] = DEFAULT_NAMESPACE
+        header = {"apiVersion": f"{_GROUP}/v1", "kind": "ValidatingAdmissionPolicyBinding"}
+        return {**header, "metadata": {"name": name}, "spec": bound}
+
+    def accepts(self, write: Write, resource: Resource) -> bool:
+        """The decision on one write, by evaluating the expressions."""
+        bound = BoundPolicy(self._policy, [Binding(self.binding())])
+        reader = write.reader(self._snapshot)
+        return not decide(write.attributes(resource), [bound], reader).denials
 
     def manifests(self) -> Iterator[Object]:
-        """The policy, and a binding that puts it in force everywhere."""
-        name = f"simkit-{self.name}"[:60]
-        failure, rules = "Fail" if self._fails else "Ignore", self.object["spec"].get("validations")
+        """The policy, and its binding."""
+        binding = self.binding()
+        failure, rules = "Fail" if self._policy.fails else "Ignore", self.object["spec"].get("validations")
         spec = {**self.object["spec"], "failurePolicy": failure, "validations": rules or [{"expression": "true"}]}
-        version = f"{_GROUP}/v1"
-        yield {"apiVersion": version, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec}
-        bound = {"policyName": name, "validationActions": ["Deny"]}
-        kind = "ValidatingAdmissionPolicyBinding"
-        yield {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": bound}
+        header = {"apiVersion": f"{_GROUP}/v1", "kind": "ValidatingAdmissionPolicy"}
+        yield {**header, "metadata": {"name": binding["spec"]["policyName"]}, "spec": spec}
+        yield binding
 
 
-def policy_of_expressions(name: str, expressions: Sequence[str], resource: GroupResource) -> Object:
-    """A policy with these validations for new objects of a resource."""
+def _matched(write: UnknownWrite, translator: Translator, spec: Mapping[str, Any]) -> Formula:
+    """The formula of writes that rules and selectors match."""
+    z3, rules = write.universe.z3, spec.get("resourceRules")
+    named = z3.BoolVal(True) if not rules else z3.Or([_named(write, rule) for rule in rules])
+    if z3.is_false(z3.simplify(named)):
+        return z3.BoolVal(False)
+    excluded = z3.Or([_named(write, rule) for rule in spec.get("excludeResourceRules") or ()] or [z3.BoolVal(False)])
+    return z3.And(named, z3.Not(excluded), *_selected(write, translator, spec))
+
+
+def _named(write: UnknownWrite, rule: Mapping[str, Any]) -> Formula:
+    """The formula of writes that a rule names."""
+    z3, resource = write.universe.z3, write.resource
+    place = DEFAULT_NAMESPACE if resource.namespaced else ""
+    some = AdmissionAttributes(administrator(), write.operation, resource.gvr, resource.gvk, namespace=place)
+    if not in_scope(rule, some) or not names(rule, write.operation, resource.gvr, ""):
+        return z3.BoolVal(False)
+    if not rule.get("resourceNames"):
+        return z3.BoolVal(True)
+    name = write.written.field("metadata")[1].field("name")[1].term
+    return z3.Or([write.universe.is_text(name, each) for each in rule["resourceNames"]])
+
+
+def _selected(write: UnknownWrite, translator: Translator, spec: Mapping[str, Any]) -> Iterator[Formula]:
+    """The formulas of writes that the selectors select."""
+    z3 = write.universe.z3
+    objects, namespaces = (labels.of_object(spec.get(name) or {}) for name in ("objectSelector", "namespaceSelector"))
+    if objects:
+        parts = [part for part in (write.object, write.old) if isinstance(part, Record)]
+        yield z3.Or([_labelled(translator, part, objects) for part in parts])
+    if namespaces and write.resource.resource == "namespaces":
+        yield _labelled(translator, write.written, namespaces)
+    elif namespaces and write.resource.namespaced:
+        yield _labelled(translator, write.namespace(), namespaces)
+
+
+def _labelled(translator: Translator, obj: Record, selector: labels.LabelSelector) -> Formula:
+    """The formula that the labels of an object match a selector."""
+    z3, universe, parts = translator.z3, translator.universe, []
+    present, found = obj.field("metadata")[1].field("labels")
+    assert isinstance(found, Mapped)
+    for requirement in selector.requirements:
+        inside, value = translator.looked_up(found, universe.constant(requirement.key))
+        there = z3.And(present, inside)
+        if requirement.operator in ("exists", "!"):
+            parts.append(there if requirement.operator == "exists" else z3.Not(there))
+            continue
+        texts = [Scalar("string", universe.constant(each)) for each in requirement.values]
+        hits = [same_values(translator, value, text) for text in texts]
+        listed = z3.And(there, z3.Or(hits or [z3.BoolVal(False)]))
+        parts.append(listed if requirement.operator == "in" else z3.Not(listed))
+    return z3.And(parts)
+
+
+def policy_of_expressions(
+    name: str, expressions: Sequence[str], resource: GroupResource, *, operations: Sequence[str] = OPERATIONS[:1]
+) -> Object:
+    """A policy with these validations for writes of a resource."""
     rule = {
         "apiGroups": [resource.group],
         "apiVersions": ["*"],
         "resources": [resource.resource],
-        "operations": [CREATE],
+        "operations": list(operations),
     }
     return {
         "apiVersion": f"{_GROUP}/v1",
@@ -190,23 +276,15 @@ def policy_of_expressions(name: str, expressions: Sequence[str], resource: Group
 
 
 def all_accepted(
-    policies: Iterable[CheckedPolicy], universe: Universe, root: Record, resource: GroupResource, *, passes: bool
+    policies: Iterable[CheckedPolicy], write: UnknownWrite, functions: Functions, *, passes: bool
 ) -> Formula:
-    """The formula of objects that all of some policies let pass.
+    """The formula of writes that all of some policies let pass.
 
     Parameters
     ----------
     passes
-        Whether it is to hold; otherwise one of the policies is to refuse the object.
+        Whether it is to hold; otherwise one of the policies is to refuse the write.
     """
-    z3 = universe.z3
-    each = [policy.accepted(universe, root, resource, kept=policy.facts(passes=passes)) for policy in policies]
+    z3 = write.universe.z3
+    each = [policy.accepted(write, functions, kept=policy.facts(passes=passes)) for policy in policies]
     return z3.And(each or [z3.BoolVal(True)])
-
-
-def _evaluated(program: Program, bindings: Mapping[str, Any]) -> Any:
-    """The value of an expression, or its error."""
-    try:
-        return program.evaluate(bindings).value
-    except EvaluationError as error:
-        return error

@@ -9,7 +9,7 @@ from re import _constants as codes
 from re import _parser as parser
 from typing import Any, Final
 
-from simkit.analysis.prove.symbols import Formula, Untranslated
+from simkit.analysis.prove.formulas import Formula, Untranslated
 
 _RANGES: Final = {
     codes.CATEGORY_DIGIT: (("0", "9"),),

@@ -6,29 +6,46 @@ none. How many slots are enough is counted by ``Bounds``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simkit.analysis.prove.texts import TextTests
+from simkit.analysis.prove.formulas import Formula, Untranslated
+from simkit.analysis.prove.string_patterns import choices, pattern_of
+from simkit.analysis.prove.texts import TextTests, as_constant
 from simkit.language.cel.decl_types import escaped
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
 from simkit.schema.structural import NO_DEFAULT, Schema
 
-Formula = Any
-"""A term of the solver, whose library has no types."""
 MOST_SLOTS: Final = 24
 """The slots of a list or a map. Where more would be needed, no proof is claimed."""
 _INT: Final = (-(2**63), 2**63 - 1)
 _INT32: Final = (-(2**31), 2**31 - 1)
 _LAST_LETTER: Final = 0x2FFFF
-_EXAMPLES: Final = {"date": "2024-01-01", "date-time": "2024-01-01T00:00:00Z", "duration": "1s", "byte": "YQ=="}
-"""A text of each format whose values are no strings in expressions."""
-
-
-class Untranslated(Exception):
-    """A part of an expression for which there is no formula. Its text names the part."""
+EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "date": ("2024-01-01",),
+    "date-time": ("2024-01-01T00:00:00Z", "2034-01-01T00:00:00Z"),
+    "duration": ("1s", "1h", "1000h"),
+    "byte": ("YQ==",),
+    "quantity": ("1", "100m", "64Mi", "1Gi", "0", "500", "1Ti"),
+}
+"""Texts of each format that servers take as they are."""
+_USUAL: Final[Mapping[str, str]] = {
+    "host": "example.com",
+    "path": "/a",
+    "mountPath": "/a",
+    "externalIPs": "10.0.0.1",
+    "kind": "User",
+}
+"""Texts that servers take in fields of some names."""
+_NAME: Final = "^[a-z0-9]+([-.][a-z0-9]+)*$"
+_KEY: Final = "^([a-z0-9]+([-.][a-z0-9]+)*/)?[a-zA-Z0-9]+([-._][a-zA-Z0-9]+)*$"
+"""The patterns of names and of keys of labels."""
+_USUAL_MOST: Final = 30000
+"""A number that servers take nearly everywhere, as a port or otherwise."""
+_TYPED: Final = frozenset({"date", "date-time", "duration", "byte"})
+"""Formats whose values are no strings in validation rules of custom resources."""
 
 
 def solver() -> Any:
@@ -42,10 +59,41 @@ def solver() -> Any:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A bool, an int, a double or a string."""
+    """A bool, an int, a double or a string; ``made`` tells how it is computed by functions without formulas."""
 
     kind: str
     term: Formula
+    made: Computed | None = None
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A value that functions without formulas compute from scalars: the parts of their call, one behind the other."""
+
+    parts: tuple[str | Scalar, ...]
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """An optional value."""
+
+    present: Formula
+    value: Any
+
+
+@dataclass(frozen=True)
+class Either:
+    """One of several values; exactly one of the conditions holds."""
+
+    options: tuple[tuple[Formula, Any], ...]
+
+
+@dataclass(frozen=True)
+class Term:
+    """The value of a part of an expression, and the formula of its error."""
+
+    value: Any
+    error: Formula
 
 
 @dataclass(frozen=True)
@@ -136,13 +184,10 @@ class Record:
 
     def named(self, spelled: str) -> tuple[Formula, Any]:
         """The same for the name that expressions use."""
-        name = next((name for name in self.schema.fields if escaped(name) == spelled), spelled)
-        return self.field(name)
+        return self.field(self.universe.names_of(self.schema).get(spelled, spelled))
 
     def _made(self, name: str, node: Schema) -> tuple[Formula, Any]:
-        z3, path = self.universe.z3, f"{self.path}.{name}"
-        if node.nullable:
-            raise Untranslated(f"{path}, which may be null")
+        z3, path = self.universe.z3, f"{self.path}.{name}".lstrip(".")
         value = self.universe.value(node, path)
         if name in self.schema.required and isinstance(value, Listed):
             self.universe.likely.append(value.slots[0].present)
@@ -165,24 +210,44 @@ class Universe:
         The numbers of slots.
     built_in
         Whether the object is of a built-in kind, whose empty fields are not written.
+    typed
+        Whether expressions see values of formats as their types, as the rules of custom resources do.
     """
 
-    def __init__(self, bounds: Bounds, *, built_in: bool) -> None:
-        self.z3, self.bounds, self.built_in = solver(), bounds, built_in
+    def __init__(self, bounds: Bounds, *, built_in: bool, typed: bool = False) -> None:
+        self.z3, self.bounds, self.built_in, self._typed = solver(), bounds, built_in, typed
         self.texts = TextTests(self.z3)
+        self.literals: dict[str, None] = {}
+        """The texts that expressions mention."""
+        self.examples: dict[str, tuple[str, ...]] = {}
+        """Texts that servers take, of variables whose values have a format."""
         self.known: list[Formula] = []
         """What holds for every valid object."""
         self.likely: list[Formula] = []
         """What holds for objects that a server takes: lists that must not be empty have elements, texts letters."""
         self.usual: list[Formula] = []
         """Names that a server takes."""
+        self.approximations: list[str] = []
+        """The parts of expressions whose formulas hold of more objects than the parts do."""
         self.flags: list[Formula] = []
         """The variables that say whether something is there."""
         self._number = 0
+        self._names: dict[int, tuple[Schema, Mapping[str, str]]] = {}
 
     def require(self, formula: Formula) -> None:
         """Note what holds for every valid object."""
         self.known.append(formula)
+
+    def names_of(self, schema: Schema) -> Mapping[str, str]:
+        """The fields of a schema by the names that expressions use."""
+        if id(schema) not in self._names:
+            self._names[id(schema)] = schema, {escaped(name) or name: name for name in schema.fields}
+        return self._names[id(schema)][1]
+
+    def approximate(self, part: str) -> None:
+        """Note a part of an expression whose formula holds of more objects than the part does."""
+        if part not in self.approximations:
+            self.approximations.append(part)
 
     def absent(self) -> Formula:
         """The formula of a field that is never there."""
@@ -206,17 +271,23 @@ class Universe:
         """The text as a constant of the solver. Raises Untranslated for letters that it does not have."""
         if any(ord(letter) > _LAST_LETTER for letter in text):
             raise Untranslated(f"the text {text!r}")
-        escapes = (letter if " " <= letter <= "~" and letter != "\\" else f"\\u{{{ord(letter):x}}}" for letter in text)
-        return self.z3.StringVal("".join(escapes))
+        return as_constant(self.z3, text)
 
     def value(self, node: Schema, path: str) -> Any:
-        """An unknown value of a schema. Raises Untranslated for one that has no formulas."""
+        """An unknown value of a schema."""
+        if node.nullable:
+            null = self.flag(f"{path} is null")
+            self.likely.append(self.z3.Not(null))
+            inner = Schema({**node.row, "nullable": False}, node.definition)
+            return Either(((null, Null()), (self.z3.Not(null), self.value(inner, path))))
         if node.int_or_string:
-            return Opaque(f"{path}, which may be a number or a text", 1)
-        if node.type == "string":
-            example = _EXAMPLES.get(node.format)
-            what = f"{path} of format {node.format}"
-            return self._text(node, path) if example is None else Opaque(what, example)
+            number, shapes = self.flag(f"{path} is a number"), ({"type": "integer"}, {"type": "string"})
+            one, other = (self.value(Schema(shape, node.definition), path) for shape in shapes)
+            return Either(((number, one), (self.z3.Not(number), other)))
+        if node.type == "string" or node.format == "quantity":
+            if self._typed and node.format in _TYPED:
+                return Opaque(f"{path} of format {node.format}", EXAMPLES[node.format][0])
+            return self._text(node, path)
         if node.type in ("boolean", "integer", "number"):
             return self._number_or_bool(node, path)
         if node.type == "array" and node.items is not None:
@@ -238,9 +309,22 @@ class Universe:
         if "maxLength" in checks:
             self.require(z3.Length(term) <= int(checks["maxLength"]))
         self.likely.append(z3.Not(self.is_text(term, "")))
-        if path.rpartition(".")[2] == "name":
-            self.usual.append(self.is_text(term, f"n{self._number}"))
+        if node.format in EXAMPLES:
+            self.examples[term.decl().name()] = EXAMPLES[node.format]
+            self.usual.append(z3.Or([self.is_text(term, example) for example in EXAMPLES[node.format]]))
+        self._prefer_usual(term, path)
         return Scalar("string", term)
+
+    def _prefer_usual(self, term: Formula, path: str) -> None:
+        """Prefer a text that servers take in a field."""
+        name = path.removesuffix("[]").rpartition(".")[2]
+        if name == "name":
+            self.usual.append(self.is_text(term, f"n{self._number}"))
+        if name in _USUAL:
+            self.usual.append(self.is_text(term, _USUAL[name]))
+        is_key = path.endswith(".key")
+        pattern = pattern_of(self.z3, choices(_KEY if is_key else _NAME)[0], self.constant)
+        self.usual.append(self.texts.test(term, f"usual {'key' if is_key else 'name'}", pattern))
 
     def _number_or_bool(self, node: Schema, path: str) -> Scalar:
         z3, name = self.z3, self.fresh(path)
@@ -250,6 +334,7 @@ class Universe:
         if node.type == "integer":
             least, most = _INT32 if node.format == "int32" else _INT
             self.require(z3.And(term >= least, term <= most))
+            self.usual.append(z3.And(term >= 1, term <= _USUAL_MOST))
         checks: Mapping[str, Any] = node.row.get("checks", {})
         if "minimum" in checks:
             self.require(term > checks["minimum"] if checks.get("exclusiveMinimum") else term >= checks["minimum"])
@@ -273,8 +358,9 @@ class Universe:
         for number in range(self.bounds.slots(path)):
             present, key = self.flag(f"{path}[{number}]"), z3.String(self.fresh(f"{path}.key"))
             self.likely.append(z3.Not(self.is_text(key, "")))
+            self._prefer_usual(key, f"{path}.key")
             for other in slots:
-                self.require(z3.Implies(z3.And(present, other.present), key != other.key))
+                self.require(z3.Implies(z3.And(present, other.present), z3.Not(self.texts.same(key, other.key))))
             slots.append(Slot(present, self.value(values, f"{path}[]"), key))
         return Mapped(tuple(slots), frozenset({path}))
 
@@ -283,6 +369,8 @@ class Universe:
         z3 = self.z3
         if isinstance(value, Listed | Mapped):
             return z3.Or([slot.present for slot in value.slots])
+        if isinstance(value, Either):
+            return z3.Or([z3.And(guard, self.nonzero(option)) for guard, option in value.options])
         if not isinstance(value, Scalar):
             return z3.BoolVal(True)
         if value.kind == "bool":
@@ -296,14 +384,3 @@ class Opaque:
 
     what: str
     example: Any = None
-
-
-def parts_of(value: Any) -> Iterator[Any]:
-    """The values in a value, itself among them."""
-    yield value
-    if isinstance(value, Listed | Mapped):
-        for slot in value.slots:
-            yield from parts_of(slot.value)
-    elif isinstance(value, Record):
-        for _, inner in value.fields.values():
-            yield from parts_of(inner)

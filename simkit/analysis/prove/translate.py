@@ -10,21 +10,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from simkit.analysis.prove.operators import OPERATORS, TEXT_METHODS, Term, count, of_texts
+from simkit.analysis.prove.computed import AUTHORIZER, Functions, parts_of, parts_of_call
+from simkit.analysis.prove.either import either, over
+from simkit.analysis.prove.formulas import Formula, Untranslated, conjunction, disjunction, negation
+from simkit.analysis.prove.operators import OPERATORS, TEXT_METHODS, count, of_texts
+from simkit.analysis.prove.optionals import METHODS, OPTIONALS, inside_optional
 from simkit.analysis.prove.symbols import (
-    Formula,
+    Computed,
     Listed,
     Mapped,
+    Maybe,
     Null,
     Opaque,
     Record,
     Scalar,
     Slot,
+    Term,
     Universe,
-    Untranslated,
 )
+from simkit.analysis.prove.texts import plain_text
 from simkit.language.cel.names import Local
-from simkit.language.cel.tree import Bind, Call, Comprehension, Ident, ListNode, Literal, Node, Select
+from simkit.language.cel.tree import Bind, Call, Comprehension, Ident, ListNode, Literal, MapNode, Node, Select
 from simkit.language.cel.values import UInt
 
 Facts = frozenset[str]
@@ -45,12 +51,25 @@ class Translator:
     ----------
     universe
         The variables of the solver.
-    variables
+    names
         The values of ``object``, ``self`` and others by name; functions are called when a name is used.
+    functions
+        The calls that have no formulas.
+    variables
+        The expressions of ``variables``, by name.
     """
 
-    def __init__(self, universe: Universe, variables: Mapping[str, Callable[[], Term]]) -> None:
-        self.universe, self._variables, self.z3 = universe, variables, universe.z3
+    def __init__(
+        self,
+        universe: Universe,
+        names: Mapping[str, Callable[[], Term]],
+        functions: Functions,
+        variables: Mapping[str, Node] | None = None,
+    ) -> None:
+        self.universe, self._names, self.z3 = universe, names, universe.z3
+        self._functions, self._variables = functions, variables or {}
+        self._known: dict[tuple[str, Facts], Term] = {}
+        """The values of variables, each for the facts that count where it is used."""
         self._locals: dict[int, Term] = {}
         self._inside: list[frozenset[str]] = []
         """The origins of the lists of enclosing quantifiers."""
@@ -74,10 +93,15 @@ class Translator:
 
     def truth(self, node: Node) -> tuple[Formula, Formula]:
         """The formulas of a condition: that it is true, and that it is an error."""
-        term = self.read(node)
-        if not isinstance(term.value, Scalar) or term.value.kind != "bool":
-            return self._false, self._true  # no such overload
+        term = over(self.z3, [self.read(node)], self._condition)
         return term.value.term, term.error
+
+    def _condition(self, value: Any) -> Term:
+        if isinstance(value, Computed):
+            raise Untranslated("a function whose type is not known")
+        if not isinstance(value, Scalar) or value.kind != "bool":
+            return self._bool(self._false, self._true)  # no such overload
+        return self._sure(value)
 
     @property
     def _true(self) -> Formula:
@@ -117,6 +141,7 @@ class Translator:
         if isinstance(value, bool):
             return self._sure(Scalar("bool", self.z3.BoolVal(value)))
         if isinstance(value, str):
+            self.universe.literals[value] = None
             return self._sure(Scalar("string", self.universe.constant(value)))
         if isinstance(value, int) and not isinstance(value, UInt):
             return self._sure(Scalar("int", self.z3.IntVal(value)))
@@ -127,24 +152,41 @@ class Translator:
     def _ident(self, node: Ident) -> Term:
         if isinstance(node.reference, Local):
             return self._locals[id(node.reference)]
-        return self._variable(node.name.lstrip("."))
+        name = node.name.lstrip(".")
+        if name == AUTHORIZER:
+            return self._sure(Computed((AUTHORIZER,)))
+        if name not in self._names:
+            raise Untranslated(f"the variable {name}")
+        return self._names[name]()
 
     def _variable(self, name: str) -> Term:
-        known = self._variables.get(name)
-        if known is None:
+        """The value of a variable, which does not depend on the elements that enclosing quantifiers look at."""
+        if name not in self._variables:
             raise Untranslated(f"the variable {name}")
-        return known()
+        key = name, self._kept
+        if key not in self._known:
+            inside, self._inside = self._inside, []
+            self._known[key] = self.term(self._variables[name])
+            self._inside = inside
+        return self._known[key]
 
     def _select(self, node: Select) -> Term:
-        if isinstance(node.operand, Ident) and node.operand.name == "variables" and not node.test:
-            return self._variable(f"variables.{node.field}")
-        if isinstance(node.operand, Ident) and node.operand.name == "request":
-            return self._variable(f"request.{node.field}")
-        operand = self.read(node.operand)
-        present, value = self.member(operand.value, node.field)
-        if node.test:
-            return self._bool(present, operand.error)
-        return Term(value, self.z3.Or(operand.error, self.z3.Not(present)))
+        if isinstance(node.operand, Ident) and node.operand.name == "variables":
+            if node.test:
+                return self._bool(self.z3.BoolVal(node.field in self._variables), self._false)
+            return self._variable(node.field)
+        if isinstance(node.operand, Ident) and node.operand.name == AUTHORIZER:
+            return self._sure(Computed((f"{AUTHORIZER}.{node.field}",)))
+        return self.applied(node, [node.operand], lambda value: self._selected(value, node.field, test=node.test))
+
+    def _selected(self, value: Any, name: str, *, test: bool) -> Term:
+        if isinstance(value, Maybe):
+            found = inside_optional(self, value, name)
+            return self._bool(found.value.present, self._false) if test else found
+        if isinstance(value, Listed):
+            return Term(Null(), self._true)
+        present, inner = self.member(value, name)
+        return self._bool(present, self._false) if test else Term(inner, negation(self.z3, present))
 
     def member(self, value: Any, name: str) -> tuple[Formula, Any]:
         """Whether a value has a member, and the member."""
@@ -152,6 +194,8 @@ class Translator:
             return value.named(name)
         if isinstance(value, Mapped):
             return self.looked_up(value, self.universe.constant(name))
+        if isinstance(value, Opaque):
+            raise Untranslated(value.what)
         return self._false, Null()
 
     def looked_up(self, value: Mapped, key: Formula, node: Node | None = None) -> tuple[Formula, Any]:
@@ -162,34 +206,49 @@ class Translator:
         if self._inside and node is not None and not isinstance(node, Literal):
             self.universe.bounds.inexact("a key depends on the elements of a list")
         z3 = self.z3
-        hits = [(z3.And(slot.present, slot.key == key), slot.value) for slot in value.slots]
+        hits = []
+        for slot in value.slots:
+            hit = conjunction(z3, (slot.present, self.same_text(slot.key, key)))
+            hits += [] if z3.is_false(hit) else [(hit, slot.value)]
+        if not hits:
+            return self._false, Null()
         found = hits[-1][1]
         for hit, item in reversed(hits[:-1]):
-            found = self._either(hit, item, found)
-        return z3.Or([hit for hit, _ in hits]), found
+            found = either(z3, hit, item, found)
+        return disjunction(z3, [hit for hit, _ in hits]), found
 
-    def _either(self, condition: Formula, chosen: Any, other: Any) -> Any:
-        """The one value where the condition holds, and the other one elsewhere."""
-        if chosen is other or self.z3.is_true(condition):
-            return chosen
-        if isinstance(chosen, Scalar) and isinstance(other, Scalar) and chosen.kind == other.kind:
-            return Scalar(chosen.kind, self.z3.If(condition, chosen.term, other.term))
-        if isinstance(chosen, Listed) and isinstance(other, Listed):
-            z3 = self.z3
-            slots = (
-                *(Slot(z3.And(condition, slot.present), slot.value) for slot in chosen.slots),
-                *(Slot(z3.And(z3.Not(condition), slot.present), slot.value) for slot in other.slots),
-            )
-            return Listed(slots, chosen.origins | other.origins, contiguous=False)
-        return Opaque("a value that may be one of several objects")
+    def same_text(self, one: Formula, other: Formula) -> Formula:
+        """The formula that two texts are the same."""
+        for text, constant in ((one, other), (other, one)):
+            if self.z3.is_string_value(constant):
+                return self.universe.is_text(text, plain_text(constant))
+        return self.universe.texts.same(one, other)
 
     def _call(self, node: Call) -> Term:
         made: Callable[[Translator, Call], Term] | None = _OPERATORS.get(node.function)
-        if made is not None and (node.target is None or node.function == "size"):
+        if made is not None and (node.target is None or node.function in {"size", *METHODS}):
             return made(self, node)
         if node.target is not None and node.function in TEXT_METHODS:
             return of_texts(self, node)
-        raise Untranslated(f"the function {node.function}")
+        parts = [*([] if node.target is None else [node.target]), *node.arguments]
+        return self.applied(node, parts, lambda *values: self.computed(node, values))
+
+    def applied(self, node: Node, parts: Sequence[Node], made: Callable[..., Term]) -> Term:
+        """What is made of the values of some parts, whichever of several values each one is."""
+
+        def one(*values: Any) -> Term:
+            if not any(isinstance(value, Computed) for value in values):
+                return made(*values)
+            if isinstance(node, Call):
+                return self.computed(node, values)
+            raise Untranslated("a field of what a function gives")
+
+        return over(self.z3, [self.read(each) for each in parts], one)
+
+    def computed(self, node: Call, values: Sequence[Any]) -> Term:
+        """The value of a call without a formula."""
+        parts = parts_of_call(node, [parts_of(self.z3, value) for value in values])
+        return self._functions.term(parts, node.type.kind)
 
     def _and(self, node: Call) -> Term:
         return self._decided(node, stop=False)
@@ -199,59 +258,99 @@ class Translator:
 
     def _decided(self, node: Call, *, stop: bool) -> Term:
         """``&&`` and ``||``: a side that decides makes errors of the other one irrelevant."""
-        z3 = self.z3
-        sides = [self.truth(each) for each in node.arguments]
-        return self._absorbed([(z3.BoolVal(True), value, error) for value, error in sides], stop=stop)
+        sides, problems = [], []
+        for each in node.arguments:
+            try:
+                value, error = self.truth(each)
+            except Untranslated as problem:
+                problems.append(problem)
+                continue
+            decides = value if stop else negation(self.z3, value)
+            if self.z3.is_true(decides) and self.z3.is_false(error):
+                return self._sure(Scalar("bool", value))
+            sides.append((self._true, value, error))
+        if problems:
+            raise problems[0]
+        return self._absorbed(sides, stop=stop)
 
     def _absorbed(self, sides: Sequence[tuple[Formula, Formula, Formula]], *, stop: bool) -> Term:
         """The conjunction (stop=False) or disjunction of those sides that count; each is: counts, value, error."""
         z3 = self.z3
-        decides = [z3.And(counts, z3.Not(error), value if stop else z3.Not(value)) for counts, value, error in sides]
-        decided = z3.Or(decides)
-        error = z3.And(z3.Not(decided), z3.Or([z3.And(counts, error) for counts, _, error in sides]))
-        return self._bool(decided if stop else z3.Not(decided), error)
+        decided = disjunction(
+            z3,
+            [
+                conjunction(z3, (counts, negation(z3, error), value if stop else negation(z3, value)))
+                for counts, value, error in sides
+            ],
+        )
+        failed = disjunction(z3, [conjunction(z3, (counts, error)) for counts, _, error in sides])
+        error = conjunction(z3, (negation(z3, decided), failed))
+        return self._bool(decided if stop else negation(z3, decided), error)
 
     def _not(self, node: Call) -> Term:
         value, error = self.condition(node.arguments[0], frozenset(_NEGATED[fact] for fact in self._kept))
-        return self._bool(self.z3.Not(value), error)
+        return self._bool(negation(self.z3, value), error)
 
     def _conditional(self, node: Call) -> Term:
         z3 = self.z3
         condition, failed = self.condition(node.arguments[0], EVERYTHING)
+        if z3.is_true(condition) or z3.is_false(condition):
+            term = self.term(node.arguments[1 if z3.is_true(condition) else 2])
+            return Term(term.value, disjunction(z3, (failed, term.error)))
         chosen, other = self.term(node.arguments[1]), self.term(node.arguments[2])
-        error = z3.Or(failed, z3.If(condition, chosen.error, other.error))
-        return Term(self._either(condition, chosen.value, other.value), error)
+        inner = chosen.error if chosen.error.eq(other.error) else z3.If(condition, chosen.error, other.error)
+        error = disjunction(z3, (failed, inner))
+        return Term(either(z3, condition, chosen.value, other.value), error)
 
     def _list(self, node: ListNode) -> Term:
         if node.optional:
             raise Untranslated("optional elements of a list")
         terms = [self.read(each) for each in node.elements]
         slots = tuple(Slot(self._true, each.value) for each in terms)
-        return Term(Listed(slots), self.z3.Or([each.error for each in terms] or [self._false]))
+        return Term(Listed(slots), disjunction(self.z3, [each.error for each in terms]))
+
+    def _map(self, node: MapNode) -> Term:
+        keys, values = (
+            ([self.read(each) for each in some] for some in zip(*((e.key, e.value) for e in node.entries)))
+            if node.entries
+            else ([], [])
+        )
+        if any(not isinstance(key.value, Scalar) or not self.z3.is_string_value(key.value.term) for key in keys):
+            raise Untranslated("a map whose keys are no constant texts")
+        if len({plain_text(key.value.term) for key in keys}) < len(keys) or any(each.optional for each in node.entries):
+            raise Untranslated("a map with optional entries or repeated keys")
+        slots = tuple(Slot(self._true, value.value, key.value.term) for key, value in zip(keys, values))
+        return Term(Mapped(slots), disjunction(self.z3, [each.error for each in values]))
 
     def _bind(self, node: Bind) -> Term:
         with self._keeping(EVERYTHING):
             value = self.term(node.value)
         self._locals[id(node.reference)] = value
         body = self.term(node.body)
-        return Term(body.value, self.z3.Or(value.error, body.error))
+        return Term(body.value, disjunction(self.z3, (value.error, body.error)))
 
     def _comprehension(self, node: Comprehension) -> Term:
         with self._keeping(EVERYTHING):
             source = self.read(node.source)
         if node.key or node.macro not in ("all", "exists", "exists_one", "filter", "map"):
             raise Untranslated(f"the macro {node.macro} with two variables")
-        if not isinstance(source.value, Listed | Mapped):
-            if isinstance(source.value, Record):
+        return over(self.z3, [source], lambda value: self._looped(node, value))
+
+    def _looped(self, node: Comprehension, source: Any) -> Term:
+        if isinstance(source, Opaque):
+            raise Untranslated(source.what)
+        if isinstance(source, Computed):
+            raise Untranslated(f"a macro over what a function gives: {''.join(map(str, source.parts[:4]))}")
+        if not isinstance(source, Listed | Mapped):
+            if isinstance(source, Record):
                 raise Untranslated("a macro over the fields of an object")
             return Term(Null(), self._true)
-        self.note_dependence(source.value)
-        self._inside.append(source.value.origins)
+        self.note_dependence(source)
+        self._inside.append(source.origins)
         with self._keeping(self._kept if node.macro in _OF_ONE_ELEMENT else EVERYTHING):
-            visited = [self._visited(node, slot, source.value) for slot in source.value.slots]
+            visited = [self._visited(node, slot, source) for slot in source.slots]
         self._inside.pop()
-        found = self._collected(node, source.value, visited)
-        return Term(found.value, self.z3.Or(source.error, found.error))
+        return self._collected(node, source, visited)
 
     def note_dependence(self, source: Listed | Mapped) -> None:
         """Note a quantifier over a list that does not belong to the element of the enclosing one."""
@@ -282,19 +381,19 @@ class Translator:
                 if sides
                 else self._bool(z3.BoolVal(node.macro == "all"), self._false)
             )
-        error = z3.Or(
+        error = disjunction(
+            z3,
             [
-                z3.And(slot.present, each.error)
+                conjunction(z3, (slot.present, each.error))
                 for slot, test, made in visited
                 for each in (test, made)
                 if each is not None
-            ]
-            or [self._false]
+            ],
         )
         bounds.need(source.origins, 2 if node.macro == "exists_one" else 1)
         kept = [
             Slot(
-                slot.present if test is None else z3.And(slot.present, test.value.term),
+                slot.present if test is None else conjunction(z3, (slot.present, test.value.term)),
                 made.value if made else slot.value,
             )
             for slot, test, made in visited
@@ -320,6 +419,7 @@ _FORMULAS: Final[Mapping[type, Any]] = {
     Select: Translator._select,
     Call: Translator._call,
     ListNode: Translator._list,
+    MapNode: Translator._map,
     Comprehension: Translator._comprehension,
     Bind: Translator._bind,
 }
@@ -328,5 +428,6 @@ _OPERATORS: Final[Mapping[str, Any]] = {
     "_||_": Translator._or,
     "!_": Translator._not,
     "_?_:_": Translator._conditional,
+    **OPTIONALS,
     **OPERATORS,
 }

@@ -11,15 +11,36 @@ from simkit.meta.objects import Draft, Object
 from simkit.schema.catalogue import Resource
 from simkit.schema.structural import NO_DEFAULT, Schema
 
-_CONTAINER: Final = {"name": "c", "image": "example.com/image:v1"}
-_POD: Final = {"containers": [_CONTAINER], "initContainers": [{**_CONTAINER, "name": "i"}]}
+_PROBE: Final = {"exec": {"command": ["true"]}}
+_OF_SECRET: Final = {"name": "a", "key": "a"}
+_CONTAINER: Final = {
+    "name": "c",
+    "image": "example.com/image:v1",
+    "ports?": [{"containerPort": 80}],
+    **dict.fromkeys(("livenessProbe?", "readinessProbe?", "startupProbe?"), _PROBE),
+    "lifecycle?": dict.fromkeys(("postStart?", "preStop?"), _PROBE),
+    "env?": [{"name": "A", "valueFrom?": dict.fromkeys(("secretKeyRef?", "configMapKeyRef?"), _OF_SECRET)}],
+    "envFrom?": [{key: {"name": "a"} for key in ("secretRef?", "configMapRef?")}],
+    "volumeMounts?": [{"name": "v", "mountPath": "/a"}],
+}
+_POD: Final = {
+    "containers": [_CONTAINER],
+    "initContainers?": [{**_CONTAINER, "name": "i"}],
+    "volumes?": [{"name": "v", "hostPath?": {"path": "/a"}}],
+}
 _ROLE: Final = {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": "view"}
+_SUBJECT: Final = {"apiGroup": RBAC_GROUP, "kind": "User", "name": "a"}
+_RULE: Final = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+_BINDING: Final = {"roleRef": _ROLE, "subjects?": [_SUBJECT]}
 _LABELS: Final = {"app": "proof"}
 _WORKLOAD: Final = {
     "selector": {"matchLabels": _LABELS},
     "template": {"metadata": {"labels": _LABELS}, "spec": _POD},
 }
 _JOB: Final = {"template": {"spec": {**_POD, "restartPolicy": "Never"}}}
+_BACKEND: Final = {"service": {"name": "a", "port": {"number": 80}}}
+_PATH: Final = {"path": "/", "pathType": "Prefix", "backend": _BACKEND}
+_STORAGE: Final = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 _PATTERNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "Pod": {"spec": _POD},
     "Deployment": {"spec": _WORKLOAD},
@@ -31,12 +52,23 @@ _PATTERNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "Job": {"spec": _JOB},
     "CronJob": {"spec": {"schedule": "0 0 * * *", "jobTemplate": {"spec": _JOB}}},
     "Service": {"spec": {"ports": [{"port": 80}]}},
-    "RoleBinding": {"roleRef": _ROLE},
-    "ClusterRoleBinding": {"roleRef": _ROLE},
+    "Ingress": {"spec": {"defaultBackend": _BACKEND, "rules?": [{"http": {"paths": [_PATH]}}], "tls?": [{}]}},
+    "PersistentVolumeClaim": {"spec": _STORAGE},
+    "PersistentVolume": {
+        "spec": {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/a"}}
+    },
+    "HorizontalPodAutoscaler": {
+        "spec": {"maxReplicas": 10, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}}
+    },
+    "Role": {"rules?": [_RULE]},
+    "ClusterRole": {"rules?": [_RULE]},
+    "RoleBinding": _BINDING,
+    "ClusterRoleBinding": _BINDING,
 }
-"""What objects of a kind need besides what their schemas require. Of a list, the element stands for each one."""
-_OPTIONAL: Final = frozenset({"initContainers"})
-"""Lists of the patterns that objects need not have."""
+"""What objects of a kind need besides what their schemas require; a question mark: where they have the field at all.
+
+Of a list, the element stands for each one.
+"""
 _EXAMPLES: Final = {"string": "a", "integer": 1, "number": 1.0, "boolean": True}
 
 
@@ -83,19 +115,19 @@ def _completed(found: Any, asked: Any, schema: Schema, pattern: Any) -> Any:
 
 
 def _needed(pattern: Any) -> Any:
-    """A pattern without the lists that objects need not have."""
+    """A pattern without the fields that objects need not have."""
     if isinstance(pattern, list):
         return [_needed(each) for each in pattern]
     if not isinstance(pattern, Mapping):
         return pattern
-    return {name: _needed(value) for name, value in pattern.items() if name not in _OPTIONAL}
+    return {name: _needed(value) for name, value in pattern.items() if not name.endswith("?")}
 
 
 def _field(name: str, value: Any, known: Mapping[str, Any], schema: Schema, pattern: Any, found: bool) -> Any:
     node = schema.fields.get(name)
     if node is None or not found:
         return value
-    inner = pattern.get(name) if isinstance(pattern, Mapping) else None
+    inner = pattern.get(name, pattern.get(f"{name}?")) if isinstance(pattern, Mapping) else None
     return _completed(value, known[name][1] if name in known else None, node, inner)
 
 

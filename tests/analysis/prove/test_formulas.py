@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.prove.computed import Functions
 from simkit.analysis.prove.object_search import ObjectSearch
 from simkit.analysis.prove.policy import CheckedPolicy, policy_of_expressions
-from simkit.analysis.prove.symbols import Listed, Mapped, Record, Scalar, Universe
-from simkit.meta.names import GroupResource, GroupVersionKind
-from simkit.schema.behaviour import default_behaviour
-from simkit.schema.definitions import definitions
+from simkit.analysis.prove.symbols import Either, Listed, Mapped, Record, Scalar, Universe
+from simkit.analysis.prove.write import UnknownWrite, Write, schema_of_writes
+from simkit.snapshot.memory import MemorySnapshot
 
-PODS = GroupResource("", "pods")
-KNOWN = definitions("1.30")
-_NAME = KNOWN.name_of(GroupVersionKind("", "v1", "Pod"))
-assert _NAME is not None
-POD = KNOWN.node(_NAME)
+SNAPSHOT = MemorySnapshot([], captured=["*"], release="1.30")
+PODS = catalogue_of(SNAPSHOT).lookup("pods")
 IMAGES = ("a", "b/a", "b/a:v1", "b/c@sha256:ff")
 LEAVES = (
     "c.image.startsWith('b/')",
@@ -36,6 +35,20 @@ LEAVES = (
     "c.ports.all(p, p.containerPort < 1024)",
     "size(c.ports) > 1",
     "c.name.size() == 1",
+    "c.?image.orValue('') == 'a'",
+    "c.?securityContext.?privileged.orValue(false)",
+    "c.?securityContext.?runAsUser.hasValue()",
+    "c.?securityContext.runAsUser.orValue(7) == 7",
+    "c.?ports.orValue([]).size() == 2",
+    "c.image.lowerAscii() == 'b/a'",
+    "c.image.split('/')[0] == 'b'",
+    "c.image.split(':').size() == 2",
+    "c.image.replace('b', 'c').startsWith('c/')",
+    "quantity(c.resources.limits['memory']).compareTo(quantity('1Gi')) > 0",
+    "c.?resources.?limits[?'cpu'].orValue('1') == '500m'",
+    "isQuantity(c.image)",
+    "c.?image.optMap(i, i.endsWith('a')).orValue(true)",
+    "dyn(c.?securityContext.?runAsUser.orValue('x')) == 'x'",
 )
 ROOTS = (
     "has(object.metadata.labels)",
@@ -55,6 +68,17 @@ ROOTS = (
     "object.spec.containers.map(c, c.name).exists(n, n == 'y')",
     "'x' in object.spec.containers.filter(c, has(c.image)).map(c, c.name)",
     "object.spec.containers.filter(c, c.name == 'x').size() == 1",
+    "object.spec.containers.filter(c, has(c.image))[0].name == 'x'",
+    "object.?metadata.?labels.orValue({}).all(k, k != 'a')",
+    "object.metadata.?labels[?'a'].orValue('') == 'b'",
+    "object.metadata.labels == {'a': 'b', 'd': 'b'}",
+    "request.name == 'x'",
+    "request.namespace == object.metadata.namespace",
+    "request.resource.resource == 'pods' && request.kind.version == 'v1'",
+    "object.metadata.name == object.spec.containers[0].name",
+    "has(request.subResource)",
+    "has(namespaceObject.metadata)",
+    "int(object.metadata.name) > 1",
 )
 LISTS = (
     "object.spec.containers",
@@ -90,13 +114,16 @@ def pod(random: Random) -> dict[str, Any]:
     def container() -> dict[str, Any]:
         security = maybe({"privileged": random.random() < 0.5, "runAsUser": random.choice((0, 7, 1000))})
         ports = [{"containerPort": random.choice((80, 8080)), "protocol": "TCP"} for _ in range(random.randint(1, 2))]
+        limits = maybe({"memory": random.choice(("64Mi", "2Gi")), "cpu": "500m"})
         more = maybe({"image": random.choice(IMAGES), "securityContext": security, "ports": ports})
-        return {"name": random.choice(("x", "y", "zz")), "resources": {}, **more}
+        resources = maybe({"limits": limits} if limits else {})
+        return {"name": random.choice(("x", "y", "zz")), "resources": resources, **more}
 
     spec = {"containers": [container() for _ in range(random.randint(0, 2))]}
     spec |= maybe({"hostNetwork": True, "initContainers": [container()]})
     labels = maybe({"labels": maybe({"a": random.choice("bc"), "d": "b"}) or {"z": "z"}})
-    return {"metadata": {"name": random.choice("xy"), **labels}, "spec": spec}
+    metadata = {"name": random.choice("xy"), "namespace": "default", **labels}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 def same(universe: Universe, value: Any, wanted: Any) -> Any:
@@ -122,7 +149,11 @@ def same(universe: Universe, value: Any, wanted: Any) -> Any:
             parts.append(slot.present == z3.BoolVal(key is not None))
             if key is not None:
                 parts += [universe.is_text(slot.key, key), same(universe, slot.value, wanted[key])]
+    elif isinstance(value, Either):
+        return z3.Or([z3.And(guard, same(universe, option, wanted)) for guard, option in value.options])
     elif isinstance(value, Scalar):
+        if isinstance(wanted, str) is not (value.kind == "string"):
+            return z3.BoolVal(False)
         return universe.is_text(value.term, wanted) if value.kind == "string" else value.term == wanted
     else:
         parts = []
@@ -133,20 +164,23 @@ def compared(seed: int) -> bool:
     """Whether a random condition and a random pod could be compared; they agree then."""
     random = Random(seed)
     source = f"({expression(random, 3)}) && true"
-    policy = CheckedPolicy(policy_of_expressions("p", [source], PODS), default_behaviour("1.30"))
+    policy = CheckedPolicy(policy_of_expressions("p", [source], PODS.group_resource), SNAPSHOT)
     obj = pod(random)
 
     def searched(*, accepted: bool) -> bool:
-        def build(universe: Universe, root: Record) -> Any:
-            formula = policy.accepted(universe, root, PODS)  # which makes the fields that are compared
-            same_pod = same(universe, root, obj)
-            return universe.z3.And(same_pod, formula) if accepted else same_pod
+        def build(universe: Universe, root: Record, functions: Functions) -> Iterator[Any]:
+            write = UnknownWrite(universe, root, SNAPSHOT, PODS, "CREATE")
+            formula = policy.accepted(write, functions)  # which makes the fields that are compared
+            same_pod = same(universe, write.object, obj)
+            yield same_pod
+            yield formula if accepted else universe.z3.BoolVal(True)
 
-        return ObjectSearch(POD, build, built_in=True).run().found is not None
+        schema = schema_of_writes(SNAPSHOT, PODS)
+        return ObjectSearch(schema, build, SNAPSHOT.behaviour, built_in=True).run().found is not None
 
     if not searched(accepted=False):
         return False  # the pod has more elements than the condition can tell apart
-    assert searched(accepted=True) is policy.accepts(obj, PODS), (source, obj)
+    assert searched(accepted=True) is policy.accepts(Write("CREATE", obj), PODS), (source, obj)
     return True
 
 

@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 
 import simkit
+from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.prove.object_claim import ObjectCounterexample
 from simkit.analysis.prove.pod_security import LEVELS, controls
 from simkit.analysis.prove.policy import CheckedPolicy, policy_of_expressions
+from simkit.analysis.prove.write import Write
 from simkit.logic.podsecurity.evaluate import violations
 from simkit.logic.podsecurity.policy import Level, LevelVersion
 from simkit.meta.names import GroupResource
 from simkit.schema.behaviour import default_behaviour
+from simkit.snapshot.memory import MemorySnapshot
 
 PODS = GroupResource("", "pods")
 
@@ -68,13 +71,13 @@ def pod(random: Random) -> dict[str, Any]:
     security = {**_security(random, 2 * chance), **_maybe(random, {"sysctls": sysctls}, chance)}
     spec = {"containers": [_container(random, chance, name) for name in "bc"[: random.randint(1, 2)]]}
     note = {"container.apparmor.security.beta.kubernetes.io/a": random.choice(("runtime/default", "unconfined"))}
-    metadata = {"name": "p", **_maybe(random, {"annotations": note}, chance)}
+    metadata = {"name": "p", "namespace": "default", **_maybe(random, {"annotations": note}, chance)}
     hardened = _maybe(
         random, {"runAsNonRoot": random.random() < 0.9, "seccompProfile": {"type": "RuntimeDefault"}}, 0.9
     )
     security = {**security, **hardened}
     chosen = {**_maybe(random, more, chance), **_maybe(random, {"securityContext": security}, 0.9)}
-    return {"metadata": metadata, "spec": {**spec, **chosen}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**spec, **chosen}}
 
 
 @pytest.mark.parametrize("release", ["1.30", "1.32"])
@@ -84,12 +87,14 @@ def test_levels_as_expressions_are_the_levels(level: Level, release: str) -> Non
     behaviour, passed = default_behaviour(release), 0
     expressions = controls(level, behaviour)
     assert expressions is not None
-    policy = CheckedPolicy(policy_of_expressions(level, expressions, PODS), behaviour)
+    snapshot = MemorySnapshot([], captured=["*"], release=release)
+    policy = CheckedPolicy(policy_of_expressions(level, expressions, PODS), snapshot)
+    pods = catalogue_of(snapshot).lookup("pods")
     for seed in range(600):
         obj = pod(Random(seed))
         good = not violations(LevelVersion(level), obj["metadata"], obj["spec"], behaviour)
         passed += good
-        assert policy.accepts(obj, PODS) is good, (seed, obj)
+        assert policy.accepts(Write("CREATE", obj), pods) is good, (seed, obj)
     assert 20 < passed < 580
 
 

@@ -90,11 +90,19 @@ def test_has_on_the_wrong_side_is_found(cluster: simkit.Cluster) -> None:
         ("'hostNetwork' in object.spec", "object.spec.hostNetwork == true", "PASS"),
         ("true", "has(object.metadata.name) && has(object.metadata.namespace)", "PASS"),
         ("true", "object.metadata.namespace != 'default'", "FAIL"),
-        ("object.metadata.namespace != 'default'", "false", "UNKNOWN"),
+        ("object.metadata.namespace != 'default'", "false", "FAIL"),
         ("object.spec.hostNetwork == false", "false", "PASS"),
         ("object.kind == 'Pod' && object.apiVersion == 'v1'", "true", "PASS"),
         ("object.kind != 'Pod' || object.metadata.name == 'a'", "object.metadata.name == 'a'", "PASS"),
-        ("!has(object.spec.hostNetwork)", "!object.spec.?hostNetwork.orValue(false)", "UNKNOWN"),
+        ("!has(object.spec.hostNetwork)", "!object.spec.?hostNetwork.orValue(false)", "PASS"),
+        ("object.?metadata.?labels[?'a'].orValue('') == 'b'", "'a' in object.metadata.labels", "PASS"),
+        ("object.metadata.name.lowerAscii() == 'a'", "object.metadata.name.startsWith('a')", "UNKNOWN"),
+        ("object.metadata.name.split('-')[0] == 'a'", "object.metadata.name.split('-')[0] == 'b'", "FAIL"),
+        ("request.namespace == 'a'", "object.metadata.namespace == 'a'", "PASS"),
+        ("request.userInfo.username == 'ann'", "'devs' in request.userInfo.groups", "FAIL"),
+        ("namespaceObject.metadata.labels['team'] == 'a'", "object.metadata.namespace == 'a'", "FAIL"),
+        ("true", "namespaceObject.metadata.labels['kubernetes.io/metadata.name'] == request.namespace", "PASS"),
+        ("object == oldObject", "false", "PASS"),
         ("object.spec.terminationGracePeriodSeconds > 10", "object.spec.terminationGracePeriodSeconds >= 11", "PASS"),
         (
             "object.spec.containers.all(c, c.name.size() > 3)",
@@ -110,8 +118,8 @@ def test_implications(cluster: simkit.Cluster, first: str, second: str, verdict:
 
 def test_what_has_no_formula_is_named(cluster: simkit.Cluster) -> None:
     """UNKNOWN says which part of the expression it is."""
-    answer = cluster.implies("quantity(object.metadata.name).isInteger()", "true", resource="configmaps")
-    assert (answer.verdict, "isInteger" in answer.why) == ("UNKNOWN", True)
+    answer = cluster.implies("object.all(k, k != 'a')", "true && object.all(k, k != 'b')", resource="configmaps")
+    assert (answer.verdict, "fields of an object" in answer.why) == ("UNKNOWN", True)
     answer = cluster.implies(
         "object.spec.volumes.all(v, object.spec.containers.exists(c, c.name == v.name))",
         "object.spec.volumes.all(v, object.spec.containers.exists(c, c.name.startsWith('') && c.name == v.name))",
@@ -223,14 +231,66 @@ def test_without_a_cluster_expressions_are_evaluated() -> None:
     assert not example.executed
 
 
-def test_selectors_and_parameters_are_not_decided(cluster: simkit.Cluster) -> None:
-    """What narrows a policy besides its conditions is named."""
+def test_selectors_narrow_a_policy(cluster: simkit.Cluster) -> None:
+    """What a selector leaves out passes; the namespace of the counterexample has the labels that it needs."""
     policy = policy_of_expressions("narrow", [CONTAINERS], PODS)
-    narrowed = {**policy["spec"]["matchConstraints"], "objectSelector": {"matchLabels": {"a": "b"}}}
-    answer = cluster.implies(
-        {**policy, "spec": {**policy["spec"], "matchConstraints": narrowed}}, CONTAINERS, resource="pods"
+
+    def narrowed(**selectors: Any) -> dict[str, Any]:
+        constraints = {**policy["spec"]["matchConstraints"], **selectors}
+        return {**policy, "spec": {**policy["spec"], "matchConstraints": constraints}}
+
+    by_object = narrowed(objectSelector={"matchLabels": {"a": "b"}})
+    assert found(cluster.implies(by_object, CONTAINERS, resource="pods"))["metadata"].get("labels", {}).get("a") != "b"
+    assert cluster.implies(CONTAINERS, by_object, resource="pods").verdict == "PASS"
+    expression = {"key": "team", "operator": "NotIn", "values": ["a"]}
+    by_namespace = narrowed(namespaceSelector={"matchExpressions": [expression]})
+    (example,) = cluster.implies(by_namespace, CONTAINERS, resource="pods").counterexamples
+    assert isinstance(example, ObjectCounterexample)
+    assert example.write.namespace is not None
+    assert example.write.namespace["metadata"]["labels"]["team"] == "a"
+    named = narrowed(
+        excludeResourceRules=[{**by_object["spec"]["matchConstraints"]["resourceRules"][0], "resourceNames": ["x"]}]
     )
-    assert (answer.verdict, "objectSelector" in answer.why) == ("UNKNOWN", True)
+    assert found(cluster.implies(named, CONTAINERS, resource="pods"))["metadata"]["name"] == "x"
+
+
+def test_parameters_are_unknown_unless_a_binding_names_them() -> None:
+    """A claim about a policy holds for any parameters; one about the cluster holds for those of its bindings."""
+    cluster = simkit.Cluster(seed=1)
+    policy = policy_of_expressions(
+        "sizes", ["size(object.data) < int(params.data.most)"], GroupResource("", "configmaps")
+    )
+    policy["spec"]["paramKind"] = {"apiVersion": "v1", "kind": "ConfigMap"}
+    limit = "size(object.data) < 3"
+    (example,) = cluster.implies(policy, limit, resource="configmaps").counterexamples
+    assert isinstance(example, ObjectCounterexample)
+    assert int(example.write.params[0]["data"]["most"]) > 3
+    metadata = {"name": "limits", "namespace": "default"}
+    cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"most": "3"}})
+    cluster.apply(policy)
+    ref = {"name": "limits", "namespace": "default", "parameterNotFoundAction": "Deny"}
+    binding = {"policyName": "sizes", "validationActions": ["Deny"], "paramRef": ref}
+    kind = "ValidatingAdmissionPolicyBinding"
+    cluster.apply({"apiVersion": policy["apiVersion"], "kind": kind, "metadata": {"name": "sizes"}, "spec": binding})
+    assert cluster.admits(limit, resource="configmaps").verdict == "PASS"
+    assert cluster.admits("size(object.data) < 2", resource="configmaps").verdict == "FAIL"
+
+
+def test_updates_have_an_object_as_it_was(cluster: simkit.Cluster) -> None:
+    """Where policies are about updates alone, the counterexample is an update that was done on forks."""
+    configmaps = GroupResource("", "configmaps")
+    one, other = (
+        policy_of_expressions(name, [expression], configmaps, operations=["UPDATE"])
+        for name, expression in (
+            ("any", "'a' in object.data"),
+            ("same", "'a' in oldObject.data && object.data['a'] == oldObject.data['a']"),
+        )
+    )
+    (example,) = cluster.implies(one, other).counterexamples
+    assert isinstance(example, ObjectCounterexample)
+    assert example.executed
+    assert (example.write.operation, example.request) == ("UPDATE", "update configmaps")
+    assert cluster.implies(other, one).verdict == "PASS"
 
 
 def test_a_missing_solver_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
