@@ -85,5 +85,51 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
     "a dump to redact": ("redact", "FILE", "--to", "OUT.json"),
     "an earlier report": ("audit", "EMPTY", "--since", "FILE"),
     "accepted rows": ("upgrade", "EMPTY", "--to", "1.33", "--suppress", "FILE"),
+    "manifests of an upgrade": ("upgrade", "--to", "1.33", "--manifests", "FILE"),
+    "an earlier dump": ("escalations", "EMPTY", "--before", "FILE"),
+    "manifests to apply": ("plan", "EMPTY", "--complete", "*", "-f", "FILE", "--expect", "FILE"),
+    "expectations of many clusters": ("fleet", "check", "--suite", "FILE", "EMPTY", "--scheduler", "threads"),
+    "a key": ("redact", "EMPTY", "--to", "OUT.json", "--pseudonyms", "--key-file", "FILE"),
+    "a history of an API": ("policy", "check", "FILE"),
+    "two claims": ("prove", "no-new-access", "FILE", "FILE"),
+    **{
+        f"serve {flag}": ("serve", "--insecure-port", "0", flag, "FILE")
+        for flag in (
+            "--tls-cert-file",
+            "--tls-private-key-file",
+            "--client-ca-file",
+            "--requestheader-client-ca-file",
+            "--token-auth-file",
+            "--authorization-config",
+            "--authorization-policy-file",
+            "--authorization-webhook-config-file",
+            "--service-account-key-file",
+            "--service-account-signing-key-file",
+            "--oidc-ca-file",
+            "--authentication-config",
+            "--authentication-token-webhook-config-file",
+            "--audit-policy-file",
+            "--audit-webhook-config-file",
+            "--etcd-cafile",
+            "--etcd-certfile",
+            "--etcd-keyfile",
+            "--encryption-provider-config",
+            "--cluster-signing-cert-file",
+            "--cluster-signing-key-file",
+            "--root-ca-file",
+            "--admission-control-config-file",
+            "--node-config",
+            "--scheduler-config",
+            "--proxy-client-cert-file",
+            "--proxy-client-key-file",
+        )
+    },
 }
-"""Command lines in which FILE is read. EMPTY is a small dump, OUT is written."""
+"""Command lines in which FILE is read. EMPTY is a small dump, OUT is written; servers are made and not run."""
+WRITTEN: Final = frozenset(
+    (
+        *("--to", "--html", "--json", "--sarif", "--plot", "--write", "--report", "--write-baseline", "--output-dir"),
+        *("--parquet", "--kubeconfig-out", "--audit-log-path", "--cert-dir"),
+    )
+)
+"""Options that name what is written."""

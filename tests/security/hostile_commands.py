@@ -6,8 +6,11 @@ a test holds commands and options to this.
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterator
 from typing import Final
 
+from simkit import cli
 from tests.security.hostile_cluster import HOSTILE
 
 SUBJECTS: Final = (
@@ -209,3 +212,17 @@ SHOWING_NOTHING: Final = {
     "record": "shows counts, and errors of a server, in test_hostile_servers.py",
     "completion": "prints a script of its own; names of a dump in cli/test_output.py",
 }
+
+
+def parsers_of(command: str) -> Iterator[argparse.ArgumentParser]:
+    """The parser of a command and those of its actions."""
+    waiting = [cli._parser([command])]
+    [waiting] = [
+        [each.choices[command]] for each in waiting[0]._actions if isinstance(each, argparse._SubParsersAction)
+    ]
+    while waiting:
+        parser = waiting.pop()
+        yield parser
+        for each in parser._actions:
+            if isinstance(each, argparse._SubParsersAction):
+                waiting.extend(each.choices.values())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from pathlib import Path
 
 import pytest
 
+from simkit import cli
 from simkit.cli import main
-from tests.security.attacking_files import ATTACKS, READERS
+from tests.security.attacking_files import ATTACKS, READERS, WRITTEN
+from tests.security.hostile_commands import parsers_of
 
 MOST_SECONDS = 20.0
 """Of processor time for one reader with one attack: endless work, and work that doubles, takes longer."""
@@ -23,6 +26,7 @@ def test_an_attacking_file(
 ) -> None:
     """No error of ours, no letters for the terminal, no file that was not asked for, no work without end."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("simkit.engine.http.server.Server.run", lambda *_: None)
     (tmp_path / "EMPTY.json").write_text(EMPTY)
     wrong = []
     for name, content in ATTACKS.items():
@@ -35,6 +39,22 @@ def test_an_attacking_file(
         if code not in (0, 1, 2) or told or seconds > MOST_SECONDS or any(tmp_path.rglob("pwned")):
             wrong.append((name, code, told, round(seconds, 1), written[-300:]))
     assert not wrong
+
+
+def test_every_reader_is_attacked() -> None:
+    """An option that names a file or a folder is among the readers, under one of its commands, or is written."""
+    named = {
+        option
+        for command in cli.COMMANDS
+        for parser in parsers_of(command.name)
+        for action in parser._actions
+        if action.metavar in ("FILE", "PATH", "DIR", "FOLDER") and action.option_strings
+        for option in action.option_strings[-1:]
+    }
+    words = [pair for line in READERS.values() for pair in itertools.pairwise(line)]
+    read = {option for option, word in words if word.startswith("FILE")}
+    aliases = {"--dump": "-f", "--filename": "-f"}
+    assert {one for one in named if not {one, aliases.get(one, one)} & read} == WRITTEN
 
 
 def _path(word: str, name: str, content: bytes, folder: Path) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import io
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from xml.etree import ElementTree
@@ -24,7 +22,7 @@ from tests.security.hostile_cluster import (
     formulas,
     rendered,
 )
-from tests.security.hostile_commands import CHOOSING, FILES, PROSE, REFUSED, SHOWING_NOTHING, TABLES
+from tests.security.hostile_commands import CHOOSING, FILES, PROSE, REFUSED, SHOWING_NOTHING, TABLES, parsers_of
 from tests.security.hostile_files import write_hostile_files
 
 FORMS = ("table", "json", "jsonl", "csv", "markdown", "html")
@@ -107,23 +105,9 @@ def test_steps_in_markdown_are_a_block(files: dict[str, str], capsys: pytest.Cap
     assert page.names.count("pre") == 1
 
 
-def _parsers(command: str) -> Iterator[argparse.ArgumentParser]:
-    """The parser of a command and those of its actions."""
-    waiting = [cli._parser([command])]
-    [waiting] = [
-        [each.choices[command]] for each in waiting[0]._actions if isinstance(each, argparse._SubParsersAction)
-    ]
-    while waiting:
-        parser = waiting.pop()
-        yield parser
-        for each in parser._actions:
-            if isinstance(each, argparse._SubParsersAction):
-                waiting.extend(each.choices.values())
-
-
 def _choices(words: tuple[str, ...]) -> set[str]:
     """The forms that a command line may be written in."""
-    options = (each for parser in _parsers(words[0]) for each in parser._actions)
+    options = (each for parser in parsers_of(words[0]) for each in parser._actions)
     return {str(form) for each in options if each.dest == "output" for form in each.choices or ()}
 
 
@@ -185,7 +169,7 @@ def test_every_command_and_option_is_among_the_lines() -> None:
     missing = []
     for command in sorted(known - set(SHOWING_NOTHING)):
         given = {word for words in lines if words[0] == command for word in (word.partition("=")[0] for word in words)}
-        for option in (each for parser in _parsers(command) for each in parser._actions):
+        for option in (each for parser in parsers_of(command) for each in parser._actions):
             names = {name.lstrip("-") for name in option.option_strings}
             if names and not names & CHOOSING and not given & set(option.option_strings):
                 missing.append((command, option.option_strings))

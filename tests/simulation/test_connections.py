@@ -186,6 +186,20 @@ async def _a_client_leaves() -> None:
     assert writes.polls == 1
 
 
+def test_a_silent_command_without_a_client_gets_little_time() -> None:
+    """One that computes and writes nothing has a twentieth of a core, not all of it, until its minute is over."""
+    asyncio.run(_a_silent_command())
+
+
+async def _a_silent_command() -> None:
+    computes = _Endless()
+    driver = CommandDriver(CommandSession(computes, True, True, True, False), _Unread(), _loop())
+    driver.leave()
+    await asyncio.sleep(0.5)
+    assert computes.polls <= 4  # a slow machine polls less often
+    driver.stop()
+
+
 async def _clients_leave() -> None:
     ran = [_Endless() for _ in range(40)]
     drivers = [CommandDriver(CommandSession(each, True, True, True, False), _Unread(), _loop()) for each in ran]

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
+from simkit.language.yaml.small_files import text_of_file
 from simkit.logic.lifecycle.calendar import Calendar
 from simkit.logic.lifecycle.document import Group, History
 from simkit.logic.lifecycle.rules_versions import serves
@@ -44,7 +45,7 @@ def read_history(source: str | Path) -> History:
     'BETA'
     """
     is_text = isinstance(source, str) and "\n" in source
-    text = str(source) if is_text else Path(source).read_text(encoding="utf-8")
+    text = str(source) if is_text else text_of_file(source)
     where = "the history" if is_text else f"the history in {source}"
     try:
         document = decode(text) or {}

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from simkit.language.yaml.decode import decode as decode_yaml
+from simkit.language.yaml.small_files import value_of_file
 from simkit.meta.errors import SimkitError, unexplained
 from simkit.meta.names import GroupResource
 
@@ -181,10 +181,7 @@ def read_encryption(path: str | Path) -> Encryption:
         For a file that cannot be read, is no such configuration, or asks for a key service (kms).
     """
     try:
-        found = decode_yaml(Path(path).read_text())
-        configuration = _Configuration.model_validate(found)
-    except OSError as error:
-        raise SimkitError(f"cannot read {path}: {error.strerror or error}") from error
+        configuration = _Configuration.model_validate(value_of_file(path))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

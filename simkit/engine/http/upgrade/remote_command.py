@@ -77,6 +77,8 @@ _THREADS: Final = ThreadPoolExecutor(2, thread_name_prefix="simkit-commands")
 """The threads on which processes run, one after the other; they are made when the first one runs."""
 _ALONE: Final = 60.0
 """Seconds for which a process runs on after its client has left."""
+_SELDOM: Final = 0.2
+"""Seconds between two looks at a process without a client, which gets a hundredth of a second each time."""
 _MOST_ALONE: Final = 32
 """The most processes that run on without a client; others end with theirs."""
 
@@ -208,7 +210,7 @@ class CommandDriver:
             self._again(max(0.0, seen.pause))
 
     def _again(self, seconds: float) -> None:
-        self._timer = self._loop.call_later(seconds, self.pump)
+        self._timer = self._loop.call_later(max(seconds, _SELDOM if self._left else 0.0), self.pump)
 
     def leave(self) -> None:
         """Let the process read what the client has sent, and run on for a minute: the client is gone.
