@@ -10,9 +10,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NotRequired, TypedDict, cast
 
-import pandas as pd
-
-from simkit.analysis.readable_frame import ReadableFrame
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
@@ -22,6 +19,9 @@ from simkit.present.escaping import csv_cell
 from simkit.present.readable_table import cell, is_missing
 from simkit.seams.caveats import Caveat
 from simkit.seams.snapshot import Sandbox
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 GUESSED: Final[Mapping[str, str]] = {
     "shortest": "[0]; paths are sorted, the shortest first",
@@ -132,6 +132,8 @@ class Result(ABC):
 
     def summary(self) -> pd.DataFrame:
         """The answer in a few rows: what, count."""
+        from simkit.analysis.readable_frame import ReadableFrame
+
         return ReadableFrame({"what": [type(self).__name__], "count": [len(self.to_frame())]})
 
     def to_dict(self) -> ResultDict:
@@ -180,6 +182,8 @@ class Result(ABC):
 
     def _plain(self) -> pd.DataFrame:
         """The table with a text or a number in each cell, and a column for the limits where there are any."""
+        import pandas as pd
+
         rows = self.to_frame()
         limits = {"caveats": "; ".join(caveat.text for caveat in self.caveats)} if self.caveats else {}
         listed = [{**row, **limits} for row in rows.to_dict("records")]
@@ -191,11 +195,15 @@ class Result(ABC):
     if not TYPE_CHECKING:  # a type checker knows all attributes
 
         def __getattr__(self, name: str) -> Any:
+            import pandas as pd
+
             table = {} if name.startswith("_") or not hasattr(pd.DataFrame, name) else {name: f"to_frame().{name}"}
             raise absent(type(self).__name__, name, () if name.startswith("_") else dir(self), {**GUESSED, **table})
 
     def _repr_html_(self) -> str:
         """The short answer and the table, once if they are the same; results with a better form have their own."""
+        from simkit.analysis.readable_frame import ReadableFrame
+
         short, whole = self.summary(), self.to_frame()
         shown = [whole] if short.equals(whole) else [short, whole]
         told = "".join(f"<p><b>{html_text(caveat.text)}</b></p>" for caveat in self.caveats)

@@ -194,10 +194,10 @@ def _source(path: str, args: argparse.Namespace) -> Any:
 
 
 def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
+    from simkit.analysis.upgrade.breaks import BREAK_COLUMNS
     from simkit.analysis.upgrade.definitions import delays
 
-    table = found.to_frame()
-    rows: Sequence[Mapping[Any, Any]] = table.to_dict("records")
+    rows: Sequence[Mapping[Any, Any]] = [row._asdict() for row in found.rows]
     if args.output not in COMPLETE and args.output not in FORMS:
         shown = [row for row in rows if args.all or row["breaks"] or delays(row["check"])]
         hidden, rows = len(rows) - len(shown), _grouped(shown)
@@ -206,9 +206,8 @@ def _write(found: UpgradeReport, args: argparse.Namespace) -> None:
             note(f"{hidden:,} {told} nothing; --all shows {'it' if hidden == 1 else 'them'}")
     if not found.callers_known:
         note("callers are not known without --audit-log")
-    columns = tuple(map(str, table.columns))
     cases = partial(upgrade_cases, found)
-    write_rows(columns, rows, args.output, shown=SHOWN, short=_short, empty="nothing breaks", cases=cases)
+    write_rows(BREAK_COLUMNS, rows, args.output, shown=SHOWN, short=_short, empty="nothing breaks", cases=cases)
 
 
 def _grouped(rows: Sequence[Mapping[Any, Any]]) -> list[Mapping[Any, Any]]:

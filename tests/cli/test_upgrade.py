@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -187,3 +189,16 @@ def test_accepted_rows_break_nothing(
     assert told in shown.err
     if code == 0:
         assert "accepted: goes in May" in json.loads(shown.out)[0]["evidence"]
+
+
+def test_a_manifest_needs_neither_tables_nor_expressions(tmp_path: Path) -> None:
+    """The libraries of tables and the parser of CEL are not loaded for a manifest of which no expression decides."""
+    manifest = tmp_path / "job.yaml"
+    manifest.write_text("apiVersion: batch/v1beta1\nkind: CronJob\nmetadata: {name: a}\nspec: {schedule: '@daily'}\n")
+    code = (
+        "import sys; from simkit.cli import main; "
+        f"main(['upgrade', {str(manifest)!r}, '--to', '1.33', '-o', 'json']); "
+        "print({'pandas', 'numpy', 'lark'} & set(sys.modules), file=sys.stderr)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stderr.splitlines()[-1] == "set()"

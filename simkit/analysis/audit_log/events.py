@@ -11,10 +11,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import orjson
-import pandas as pd
 
 from simkit.analysis.audit_log.event_types import well_typed
 from simkit.analysis.rbac.subject import text_of_user
@@ -23,6 +22,9 @@ from simkit.meta.domain import API_DOMAIN, api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at
 from simkit.present.progress import tracked
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 AuditLog = str | bytes | Path | Iterable[str | bytes | Path | Mapping[str, Any]]
 """Files (JSON lines, a JSON document, each also with .gz), folders of them, their content, or decoded events: as
@@ -143,6 +145,8 @@ def audit_events(audit_log: AuditLog) -> pd.DataFrame:
     SimkitError
         For a file that is not there.
     """
+    import pandas as pd
+
     events = table((_row(event) for event in read_events(audit_log)), COLUMNS)
     events["time"] = pd.to_datetime(events["time"], utc=True, format="ISO8601")
     events["code"] = events["code"].astype("Int64")

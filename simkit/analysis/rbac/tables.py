@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS, all_bindings, all_roles, kind_of
 from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
-from simkit.analysis.readable_frame import ReadableFrame
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
 from simkit.logic.rbac.rule import rules_of
 from simkit.meta.domain import label
 from simkit.meta.names import Key
 from simkit.meta.objects import labels_of, name_of, namespace_of
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PART_COLUMNS: Final = ("subject_kind", "subject_namespace", "subject_name")
 SUBJECT_COLUMNS: Final = ("subject", "exists", "bindings", "cluster_wide")
@@ -49,6 +49,10 @@ BOOTSTRAP_VALUE: Final = "rbac-defaults"
 
 def table(rows: Iterable[tuple[Any, ...]], columns: tuple[str, ...]) -> pd.DataFrame:
     """A DataFrame with the given columns even if it has no rows; severities are an ordered category."""
+    import pandas as pd
+
+    from simkit.analysis.readable_frame import ReadableFrame
+
     made = ReadableFrame(list(rows), columns=list(columns))
     if "severity" in columns:
         made["severity"] = pd.Categorical(made["severity"], categories=list(SEVERITY_WORDS), ordered=True)
@@ -79,11 +83,14 @@ def subject_parts(rows: pd.DataFrame, *, column: str = "subject") -> pd.DataFram
 
     Examples
     --------
+    >>> import pandas as pd
     >>> subject_parts(pd.DataFrame({"subject": ["sa:ci/runner", "group:devs"]})).values.tolist()
     [['ServiceAccount', 'ci', 'runner'], ['Group', '', 'devs']]
     """
     named = [parse_subject(text) if text else Subject("", "") for text in rows[column]]
     parts = [(one.kind, one.namespace, one.name) for one in named]
+    from simkit.analysis.readable_frame import ReadableFrame
+
     return ReadableFrame(parts, index=rows.index, columns=list(PART_COLUMNS), dtype=object)
 
 

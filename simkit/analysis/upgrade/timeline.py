@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.audit_log.requests import recorded_requests
@@ -18,6 +16,9 @@ from simkit.meta.objects import at
 from simkit.schema.lifecycle import lifecycle_of, successor
 from simkit.schema.releases import RELEASES
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LANE_COLUMNS: Final = ("lane", "api_version", "kind", "phase", "first", "until", "start", "end", "objects", "callers")
 CALENDAR_COLUMNS: Final = ("release", "date", "expected", "event", "api_version", "kind", "replacement")
@@ -108,6 +109,8 @@ def _phases(version: Version) -> Iterator[tuple[str, str, str]]:
 
 
 def _days(calendar: Calendar, first: str, until: str) -> tuple[pd.Timestamp, pd.Timestamp]:
+    import pandas as pd
+
     start = calendar.release(first) if first else calendar.at(0)
     end = calendar.release(until) if until else calendar.at(len(calendar.releases))
     return pd.Timestamp(start.day), pd.Timestamp(max(start.day, end.day))
@@ -191,6 +194,8 @@ def _instead(api_version: str, kind: str) -> str:
 
 
 def _dated(rows: Sequence[tuple[int, str, str, str, str]], dates: Calendar) -> Iterator[tuple[Any, ...]]:
+    import pandas as pd
+
     for place, *rest in rows:
         release = dates.at(place)
         yield release.name, pd.Timestamp(release.day), release.expected, *rest

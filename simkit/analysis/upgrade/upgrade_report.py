@@ -7,13 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
-
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.audit_log.requests import RecordedRequest, recorded_requests
 from simkit.analysis.forked import on_all_cores
 from simkit.analysis.rbac.tables import SEVERITY_WORDS, table
-from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
 from simkit.analysis.upgrade.behaviour.find import BehaviourSearch
@@ -28,7 +25,6 @@ from simkit.analysis.upgrade.refusals import Refusals, refusals
 from simkit.analysis.upgrade.requests import CALLER, NOISE, Metrics, caller_breaks, metric_breaks
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.analysis.upgrade.stream_access import STREAMS, StreamAccess
-from simkit.analysis.upgrade.timeline import LANE_COLUMNS
 from simkit.analysis.upgrade.unknown_fields import UnknownFields
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
@@ -39,6 +35,7 @@ from simkit.snapshot.field_types import without_mismatches
 from simkit.snapshot.sources import Source
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from simkit.analysis.upgrade.proof import UpgradeProof
@@ -141,7 +138,7 @@ class UpgradeReport(Result):
         return draw(lanes, heading=f"Versions on the way to {self.span.end}", now=self.span.start, ax=ax)
 
     def _lanes(self) -> pd.DataFrame:
-        from simkit.analysis.upgrade.timeline import timeline
+        from simkit.analysis.upgrade.timeline import LANE_COLUMNS, timeline
 
         kinds = {kind for _, kind in self.versions()}
         groups = {version.partition("/")[0] if "/" in version else "" for version, _ in self.versions()}
@@ -185,6 +182,8 @@ class UpgradeReport(Result):
         return f"<UpgradeReport {self.title}: {breaks}{f' ({told})' if told else ''}{callers}>"
 
     def _repr_html_(self) -> str:
+        from simkit.analysis.readable_frame import ReadableFrame
+
         head = html_text(repr(self)[1:-1].removeprefix("UpgradeReport "))
         return f"<p><b>{head}</b></p>{ReadableFrame(self.summary())._repr_html_() if self.rows else ''}"
 
