@@ -146,6 +146,20 @@ class Response:
         return self.status < 400
 
     @property
+    def message(self) -> str:
+        """The server's words of a refusal: those of its Status, else the body as text; empty for a success.
+
+        Examples
+        --------
+        >>> Response(404, b'{"kind": "Status", "message": "there is none"}').message
+        'there is none'
+        """
+        if self.succeeded:
+            return ""
+        told = self.object if self.content_type.startswith("application/json") else None
+        return str(told.get("message", "")) if isinstance(told, dict) else self.body.decode(errors="replace").strip()
+
+    @property
     def warnings(self) -> list[str]:
         r"""The warnings of the server, in its words.
 

@@ -271,7 +271,7 @@ def _put(fork: Sandbox, name: str, definition: Object) -> str:
     else:
         bare = {key: value for key, value in definition.items() if key != "status"}
         answer = _ask(fork, "POST", _PATH, bare)
-    return "" if answer.succeeded else str(answer.object.get("message"))
+    return answer.message
 
 
 def _objects(fork: Sandbox, name: str, definition: Object) -> Iterator[DefinitionChange]:
@@ -288,7 +288,7 @@ def _objects(fork: Sandbox, name: str, definition: Object) -> Iterator[Definitio
         wanted = version if versions.get(version, {}).get("served") else _storage(versions)
         answer = _again(fork, {**obj, "apiVersion": f"{group}/{wanted}"}, group, wanted, plural)
         if not answer.succeeded:
-            said = str(answer.object.get("message")).replace(name_of(obj), "NAME")
+            said = answer.message.replace(name_of(obj), "NAME")
             refused.setdefault((wanted, said), []).append(obj)
     for (version, said), found in refused.items():
         example = f"{namespace_of(found[0])}/{name_of(found[0])}".strip("/")

@@ -321,8 +321,7 @@ def refusal(obj: Object, server: Sandbox, release: str) -> str:
     response = create_on_trial(obj, server, release)
     if response is None or response.succeeded or response.status == _EXISTS:
         return ""
-    found = response.object
-    return str(found.get("message", "")) if isinstance(found, dict) else str(response.status)
+    return response.message or str(response.status)
 
 
 def create_on_trial(obj: Object, server: Sandbox, release: str) -> Response | None:
@@ -336,8 +335,7 @@ def create_on_trial(obj: Object, server: Sandbox, release: str) -> Response | No
         ensure_namespace(server, namespace)
     if resource.kind == "Pod":
         _ensure_named(obj, namespace, server)
-    prefix = f"/apis/{group}/{version}" if group else f"/api/{version}"
-    place = f"{prefix}/namespaces/{namespace}" if namespace else prefix
+    place = f"{resource.path}/namespaces/{namespace}" if namespace else resource.path
     target = f"{place}/{resource.resource}?dryRun=All&fieldValidation=Strict"
     metadata = {name: value for name, value in (at(obj, "metadata") or {}).items() if name not in _OF_SERVERS}
     if not resource.namespaced:

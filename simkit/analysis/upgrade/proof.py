@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pandas as pd
 
@@ -16,7 +16,8 @@ from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.migration import create_on_trial, ensure_namespace
 from simkit.analysis.upgrade.refusals import Refusal, Refusals
 from simkit.analysis.upgrade.removed_resources import RemovedResources
-from simkit.analysis.upgrade.replay import ReplayedRequest, RequestKey, best_answers, replay
+from simkit.analysis.upgrade.replay import ReplayedRequest, best_answers, key_of, replay
+from simkit.analysis.upgrade.requests import caller_text
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.logic.migration.migrate_object import migrate_object
 from simkit.meta.identity import administrator
@@ -136,7 +137,7 @@ def _manifest(item: Item, release: str, server: Sandbox, start: Sandbox | None) 
     mended = create_on_trial(found.object, server, release) if found.changed else None
     told = f"written as {found.to}" if found.to else "; ".join(found.person) or "nothing to change"
     if mended is not None and not _accepted(mended):
-        told = f"{told}: {_message(mended)}"
+        told = f"{told}: {mended.message}"
     return Answers(
         release,
         item.title,
@@ -147,18 +148,17 @@ def _manifest(item: Item, release: str, server: Sandbox, start: Sandbox | None) 
         after.status,
         mended.status if mended is not None else None,
         _verdict(after, mended),
-        "" if _accepted(after) else _message(after),
+        "" if _accepted(after) else after.message,
         told,
     )
 
 
 def _created(obj: Object, server: Sandbox) -> Response:
     """The answer to an object that is created as a trial, at the path of its own version, served or not."""
-    group, version = GroupVersion.parse(str(obj.get("apiVersion")))
-    prefix = f"/apis/{group}/{version}" if group else f"/api/{version}"
     resource = next(
         each for name, each in every_resource() if (name, each.kind) == (obj.get("apiVersion"), obj.get("kind"))
     )
+    prefix = resource.path
     if resource.namespaced:
         namespace = (obj.get("metadata") or {}).get("namespace") or "default"
         ensure_namespace(server, namespace)
@@ -193,7 +193,7 @@ def _requests(
         moved = filter(None, (_moved(each, removed, release) for each in asked))
         mended = best_answers(moved, later(release))
         for answer in answers:
-            yield _request(answer, mended, removed, release)
+            yield _request(answer, mended.get(key_of(answer.request)), removed, release)
 
 
 def _refused(refusal: Refusal) -> Answers:
@@ -230,27 +230,25 @@ def _moved(request: RecordedRequest, removed: RemovedResources, release: str) ->
     return replace(request, uri=uri, group_version=GroupVersion.parse(version), body=body)
 
 
-def _request(
-    answer: ReplayedRequest, mended: Mapping[RequestKey, tuple[int, str]], removed: RemovedResources, release: str
-) -> Answers:
-    key = (answer.subject, answer.agent, answer.verb, answer.resource, answer.namespace, answer.name)
-    status, message = mended.get(key, (None, ""))
-    broken, works = answer.verdict == "breaks", status is not None and status < 400
-    gone = removed.resource(answer.api_version, answer.resource.partition("/")[0])
+def _request(answer: ReplayedRequest, mended: Response | None, removed: RemovedResources, release: str) -> Answers:
+    request = answer.request
+    gone = removed.resource(request.api_version, request.resource)
     instead = removed.successor(gone.api_version, gone.kind, release).partition(" ")[0] if gone is not None else ""
     told = f"asked as {instead}" if instead else "there is no successor"
+    works = mended is not None and mended.succeeded
+    fine = FINE if answer.after.succeeded else FAILED_BEFORE
     return Answers(
         release,
-        f"{answer.api_version} {answer.resource}",
-        f"{answer.subject} ({answer.agent})" if answer.agent else answer.subject,
-        f"{answer.verb} {f'{answer.namespace}/{answer.name}'.strip('/')}".rstrip(),
-        answer.requests,
-        answer.before,
-        answer.after,
-        status,
-        (BREAKS if works else UNMENDED) if broken else FINE if answer.after < 400 else FAILED_BEFORE,
-        answer.message,
-        f"{told}: {message}" if message else told,
+        f"{request.api_version} {'/'.join(filter(None, (request.resource, request.subresource)))}",
+        caller_text(request.identity.user, "", request.agent),
+        f"{request.verb} {f'{request.namespace}/{request.name}'.strip('/')}".rstrip(),
+        answer.number,
+        answer.before.status,
+        answer.after.status,
+        mended.status if mended is not None else None,
+        (BREAKS if works else UNMENDED) if answer.breaks else fine,
+        answer.after.message,
+        told if mended is None or works else f"{told}: {mended.message}",
     )
 
 
@@ -262,10 +260,3 @@ def _verdict(after: Response, mended: Response | None) -> str:
 
 def _accepted(response: Response) -> bool:
     return response.succeeded or response.status == _EXISTS
-
-
-def _message(response: Response) -> str:
-    found: Any = response.object if response.content_type.startswith("application/json") else None
-    return (
-        str(found.get("message", "")) if isinstance(found, dict) else response.body.decode("utf-8", "replace").strip()
-    )

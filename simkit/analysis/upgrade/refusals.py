@@ -230,10 +230,7 @@ def _node_authorizer(fork: Sandbox, release: str) -> Callable[[RecordedRequest],
 def _answer_of(response: Response) -> Answer:
     if response.stream is not None:
         response.stream.close()
-    if response.status < 400:
-        return Answer(response.status)
-    told: Any = response.object if response.content_type.startswith("application/json") else None
-    return Answer(response.status, str(told.get("message", "")) if isinstance(told, dict) else "")
+    return Answer(response.status, response.message)
 
 
 def _row(refused: Sequence[Refusal], span: ReleaseSpan) -> Break:

@@ -7,35 +7,17 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol
 
 from simkit.analysis.audit_log.requests import RecordedRequest
-from simkit.analysis.rbac.subject import text_of_user
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
 from simkit.present.progress import tracked
 
-REPLAY_COLUMNS: Final = (
-    "subject",
-    "agent",
-    "verb",
-    "api_version",
-    "resource",
-    "namespace",
-    "name",
-    "requests",
-    "recorded",
-    "before",
-    "after",
-    "verdict",
-    "message",
-)
 _PATCH: Final = "application/merge-patch+json"
 _EXISTS: Final = 409
-_TELLING: Final = ("breaks", "works now", "fails otherwise", "same")
-"""Verdicts, the most important first."""
 _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
 
 
-RequestKey = tuple[str, str, str, str, str, str]
-"""Subject, user agent, verb, resource, namespace and name."""
+RequestKey = tuple[str, str, str, str, str, str, str]
+"""User, user agent, verb, resource, subresource, namespace and name."""
 
 
 class Server(Protocol):
@@ -45,23 +27,22 @@ class Server(Protocol):
 
 
 class ReplayedRequest(NamedTuple):
-    """One request with its answers. ``verdict``: same, breaks (worked, and fails), fails otherwise, works now."""
+    """One request with the number of those like it, and its answers."""
 
-    subject: str
-    agent: str
-    verb: str
-    api_version: str
-    resource: str
-    namespace: str
-    name: str
-    requests: int
-    """The number of the same requests of the same subject and program in the log."""
-    recorded: int
-    before: int
-    after: int
-    verdict: str
-    message: str
-    """The message of the later server's refusal."""
+    request: RecordedRequest
+    number: int
+    before: Response
+    after: Response
+
+    @property
+    def breaks(self) -> bool:
+        """True if it worked and fails."""
+        return self.before.succeeded and not self.after.succeeded
+
+
+def key_of(each: RecordedRequest) -> RequestKey:
+    """What equal requests have in common, in whatever version they were asked."""
+    return (*(each.identity.user, each.agent, each.verb, each.resource, each.subresource, each.namespace, each.name),)
 
 
 def replay(requests: Iterable[RecordedRequest], before: Server, after: Server) -> Iterator[ReplayedRequest]:
@@ -74,29 +55,29 @@ def replay(requests: Iterable[RecordedRequest], before: Server, after: Server) -
 
     Notes
     -----
-    All requests are sent, in their order; of equal ones the most telling answers are given back. Where the log has no
-    body, an update sends what is stored, a patch changes nothing, and a create sends another stored object of the kind
-    under a new name: its answer tells whether such a request is still understood, not whether that very object would
-    be accepted.
+    All requests are sent, in their order; of equal ones that one is given back which breaks, if any does. Where the log
+    has no body, an update sends what is stored, a patch changes nothing, and a create sends another stored object of
+    the kind under a new name: its answer tells whether such a request is still understood, not whether that very object
+    would be accepted.
     """
     answers: dict[tuple[Any, ...], ReplayedRequest] = {}
     for each in tracked(requests, "sending requests again"):
-        key = (each.identity.user, each.agent, each.verb, each.uri.partition("?")[0])
-        answer, known = _answer(each, before, after), answers.get(key)
-        if known is not None and _TELLING.index(known.verdict) <= _TELLING.index(answer.verdict):
-            answer = known
-        answers[key] = answer._replace(requests=(known.requests if known is not None else 0) + 1)
+        key = (*key_of(each), each.uri.partition("?")[0])
+        request, old = _first_answer(each, before)
+        answer, known = ReplayedRequest(each, 1, old, _sent(after, request, each.identity)), answers.get(key)
+        if known is not None:
+            answer = (known if known.breaks or not answer.breaks else answer)._replace(number=known.number + 1)
+        answers[key] = answer
     yield from answers.values()
 
 
-def best_answers(requests: Iterable[RecordedRequest], server: Server) -> dict[RequestKey, tuple[int, str]]:
-    """Status and message of one server to every different request; of equal requests a success, where there is one."""
-    found: dict[RequestKey, tuple[int, str]] = {}
+def best_answers(requests: Iterable[RecordedRequest], server: Server) -> dict[RequestKey, Response]:
+    """The answer of one server to every different request; of equal requests a success, where there is one."""
+    found: dict[RequestKey, Response] = {}
     for each in requests:
         _, response = _first_answer(each, server)
-        key = (text_of_user(each.identity.user), each.agent, each.verb, _resource(each), each.namespace, each.name)
-        if response.succeeded or key not in found:
-            found[key] = (response.status, "" if response.succeeded else _message(response))
+        if response.succeeded or key_of(each) not in found:
+            found[key_of(each)] = response
     return found
 
 
@@ -110,26 +91,6 @@ def _first_answer(each: RecordedRequest, server: Server) -> tuple[Request, Respo
     return request, answer
 
 
-def _answer(each: RecordedRequest, before: Server, after: Server) -> ReplayedRequest:
-    request, old = _first_answer(each, before)
-    new = _sent(after, request, each.identity)
-    return ReplayedRequest(
-        text_of_user(each.identity.user),
-        each.agent,
-        each.verb,
-        each.api_version,
-        _resource(each),
-        each.namespace,
-        each.name,
-        1,
-        each.code,
-        old.status,
-        new.status,
-        _verdict(old, new),
-        "" if new.succeeded else _message(new),
-    )
-
-
 def _renamed(each: RecordedRequest) -> Any:
     """The recorded body with another name; None if the log has no body."""
     if not isinstance(each.body, Mapping):
@@ -138,18 +99,13 @@ def _renamed(each: RecordedRequest) -> Any:
     return {**each.body, "metadata": {**metadata, "name": f"{metadata.get('name', '')}-again"}}
 
 
-def _resource(each: RecordedRequest) -> str:
-    return f"{each.resource}/{each.subresource}" if each.subresource else each.resource
-
-
 def _request(each: RecordedRequest, server: Server) -> Request:
+    headers = {"user-agent": each.agent}
     if each.verb not in _WRITES:
-        return Request.of(each.method, each.uri, headers={"user-agent": each.agent})
-    path = each.uri.partition("?")[0]
+        return Request.of(each.method, each.uri, headers=headers)
     content_type = _PATCH if each.verb == "patch" else "application/json"
-    return Request.of(
-        each.method, each.uri, _body(each, server, path), content_type=content_type, headers={"user-agent": each.agent}
-    )
+    body = _body(each, server, each.uri.partition("?")[0])
+    return Request.of(each.method, each.uri, body, content_type=content_type, headers=headers)
 
 
 def _body(each: RecordedRequest, server: Server, path: str) -> Any:
@@ -177,19 +133,3 @@ def _sent(server: Server, request: Request, identity: Identity) -> Response:
     if response.stream is not None:
         response.stream.close()
     return response
-
-
-def _verdict(before: Response, after: Response) -> str:
-    if before.succeeded:
-        return "same" if after.succeeded else "breaks"
-    if after.succeeded:
-        return "works now"
-    same = before.status == after.status and _message(before) == _message(after)
-    return "same" if same else "fails otherwise"
-
-
-def _message(response: Response) -> str:
-    if not response.content_type.startswith("application/json"):
-        return response.body.decode("utf-8", "replace").strip()
-    found = response.object
-    return str(found.get("message", "")) if isinstance(found, Mapping) else ""

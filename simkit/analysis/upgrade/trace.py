@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
-from simkit.analysis.audit_log.events import AuditLog, read_events
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.kinds.conversions.explain import differences
@@ -69,36 +67,6 @@ class TraceOutcome(Result):
         return f"<TraceOutcome: {self.events} events, {len(self.rows)} differences>"
 
 
-def trace_of_audit_log(audit_log: AuditLog) -> tuple[TraceEvent, ...]:
-    """The writes of an audit log as a trace: what the log has the objects of, and deletions by name."""
-    found = []
-    for event in read_events(audit_log):
-        code = at(event, "responseStatus", "code")
-        verb, reference = event.get("verb"), event.get("objectRef") or {}
-        if event.get("stage", "ResponseComplete") != "ResponseComplete" or not isinstance(code, int) or code >= 400:
-            continue
-        if reference.get("subresource") or not event.get("requestReceivedTimestamp"):
-            continue
-        moment = datetime.fromisoformat(event["requestReceivedTimestamp"]).timestamp()
-        written = event.get("responseObject") or (event.get("requestObject") if verb in ("create", "update") else None)
-        if verb in ("create", "update", "patch") and isinstance(written, Mapping) and written.get("kind") != "Status":
-            found.append(TraceEvent(moment, applied=(written,)))
-        elif verb == "delete" and reference.get("name"):
-            found.append(TraceEvent(moment, deleted=(_referred(reference),)))
-    return tuple(sorted(found, key=lambda event: event.time))
-
-
-def _referred(reference: Mapping[str, Any]) -> Object:
-    """A deleted object as far as the log names it; its kind by the plural."""
-    version = str(GroupVersion(reference.get("apiGroup") or "", reference.get("apiVersion") or ""))
-    plural = reference.get("resource")
-    kind = next(
-        (each.kind for name, each in every_resource() if (name, each.resource) == (version, plural)), str(plural)
-    )
-    metadata = {"name": reference["name"], "namespace": reference.get("namespace") or ""}
-    return {"apiVersion": version, "kind": kind, "metadata": metadata}
-
-
 def replay_trace(
     trace: Sequence[TraceEvent],
     before: Sandbox,
@@ -133,7 +101,7 @@ def replay_trace(
         ]:
             answers = [_send(server, method, obj) for server in (before, after)]
             if answers[0].succeeded != answers[1].succeeded:
-                told = [f"{each.status} {_message(each)}".rstrip() for each in answers]
+                told = [f"{each.status} {each.message}".rstrip() for each in answers]
                 rows.append(TraceDifference(event.time, _title(obj), "answer", *told))
         settle(before)
         settle(after)
@@ -160,11 +128,6 @@ def _send(server: Sandbox, method: str, obj: Object) -> Response:
 
 def _title(obj: Object) -> str:
     return f"{obj.get('kind')} {f'{namespace_of(obj)}/{name_of(obj)}'.strip('/')}"
-
-
-def _message(response: Response) -> str:
-    found = response.object if not response.succeeded else None
-    return str(found.get("message", "")) if isinstance(found, Mapping) else ""
 
 
 def _ends(before: Sandbox, after: Sandbox) -> Iterator[TraceDifference]:

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from simkit import Cluster, Options, SimulatedClock
-from simkit.analysis.upgrade.trace import TraceEvent, trace_of_audit_log
+from simkit.analysis.upgrade.trace import TraceEvent
 from simkit.analysis.upgrade.trace_files import read_trace
 from simkit.cli import main
 from simkit.cluster.trace_replay import replay_on_forks
@@ -84,23 +84,3 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["upgrade", "--from", "1.24", "--to", "1.25", "--trace", str(tmp_path / "trace.json")]
     assert main([*command, "-o", "csv"]) == 1
     assert "PodDisruptionBudget default/a,answer,201," in capsys.readouterr().out
-
-
-def test_audit_logs() -> None:
-    """Writes with their objects, and deletions by name."""
-
-    def event(verb: str, second: int, **more: Any) -> dict[str, Any]:
-        reference = {
-            "apiGroup": "apps",
-            "apiVersion": "v1",
-            "resource": "deployments",
-            "namespace": "default",
-            "name": "a",
-        }
-        return {"auditID": verb, "verb": verb, "user": {}, "objectRef": reference, "responseStatus": {"code": 200},
-                "requestReceivedTimestamp": f"2026-01-01T00:00:0{second}Z", **more}  # fmt: skip
-
-    log = [event("delete", 2), event("create", 1, requestObject=deployment()), event("get", 0)]
-    first, second = trace_of_audit_log(log)
-    assert (first.applied[0]["kind"], second.deleted[0]["kind"]) == ("Deployment", "Deployment")
-    assert second.time - first.time == 1

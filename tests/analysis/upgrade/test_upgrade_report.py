@@ -292,23 +292,6 @@ def test_records_that_are_none_are_told() -> None:
     assert not report({**whole, "metadata": old, "data": {"release": "%%%"}}, "1.25").rows
 
 
-def test_releases_of_helm_2() -> None:
-    """Their records are protobuf messages in config maps of its server, or in secrets."""
-    manifest = b"---\napiVersion: batch/v1beta1\nkind: CronJob\nmetadata:\n  name: nightly\n"
-    fields = ((1, b"shop"), (3, b"\x0a\x02hi"), (5, manifest), (8, b"web"))
-    message = b"".join(bytes([number << 3 | 2, len(value)]) + value for number, value in fields) + b"\x38\x01"
-    packed = base64.b64encode(gzip.compress(message)).decode()
-    labels = {"OWNER": "TILLER", "STATUS": "DEPLOYED", "NAME": "shop"}
-    kept = named("ConfigMap", "v1", data={"release": packed})
-    kept = {**kept, "metadata": {"name": "shop.v1", "namespace": "kube-system", "labels": labels}}
-    (row,) = rows(kept, "1.25")
-    assert (row.where, row.who) == ("CronJob nightly apiVersion (release web/shop)", "")
-    assert "helm upgrade shop CHART --namespace web" in row.remedy
-    broken = base64.b64encode(gzip.compress(message[:30])).decode()
-    (told,) = report({**kept, "data": {"release": broken}}, "1.25").rows
-    assert (told.check, told.name) == ("not-read", "shop.v1")
-
-
 def test_templates_are_named(tmp_path: Path) -> None:
     """Of a template that nobody rendered the version is read where it is plain, and the file is named where not."""
     folder = tmp_path / "shop" / "templates"
