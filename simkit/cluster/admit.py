@@ -15,7 +15,6 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.request_object import default
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.write import Write
-from simkit.meta.behaviour import serving
 from simkit.meta.clock import NameSource
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity
@@ -128,11 +127,6 @@ def admit(made: ControlPlane, obj: Object, identity: Identity) -> Admitted:
     An object that is there already is updated, else created. All plugins are asked, also after one has refused.
     Raises SimkitError for an object that is none of the kinds that are served.
     """
-    with serving(made.engine.behaviour):
-        return _steps(made, obj, identity)
-
-
-def _steps(made: ControlPlane, obj: Object, identity: Identity) -> Admitted:
     scope = _served(made, obj)
     draft = _decoded(scope, obj)
     before = {**draft, "metadata": dict(draft["metadata"])}

@@ -11,7 +11,6 @@ from simkit.cluster.stores import new_store
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.storage.memory import FIRST
 from simkit.kinds.conversions import convert, versions
-from simkit.meta.behaviour import serving
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, copied, group_version_of, metadata
 from simkit.schema.catalogue import Catalogue
@@ -79,5 +78,4 @@ def _stored(catalogue: Catalogue, obj: Object) -> Object:
         return convert(obj, versions(old, kind)[0], catalogue.behaviour)
     if resource.gvk == resource.storage_gvk:
         return obj
-    with serving(catalogue.behaviour):
-        return RequestScope(catalogue, resource).to_storage(copied(obj))
+    return RequestScope(catalogue, resource).to_storage(copied(obj))

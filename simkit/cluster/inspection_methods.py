@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simkit.meta.attributes import Attributes, Decision
-from simkit.meta.behaviour import serving
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
 from simkit.meta.names import Key
@@ -98,9 +97,7 @@ class InspectionMethods:
         -------
         Allow, deny or no opinion, with the reason and the evidence.
         """
-        engine = self._control_plane.engine
-        with serving(engine.behaviour):
-            decision: Decision = engine.authorizer.authorize(question)
+        decision: Decision = self._control_plane.engine.authorizer.authorize(question)
         return decision
 
     def at(self, revision: int | str) -> Snapshot:

@@ -10,7 +10,7 @@ from simkit.cluster.options import Options
 from simkit.cluster.plugins import PLUGINS
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.logic.rbac.releases import assumed
-from simkit.meta.behaviour import changes, serving
+from simkit.meta.behaviour import changes
 from simkit.meta.names import Key
 from simkit.schema.admissionplugins import plugins_of
 from simkit.schema.catalogue import Catalogue, Resource
@@ -163,8 +163,7 @@ def migrate(store: Store, old: Catalogue, new: Catalogue) -> list[Key]:
     for before, after in _moved(old, new):
         served = RequestScope(new, after)
         for entry in store.scan(before.storage):
-            with serving(new.behaviour):
-                obj = served.to_storage({**entry.object, "apiVersion": before.storage_gvk.api_version})
+            obj = served.to_storage({**entry.object, "apiVersion": before.storage_gvk.api_version})
             store.put(entry.key, obj, expect=entry.revision)
             rewritten.append(entry.key)
     return rewritten

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError
 from simkit.meta.identity import Identity
 from simkit.meta.name_validation import dns_subdomain
@@ -17,21 +17,31 @@ NameRule = Callable[[str, bool], Sequence[Text]]
 """A function of a name and whether it is only a prefix (generateName), which gives the name's errors."""
 
 
+Validate = Callable[[ServedBehaviour, Object, Object | None], Sequence[FieldError]]
+"""A function of an object and the stored one, or None, that returns the errors of the object at a release."""
+Warnings = Callable[[ServedBehaviour, Object, Object | None], Sequence[str]]
+"""A function of an object and the stored one, or None, that returns warnings for the client."""
+
+
 class RowPrinter(Protocol):
     """A function that makes the cells of a Table row for an object; ``now`` is in seconds since the epoch."""
 
-    def __call__(self, obj: Object, now: float) -> Sequence[Any]: ...
+    def __call__(self, behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]: ...
 
 
 def _nothing(draft: Draft) -> None:
     """Change nothing."""
 
 
-def _no_preparation(draft: Draft, old: Object | None) -> None:
+def _no_defaults(behaviour: ServedBehaviour, draft: Draft) -> None:
     """Change nothing."""
 
 
-def _all_well(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _no_preparation(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
+    """Change nothing."""
+
+
+def _all_well(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     return ()
 
 
@@ -67,9 +77,9 @@ class Subresource:
     subresource may change. ``validate`` is the check of such a write, ``warnings`` what its client is told besides.
     """
 
-    merge: Callable[[Draft, Object], None]
-    validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
-    warnings: Callable[[Object, Object | None], Sequence[str]] = _all_well  # type: ignore[assignment]
+    merge: Callable[[ServedBehaviour, Draft, Object], None]
+    validate: Validate = _all_well
+    warnings: Warnings = _all_well  # type: ignore[assignment]
     owns_all: bool = False
     """True if a client owns even what ``merge`` takes away: it is called after the managed fields are tracked."""
     creates: bool = False
@@ -126,15 +136,15 @@ class DeleteStrategy:
     """The behaviour where a collection is deleted, if it is another one."""
 
 
-def _kept() -> bool:
+def _kept(behaviour: ServedBehaviour) -> bool:
     return False
 
 
-def _always() -> bool:
+def _always(behaviour: ServedBehaviour) -> bool:
     return True
 
 
-def _usual_fields() -> Mapping[str, Sequence[str]]:
+def _usual_fields(behaviour: ServedBehaviour) -> Mapping[str, Sequence[str]]:
     return {}
 
 
@@ -153,9 +163,10 @@ class MetadataCheck(NamedTuple):
     kind: bool = False
     """True if it is no validation of the metadata, but that of the kind once more."""
 
-    def asked(self) -> bool:
-        """True if the served release has it."""
-        return (not self.since or applies(self.since)) and not (self.until and applies(self.until))
+    def asked(self, behaviour: ServedBehaviour) -> bool:
+        """True if a release has it."""
+        since = not self.since or behaviour.applies(self.since)
+        return since and not (self.until and behaviour.applies(self.until))
 
 
 CHANGES: Final = MetadataCheck(whole=False)
@@ -197,38 +208,41 @@ def checked_twice(once: str) -> MetadataChecks:
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """The behaviour of one kind. Functions get objects in the storage version, unless stated otherwise.
+    """The behaviour of one kind. Functions get objects in the storage version, unless stated otherwise, and first of
+    all the behaviour of the release, if what they do may depend on it.
 
     A draft belongs to the function for the time of the call: it is changed in place. An Object is never changed.
     """
 
     validate_name: NameRule = dns_subdomain
     """Validation of names."""
-    default: Callable[[Draft], None] = _nothing
+    validate_name_since: tuple[str, NameRule] | None = None
+    """A change of behaviour, and the validation of names where it applies."""
+    default: Callable[[ServedBehaviour, Draft], None] = _no_defaults
     """Sets defaults. Called on every write, and on decoded bodies, in the storage version."""
-    prepare: Callable[[Draft, Object | None], None] = _no_preparation
+    prepare: Callable[[ServedBehaviour, Draft, Object | None], None] = _no_preparation
     """Resets fields that the client may not set and derives those of the server, before validation. ``old`` is None
     on create. The registry has already handled metadata, generation and, if it is a subresource, ``status``."""
-    prepare_with_context: Callable[[Draft, Object | None, WriteContext], None] | None = None
+    prepare_with_context: Callable[[ServedBehaviour, Draft, Object | None, WriteContext], None] | None = None
     """Like ``prepare`` and after it, for kinds that record the user or the time of a write."""
-    validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
+    validate: Validate = _all_well
     """Validation, in the order of kube-apiserver; with ``old`` also of immutable fields."""
-    validate_first: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
+    validate_first: Validate = _all_well
     """Validation of the written object that comes before that of its metadata by the kind."""
     checks_new_metadata: bool = True
     """False if the kind does not look at the metadata of new objects: what all kinds share is checked at the end, if
     nothing else is wrong."""
-    checks_new_once: Callable[[], bool] = _always
+    checks_new_once: Callable[[ServedBehaviour], bool] = _always
     """A predicate: the served release checks a new object once, and does not tell each cause twice."""
-    validate_last: Callable[[Object, Object], Sequence[FieldError]] = _all_well
+    validate_last: Callable[[ServedBehaviour, Object, Object], Sequence[FieldError]] = _all_well
     """Validation of a change that comes after all other: fields that may not change."""
-    validate_in_namespace: Callable[[Object, Mapping[str, str]], Sequence[FieldError]] | None = None
+    validate_in_namespace: Callable[[ServedBehaviour, Object, Mapping[str, str]], Sequence[FieldError]] | None = None
     """Validation of a new object against the labels of its namespace, before all other."""
     canonicalize: Callable[[Draft], None] = _nothing
     """Brings the object into its stored form, after validation and before validating admission."""
     raises_generation: Callable[[Object, Object], bool] | None = None
     """A predicate for updates that raise ``metadata.generation``, not asked for the status; None: no generation."""
-    has_generation: Callable[[], bool] = _always
+    has_generation: Callable[[ServedBehaviour], bool] = _always
     """A predicate: objects have a generation at the served release, if ``raises_generation`` is given."""
     counts_dropped_fields: bool = False
     """True if the generation is raised before the fields of disabled features are dropped, and so by them alone."""
@@ -244,7 +258,7 @@ class Strategy:
     """Sort key of Table rows; None: the order of the objects."""
     subresources: Mapping[str, Subresource] | None = None
     """Special subresources by name; ``status`` works without an entry here."""
-    warnings: Callable[[Object, Object | None], Sequence[str]] = _all_well  # type: ignore[assignment]
+    warnings: Warnings = _all_well  # type: ignore[assignment]
     """Warnings returned to the client of a write."""
     metadata_checks: MetadataChecks = MetadataChecks()
     """The validations of the metadata in an update."""
@@ -255,17 +269,17 @@ class Strategy:
     stores_defaults_late: Callable[[Object], bool] | None = None
     """A predicate for prepared objects that are stored without their defaults, which every read adds: each update of
     such an object stores it anew. Asked before the defaults are set; None: never."""
-    reset_fields: Callable[[], Mapping[str, Sequence[str]]] = _usual_fields
+    reset_fields: Callable[[ServedBehaviour], Mapping[str, Sequence[str]]] = _usual_fields
     """The fields (``spec``, ``status.phase``) that a write through a subresource (empty: the main resource) does not
     change and so nobody owns, at the served release. Where a subresource is missing: the status through the main
     resource, all else through ``status``."""
-    wipes_status: Callable[[], bool] = _always
+    wipes_status: Callable[[ServedBehaviour], bool] = _always
     """A predicate: the status is written through its subresource only, at the served release."""
     allow_unconditional_update: bool = True
     """False if an update must carry a resourceVersion."""
     return_deleted_object: bool = False
     """True if DELETE returns the object instead of a Status."""
-    tells_no_object: Callable[[], bool] = _kept
+    tells_no_object: Callable[[ServedBehaviour], bool] = _kept
     """A predicate: DELETE returns a Status whatever becomes of the object, at the served release."""
     status_reset_fields: Sequence[tuple[str, ...]] = ()
     """Fields besides the spec that a write of the status does not change, and whose managers it does not change."""
@@ -280,6 +294,11 @@ class Strategy:
     the version of the request, and converted to the storage version at the end."""
     to_storage: Callable[[Object], Object] = _same
     """Converts a validated object to the storage version."""
+
+    def name_rule(self, behaviour: ServedBehaviour) -> NameRule:
+        """The validation of names at a release."""
+        since = self.validate_name_since
+        return since[1] if since is not None and behaviour.applies(since[0]) else self.validate_name
 
     def creates_on_update(self, subresource: str) -> bool:
         """True if PUT to the main resource (empty) or a subresource creates an absent object."""

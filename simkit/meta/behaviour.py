@@ -1,15 +1,14 @@
 """Behaviour that differs between releases: the table of changes, and the predicate that stands where a rule differs.
 
-Each change is one row of ``datasets/api/releases/behaviour/AREA.json``. The code asks ``applies("id-of-the-row")`` at
-the place of the rule, within ``serving(behaviour)`` of the server or snapshot that is asked about. What is kept between
+Each change is one row of ``datasets/api/releases/behaviour/AREA.json``. The code asks
+``behaviour.applies("id-of-the-row")`` at the place of the rule. The behaviour is a value: the catalogue of a server or
+snapshot carries it, and it is passed like everything else, to functions as their first argument. What is kept between
 requests of several servers, such as a cached result, must not depend on the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
@@ -83,7 +82,13 @@ class ServedBehaviour:
         self.minor, self._gate_open = minor, gate_open
 
     def applies(self, change: str) -> bool:
-        """True if a change holds."""
+        """True if a change holds.
+
+        Examples
+        --------
+        >>> ServedBehaviour(34).applies("values-in-json")
+        True
+        """
         return change in self.ids
 
     @cached_property
@@ -95,53 +100,6 @@ class ServedBehaviour:
         if change.gate and self._gate_open is not None:
             return self._gate_open(change.gate)
         return change.within(self.minor)
-
-
-_SERVED: Final[ContextVar[ServedBehaviour]] = ContextVar("served behaviour")
-
-
-def applies(change: str) -> bool:
-    """True if a change holds on the server that answers the present request, or that is asked about.
-
-    Raises
-    ------
-    LookupError
-        Outside of ``serving``: a fault of the caller, which has to say what it asks about.
-
-    Examples
-    --------
-    >>> with serving(ServedBehaviour(34)):
-    ...     applies("values-in-json")
-    True
-    """
-    return change in _SERVED.get().ids
-
-
-def served_minor() -> int:
-    """The number of the release that is served, for tables whose rows have releases of their own. Raises LookupError
-    outside of ``serving``.
-    """
-    return _SERVED.get().minor
-
-
-def served() -> ServedBehaviour:
-    """The behaviour of the server that answers the present request, or that is asked about; see ``applies``."""
-    return _SERVED.get()
-
-
-begin_serving: Final = _SERVED.set
-"""Makes ``applies`` answer for a server with a behaviour; gives the token for ``end_serving``."""
-end_serving: Final = _SERVED.reset
-
-
-@contextmanager
-def serving(behaviour: ServedBehaviour) -> Iterator[None]:
-    """A context in which ``applies`` answers for a server with this behaviour."""
-    token = _SERVED.set(behaviour)
-    try:
-        yield
-    finally:
-        _SERVED.reset(token)
 
 
 def as_row(change: BehaviourChange) -> dict[str, Any]:

@@ -56,9 +56,9 @@ def made(obj: Object) -> Draft:
     draft["metadata"]["uid"] = "uid-1"
     if "status" in draft:
         del draft["status"]
-    strategy(kind).default(draft)
-    strategy(kind).prepare(draft, None)
-    strategy(kind).default(draft)
+    strategy(kind).default(BASE, draft)
+    strategy(kind).prepare(BASE, draft, None)
+    strategy(kind).default(BASE, draft)
     return draft
 
 
@@ -69,9 +69,9 @@ def changed(live: Object, change: Object) -> Draft:
     draft.pop("status", None)
     if "status" in live:
         draft["status"] = live["status"]
-    strategy(kind).default(draft)
-    strategy(kind).prepare(draft, live)
-    strategy(kind).default(draft)
+    strategy(kind).default(BASE, draft)
+    strategy(kind).prepare(BASE, draft, live)
+    strategy(kind).default(BASE, draft)
     return draft
 
 
@@ -80,12 +80,12 @@ def errors(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
     of_kind = strategy(f"{obj['apiVersion']}/{obj['kind']}")
     special = (of_kind.subresources or {}).get(part)
     if special is not None:
-        return [error.told(BASE) for error in special.validate(obj, old)]
-    first, own = of_kind.validate_first(obj, old), of_kind.validate(obj, old)
+        return [error.told(BASE) for error in special.validate(BASE, obj, old)]
+    first, own = of_kind.validate_first(BASE, obj, old), of_kind.validate(BASE, obj, old)
     if old is None:
         return [error.told(BASE) for error in (*first, *own)]
-    again = [each for check in of_kind.metadata_checks.after if check.kind and check.asked() for each in own]
-    return [error.told(BASE) for error in (*first, *own, *again, *of_kind.validate_last(obj, old))]
+    again = [each for check in of_kind.metadata_checks.after if check.kind and check.asked(BASE) for each in own]
+    return [error.told(BASE) for error in (*first, *own, *again, *of_kind.validate_last(BASE, obj, old))]
 
 
 def with_status(live: Object, status: Object) -> Draft:
@@ -93,7 +93,7 @@ def with_status(live: Object, status: Object) -> Draft:
     of_kind = strategy(f"{live['apiVersion']}/{live['kind']}")
     draft = _decoded({**copied(live), "status": status})
     special = (of_kind.subresources or {})["status"]
-    special.merge(draft, live)
+    special.merge(BASE, draft, live)
     return draft
 
 

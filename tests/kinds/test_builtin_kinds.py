@@ -68,15 +68,15 @@ def decoded(obj: Object) -> Draft:
 def finished(draft: Draft, live: Object | None) -> Draft:
     """The draft after the registry's preparation, before validation."""
     of_kind = strategy(f"{draft['apiVersion']}/{draft['kind']}")
-    of_kind.default(draft)
+    of_kind.default(BASE, draft)
     if not of_kind.keeps_status_on_create:
         draft.pop("status", None)
     if live is not None and "status" in live:
         draft["status"] = live["status"]
-    of_kind.prepare(draft, live)
+    of_kind.prepare(BASE, draft, live)
     if of_kind.prepare_with_context is not None:
-        of_kind.prepare_with_context(draft, live, WriteContext(0, Identity("ann", ("devs",)), lambda: "made-up"))
-    of_kind.default(draft)
+        of_kind.prepare_with_context(BASE, draft, live, WriteContext(0, Identity("ann", ("devs",)), lambda: "made-up"))
+    of_kind.default(BASE, draft)
     return draft
 
 
@@ -98,7 +98,7 @@ def changed(live: Object, change: Object) -> Draft:
 
 def with_part(live: Object, change: Object, part: str) -> Draft:
     draft = decoded(merged(live, change))
-    (strategy(f"{live['apiVersion']}/{live['kind']}").subresources or {})[part].merge(draft, live)
+    (strategy(f"{live['apiVersion']}/{live['kind']}").subresources or {})[part].merge(BASE, draft, live)
     return draft
 
 
@@ -141,7 +141,7 @@ def test_rows_fit_their_columns(kind: str) -> None:
     if row is None:
         return
     obj["metadata"]["creationTimestamp"] = "1970-01-01T00:00:00Z"
-    cells = row(obj, 7200)
+    cells = row(BASE, obj, 7200)
     columns = columns_of(resource.gvr)
     assert len(cells) == len(columns)
     assert cells[0] == "x" or gvk.kind in ("Event", "APIService")
@@ -160,19 +160,19 @@ def test_whatever_a_schema_allows(kind: str) -> None:
     def check(one: Draft, other: Draft) -> None:
         obj = finished(decoded(one), None)
         again = copied(obj)
-        of_kind.default(again)
+        of_kind.default(BASE, again)
         assert again == obj
         later = finished(decoded(merged(copied(obj), {name: other[name] for name in other if name != "kind"})), obj)
         for new, old in ((obj, None), (obj, obj), (later, obj)):
-            last = of_kind.validate_last(new, old) if old is not None else ()
-            orjson.dumps([error.cause(BASE) for error in (*of_kind.validate(new, old), *last)])
-            assert all(isinstance(text, str) for text in of_kind.warnings(new, old))
+            last = of_kind.validate_last(BASE, new, old) if old is not None else ()
+            orjson.dumps([error.cause(BASE) for error in (*of_kind.validate(BASE, new, old), *last)])
+            assert all(isinstance(text, str) for text in of_kind.warnings(BASE, new, old))
         for part in of_kind.subresources or {}:
             draft = with_part(obj, {"status": other.get("status") or {}}, part)
-            orjson.dumps([error.cause(BASE) for error in (of_kind.subresources or {})[part].validate(draft, obj)])
+            orjson.dumps([error.cause(BASE) for error in (of_kind.subresources or {})[part].validate(BASE, draft, obj)])
         assert all(isinstance(value, str) for value in of_kind.selectable_fields(later).values())
         if of_kind.print_row is not None:
-            orjson.dumps(list(of_kind.print_row(later, 0)))
+            orjson.dumps(list(of_kind.print_row(BASE, later, 0)))
 
     check()
 

@@ -12,6 +12,7 @@ from simkit.kinds.strategies import strategy_of
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import Object
+from tests.releases import BASE
 
 RUNNING = {"running": {"startedAt": "1970-01-01T00:00:00Z"}}
 
@@ -19,7 +20,7 @@ RUNNING = {"running": {"startedAt": "1970-01-01T00:00:00Z"}}
 def cells(group: str, kind: str, obj: Object) -> Sequence[Any]:
     row = strategy_of(GroupKind(group, kind)).print_row
     assert row is not None
-    return row({"metadata": {"name": "x"}, **obj}, 0)
+    return row(BASE, {"metadata": {"name": "x"}, **obj}, 0)
 
 
 def started(name: str, restarts: int = 0, *, ready: bool = True, **more: Any) -> dict[str, Any]:

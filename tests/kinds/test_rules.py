@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from simkit.kinds.rules import REQUIRED, Check, changes, distinct, fields, fixed, must, row, table, validation
-from simkit.meta.behaviour import ServedBehaviour, serving
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError
+from tests.releases import BASE
 
 
 def _told(check: Check, value: Any) -> list[str]:
-    return _in_words(check(value))
+    return _in_words(check(BASE, value))
 
 
 def _in_words(errors: Any) -> list[str]:
     behaviour = ServedBehaviour(30)
-    with serving(behaviour):
-        return [FieldError.told(error, behaviour) for error in errors]
+    return [FieldError.told(error, behaviour) for error in errors]
 
 
 def test_a_row_stops_at_the_first_check_that_fails() -> None:
@@ -64,13 +64,13 @@ def test_items_are_told_with_their_places() -> None:
         ".ports[2].port: Invalid value: 99: must be between 1 and 9, inclusive",
         '.ports[2].name: Duplicate value: "a"',
     ]
-    assert [error.field for error in check(value)] == [error.field for error in check(value)]
+    assert [error.field for error in check(BASE, value)] == [error.field for error in check(BASE, value)]
 
 
 def test_lists_within_lists() -> None:
     """A path may go through several lists."""
     check = row("rules[].paths[]", must.be_one_of("/"))
-    assert [error.field for error in check({"rules": [{}, {"paths": ["/", "x"]}]})] == [".rules[1].paths[1]"]
+    assert [error.field for error in check(BASE, {"rules": [{}, {"paths": ["/", "x"]}]})] == [".rules[1].paths[1]"]
 
 
 def test_conditions_look_at_the_mapping_that_holds_the_field() -> None:
@@ -87,8 +87,7 @@ def test_rows_of_releases(minor: int, told: list[str]) -> None:
         row("a", must.be_otherwise("wrong"), until="values-in-json"),
         row("b", must.be_otherwise("wrong"), since="values-in-json"),
     )
-    with serving(ServedBehaviour(minor)):
-        assert [error.field for error in check({"a": 1, "b": 1})] == told
+    assert [error.field for error in check(ServedBehaviour(minor), {"a": 1, "b": 1})] == told
 
 
 def test_validation_of_new_and_changed_objects() -> None:
@@ -98,10 +97,10 @@ def test_validation_of_new_and_changed_objects() -> None:
         created=(row("spec.name", REQUIRED),),
         changed=changes(fixed("spec.name", zero=""), fixed("data", zero={})),
     )
-    assert _in_words(validate({"spec": {"size": -1}}, None)) == [
+    assert _in_words(validate(BASE, {"spec": {"size": -1}}, None)) == [
         "spec.size: Invalid value: -1: must be greater than or equal to 0",
         "spec.name: Required value",
     ]
-    assert _in_words(validate({"spec": {"name": "b"}, "data": {}}, {"spec": {"name": "a"}})) == [
+    assert _in_words(validate(BASE, {"spec": {"name": "b"}, "data": {}}, {"spec": {"name": "a"}})) == [
         'spec.name: Invalid value: "b": field is immutable'
     ]

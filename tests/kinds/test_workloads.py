@@ -58,7 +58,7 @@ def test_rows_fit_their_columns(kind: str) -> None:
     resource = next(one for one in CATALOGUE.resources() if (one.api_version, one.kind) == (api_version, name))
     row = strategy(kind).print_row
     assert row is not None
-    cells, columns = row(made(written(kind)), 0), columns_of(resource.gvr)
+    cells, columns = row(BASE, made(written(kind)), 0), columns_of(resource.gvr)
     assert len(cells) == len(columns)
     assert all(isinstance(cell, int) for cell, column in zip(cells, columns, strict=True) if column.type == "integer")
 
@@ -70,8 +70,8 @@ def test_cells() -> None:
     obj["status"] = {"readyReplicas": 1, "updatedReplicas": 2}
     row = strategy("apps/v1/Deployment").print_row
     assert row is not None
-    assert row(obj, 0)[1:4] == ["1/1", 2, 0]
-    assert row(obj, 0)[5:] == ["c", "registry.test/app:1", "a in (b,c),app=x"]
+    assert row(BASE, obj, 0)[1:4] == ["1/1", 2, 0]
+    assert row(BASE, obj, 0)[5:] == ["c", "registry.test/app:1", "a in (b,c),app=x"]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_cells_of_jobs(status: Object, state: str, done: str, took: str) -> None
     """The cells of status, completions and duration."""
     row = strategy("batch/v1/Job").print_row
     assert row is not None
-    assert row({**made(written("batch/v1/Job")), "status": status}, 200)[1:4] == [state, done, took]
+    assert row(BASE, {**made(written("batch/v1/Job")), "status": status}, 200)[1:4] == [state, done, took]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_generation_of_templates() -> None:
 )
 def test_names_with_dots(kind: str, warned: bool) -> None:
     """Names that pods take over should be names of hosts."""
-    found = strategy(kind).warnings(made(written(kind, {"metadata": {"name": "a.b"}})), None)
+    found = strategy(kind).warnings(BASE, made(written(kind, {"metadata": {"name": "a.b"}})), None)
     text = (
         "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
         "a DNS label is recommended: [must not contain dots]"
@@ -203,8 +203,8 @@ def test_warnings_come_with_changes(kind: str) -> None:
     live["metadata"]["generation"] = 1
     later = {**live, "metadata": {**live["metadata"], "generation": 2}}
     warnings = strategy(kind).warnings
-    assert len(warnings(live, None)) == len(warnings(later, live)) == 1
-    assert list(warnings(live, live)) == []
+    assert len(warnings(BASE, live, None)) == len(warnings(BASE, later, live)) == 1
+    assert list(warnings(BASE, live, live)) == []
 
 
 def test_jobs_of_older_servers() -> None:
@@ -229,7 +229,7 @@ def test_warnings_of_replication_controllers_come_late() -> None:
     well["metadata"] = {**well["metadata"], "generation": 2}
     back = {**live, "metadata": {**live["metadata"], "generation": 3}}
     warnings = strategy(kind).warnings
-    assert [len(warnings(*pair)) for pair in ((live, None), (well, live), (back, well))] == [1, 1, 0]
+    assert [len(warnings(BASE, *pair)) for pair in ((live, None), (well, live), (back, well))] == [1, 1, 0]
 
 
 def test_annotations_of_deployments_count() -> None:
@@ -245,7 +245,7 @@ def test_old_schedules_with_zones() -> None:
     """A zone within the schedule, which only old objects have, is warned of at every write."""
     live = made(written("batch/v1/CronJob", {"spec": {"schedule": "TZ=UTC 0 0 * * *"}}))
     assert errors(changed(live, {"metadata": {"labels": {"a": "b"}}}), live) == []
-    (found,) = strategy("batch/v1/CronJob").warnings(live, live)
+    (found,) = strategy("batch/v1/CronJob").warnings(BASE, live, live)
     assert found.startswith("cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://")
 
 
@@ -361,6 +361,6 @@ def test_defaulting_twice_is_defaulting_once(spec: dict[str, Any], kind: str) ->
     kept, again = copied(once), dict(once)
     again["metadata"] = dict(again["metadata"])
     found = errors(once)
-    strategy(kind).default(again)
+    strategy(kind).default(BASE, again)
     assert again == once == kept
     assert errors(again) == found

@@ -9,11 +9,9 @@ import orjson
 import pytest
 
 import simkit
-from simkit.meta.behaviour import ServedBehaviour, serving
 from simkit.meta.message import Request
 from simkit.schema import openapi
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.schema.releases import minor_of
 from simkit.schema.structural import Schema
 
 CATALOGUE = Catalogue.for_release("1.30")
@@ -183,8 +181,7 @@ def test_documents_outside_the_index_are_not_found() -> None:
 
 def properties(release: str, group: str, name: str) -> Any:
     """The properties of a definition, as a server of a release publishes them."""
-    with serving(ServedBehaviour(minor_of(release))):
-        return document(Catalogue.for_release(release), group)["components"]["schemas"][name]["properties"]
+    return document(Catalogue.for_release(release), group)["components"]["schemas"][name]["properties"]
 
 
 @pytest.mark.parametrize(

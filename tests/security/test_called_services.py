@@ -158,7 +158,6 @@ def asked(kind: str, service: Says) -> None:
         assert all(isinstance(value, str) for value in review.annotations.values())
 
 
-@pytest.mark.usefixtures("at_1_30")
 @pytest.mark.parametrize("kind", REVIEWS)
 def test_answers_of_other_types_count_as_failed_calls(kind: str) -> None:
     """A list of audit annotations stopped the creation of pods."""
@@ -185,7 +184,6 @@ def test_remembered_answers_have_a_size() -> None:
     assert kept.get("small") is None
 
 
-@pytest.mark.usefixtures("at_1_30")
 @pytest.mark.parametrize("kind", REVIEWS)
 def test_large_answers_are_not_remembered(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They hold, and the service is asked again."""

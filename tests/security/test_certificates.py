@@ -45,7 +45,6 @@ def who(union: Union, credentials: Credentials) -> tuple[str, tuple[str, ...]] |
     return found.user, found.groups
 
 
-@pytest.mark.usefixtures("at_1_30")
 def test_each_authority_for_its_own() -> None:
     """A client is who its certificate says, a proxy says who it speaks for."""
     union = authenticator()
@@ -54,7 +53,6 @@ def test_each_authority_for_its_own() -> None:
     assert who(union, shown(proxy, SAYS)) == ("ann", ("system:masters", "system:authenticated"))
 
 
-@pytest.mark.usefixtures("at_1_30")
 def test_a_client_is_no_proxy() -> None:
     """A client's certificate gives no weight to proxy headers: it stays who it is."""
     eve = CLIENTS.sign_client("front", ("devs",), SPAN)
@@ -67,7 +65,6 @@ def test_a_proxy_is_no_client() -> None:
     assert who(authenticator(), shown(admin)) == 401
 
 
-@pytest.mark.usefixtures("at_1_30")
 def test_authorities_change(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Files of authorities count as they are: who is taken out vouches for nobody, verified before or not."""
     clients, proxies = tmp_path / "clients.crt", tmp_path / "proxies.crt"
@@ -141,7 +138,6 @@ LEAF = CLIENTS.sign_client("eve", ("devs",), SPAN).certificate.public_bytes(Enco
 KNOWN = authenticator()
 
 
-@pytest.mark.usefixtures("at_1_30")
 @settings(max_examples=600)
 @given(st.lists(st.tuples(st.integers(0, len(LEAF) - 1), st.integers(0, 255)), min_size=1, max_size=4))
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::cryptography.utils.CryptographyDeprecationWarning")

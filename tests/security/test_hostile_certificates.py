@@ -27,7 +27,6 @@ from tests.security.test_certificates import CLIENTS, SPAN, authenticator, shown
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Attribute's length"),
-    pytest.mark.usefixtures("at_1_30"),
     pytest.mark.slow,
 ]
 KEY = ec.generate_private_key(ec.SECP256R1())

@@ -24,8 +24,6 @@ from simkit.schema.feature_gates import parse_feature_gates
 from tests.releases import BASE
 from tests.security.prices import LINEAR, growth
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 KEY = generate_private_key(SECP256R1())
 SPEC = {
     "pkixPublicKey": base64.b64encode(
@@ -68,7 +66,7 @@ def test_errors_that_show_a_whole_list_each_are_bounded() -> None:
         decodable = [f"v{number}" for number in range(versions)]
         server = {"encodingVersion": "v1", "decodableVersions": decodable, "servedVersions": ["w"] * versions}
         told = [{**server, "apiServerID": f"s{number}"} for number in range(servers)]
-        errors = validate({"status": {"storageVersions": told}}, None)
+        errors = validate(BASE, {"status": {"storageVersions": told}}, None)
         assert sum("served version" in worded(error.detail, BASE) for error in errors) == servers * versions
         return sum(len(worded(error.detail, BASE)) for error in errors)
 

@@ -11,8 +11,6 @@ from simkit.schema.custom.numbers import number_errors
 from tests.releases import BASE
 from tests.security.prices import LINEAR, growth
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 
 def _nested(depth: int) -> dict[str, Any]:
     value: dict[str, Any] = {}

@@ -298,7 +298,6 @@ class _Service:
         return orjson.dumps({"kind": "TokenReview", "apiVersion": "authentication.k8s.io/v1", "status": status})
 
 
-@pytest.mark.usefixtures("at_1_30")
 def test_what_is_remembered_of_one_token_is_not_known_of_another() -> None:
     """A token with a line break in it, as a WebSocket client may send one, is no shorter token for other audiences."""
     service = _Service()

@@ -11,7 +11,6 @@ import pytest
 
 from simkit.client.lister import Lister
 from simkit.client.resources import RESOURCE_SLICES
-from simkit.meta.behaviour import serving
 from simkit.schema.behaviour import default_behaviour
 from simkit.seams.snapshot import Snapshot
 from simkit.simulation.scheduler.devices.allocator import Allocator
@@ -215,15 +214,12 @@ def test_the_first_valid_assignment_is_found(seed: int) -> None:
         {"metadata": {"name": "b"}, "spec": {**head, "devices": devices}},
     ]
     snapshot: Snapshot = Slices(slices, "1.37")  # type: ignore[assignment]
-    with serving(default_behaviour("1.37")):  # up to 1.36 distinct attributes are not always compared
-        results = [{"driver": DRIVER, "pool": "p", "device": name} for name in used]
-        allocated = AllocatedDevices(
-            default_behaviour("1.37"), [{"status": {"allocation": {"devices": {"results": results}}}}]
-        )
-        search = Allocator(
-            default_behaviour("1.37"), claims, pools_of(NODE, Lister(snapshot)), allocated, lambda _: CLASS
-        )
-        found = search.search(default_behaviour("1.37"))
+    results = [{"driver": DRIVER, "pool": "p", "device": name} for name in used]
+    allocated = AllocatedDevices(
+        default_behaviour("1.37"), [{"status": {"allocation": {"devices": {"results": results}}}}]
+    )
+    search = Allocator(default_behaviour("1.37"), claims, pools_of(NODE, Lister(snapshot)), allocated, lambda _: CLASS)
+    found = search.search(default_behaviour("1.37"))
     wanted = naive(claims, devices, parts, used)
     if keeps_counters(claims, devices) and not found:
         return

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from simkit.client.lister import Lister
 from simkit.cluster.cluster import Cluster
-from simkit.meta.behaviour import serving
 from simkit.meta.quantity import parse
 from simkit.schema.behaviour import default_behaviour
 from simkit.simulation.scheduler.devices.allocation_result import allocation_result
@@ -259,20 +258,19 @@ def test_capacity_is_never_given_twice(devices: list[dict[str, Any]], wanted: tu
     shared = {each["name"] for each in devices if each["allowMultipleAllocations"]}
     models = {each["name"]: each["attributes"]["model"]["string"] for each in devices}
     held: list[dict[str, Any]] = []
-    with serving(LATER):
-        for each in wanted:
-            given_out = [one for claim in held for one in claim["status"]["allocation"]["devices"]["results"]]
-            used: Counter[str] = Counter()
-            for one in given_out:
-                used[one["device"]] += parse(one.get("consumedCapacity", {}).get("memory", "0")).whole
-            left = {name: value - used[name] for name, value in values.items()}
-            taken = frozenset(one["device"] for one in given_out if one["device"] not in shared)
-            fits = naive_fits(each, devices, left, taken)
-            assert allocate(each, devices, held) is fits
-            if fits:
-                results = each["status"]["allocation"]["devices"]["results"]
-                assert _keeps(each, [models[one["device"]] for one in results])
-                held.append(each)
+    for each in wanted:
+        given_out = [one for claim in held for one in claim["status"]["allocation"]["devices"]["results"]]
+        used: Counter[str] = Counter()
+        for one in given_out:
+            used[one["device"]] += parse(one.get("consumedCapacity", {}).get("memory", "0")).whole
+        left = {name: value - used[name] for name, value in values.items()}
+        taken = frozenset(one["device"] for one in given_out if one["device"] not in shared)
+        fits = naive_fits(each, devices, left, taken)
+        assert allocate(each, devices, held) is fits
+        if fits:
+            results = each["status"]["allocation"]["devices"]["results"]
+            assert _keeps(each, [models[one["device"]] for one in results])
+            held.append(each)
     given_out = [one for claim in held for one in claim["status"]["allocation"]["devices"]["results"]]
     alone = Counter(one["device"] for one in given_out if one["device"] not in shared)
     assert all(count == 1 for count in alone.values())

@@ -15,8 +15,6 @@ from simkit.simulation.scheduler.plugin_arguments import DEFAULT, plugins_of
 from simkit.simulation.scheduler.scheduler_config import scheduler_config
 from tests.simulation.worlds import deployment, node_of, phase, pod, simulated
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 
 def configuration(*profiles: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """A document with profiles."""

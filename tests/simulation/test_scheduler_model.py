@@ -19,7 +19,7 @@ from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 from simkit.simulation.scheduler.view import View
 from simkit.snapshot.memory import MemorySnapshot
 
-pytestmark = [pytest.mark.usefixtures("at_1_30"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 Obj = Mapping[str, Any]
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"

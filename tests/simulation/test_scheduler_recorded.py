@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 from simkit.client.lister import Lister
-from simkit.meta.behaviour import serving
 from simkit.schema.behaviour import default_behaviour
 from simkit.simulation.scheduler.algorithm import SCORES, Algorithm, Findings
 from simkit.simulation.scheduler.node_info import PodInfo
@@ -88,21 +87,20 @@ def recorded_scores(answer: Obj) -> dict[str, dict[str, int]]:
 @pytest.mark.parametrize(("release", "world"), list(worlds()))
 def test_answers_are_those_of_kube_scheduler(release: str, world: Obj) -> None:
     """The same nodes pass, with the same scores; messages are the same, and so are the pods that are preempted."""
-    with serving(default_behaviour(release)):
-        for asked in world["asked"]:
-            view, pod = view_of(world["objects"], release), PodInfo(asked["pod"])
-            findings = Algorithm(Random(1)).find(pod, view, {})
-            names = sorted(info.name for info in findings.feasible)
-            if "scores" in asked:
-                assert scores(pod, view, findings) == recorded_scores(asked)
-            elif "node" in asked:
-                assert names == [asked["node"]]
-            elif "nominated" in asked:
-                assert names == []
-                check_preemption(pod, view, findings, asked)
-            else:
-                assert names == []
-                assert message(pod, view, findings) == asked["message"]
+    for asked in world["asked"]:
+        view, pod = view_of(world["objects"], release), PodInfo(asked["pod"])
+        findings = Algorithm(Random(1)).find(pod, view, {})
+        names = sorted(info.name for info in findings.feasible)
+        if "scores" in asked:
+            assert scores(pod, view, findings) == recorded_scores(asked)
+        elif "node" in asked:
+            assert names == [asked["node"]]
+        elif "nominated" in asked:
+            assert names == []
+            check_preemption(pod, view, findings, asked)
+        else:
+            assert names == []
+            assert message(pod, view, findings) == asked["message"]
 
 
 def check_preemption(pod: PodInfo, view: View, findings: Findings, asked: Obj) -> None:

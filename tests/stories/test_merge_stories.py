@@ -23,7 +23,7 @@ from simkit.schema.structural import Schema
 from tests.language.merge.values import unresolved
 from tests.releases import BASE
 
-pytestmark = [pytest.mark.usefixtures("at_1_30"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 STORIES = yaml.safe_load((Path(__file__).parent / "merge" / "rules.yaml").read_text())
 Draft = dict[str, Any]

@@ -27,7 +27,7 @@ from simkit.logic.policy.binding import BoundPolicy
 from simkit.logic.policy.params import Misconfigured, params_of
 from simkit.logic.policy.policy import Policy, VersionedAttributes
 from simkit.logic.policy.variables import Expression
-from simkit.meta.behaviour import ServedBehaviour, serving
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.errors import IncompleteSnapshot, StatusError
 from simkit.meta.identity import administrator
@@ -66,8 +66,7 @@ def expression_costs(snapshot: Snapshot) -> pd.DataFrame:
     >>> len(cluster.expression_costs())
     0
     """
-    with serving(snapshot.behaviour):
-        rows = [*_policies(snapshot), *_webhooks(snapshot), *_definitions(snapshot)]
+    rows = [*_policies(snapshot), *_webhooks(snapshot), *_definitions(snapshot)]
     rows.sort(key=lambda row: (-(row[6] or 0), -(row[5] if row[5] is not None else _BOUNDLESS), row[1], row[2]))
     return table(rows, COLUMNS)
 
@@ -188,7 +187,7 @@ def _definitions(snapshot: Snapshot) -> Iterator[Row]:
             record = _Record(each=False)
             path = f"spec.versions[{index}].schema.openAPIV3Schema"
             visit = Visit(ValidationOptions(), record, root=True, node=version.schema)
-            validate_level(version.properties, path, visit)
+            validate_level(snapshot.behaviour, version.properties, path, visit)
             for place, cost in record.found.items():
                 most = cost if cost < _BOUNDLESS else None
                 source = _source(obj, place)

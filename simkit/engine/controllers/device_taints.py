@@ -26,29 +26,31 @@ class TaintRules:
 
     Parameters
     ----------
+    behaviour
+        The behaviour of the release that is served.
     class_of
         A device class by name, which rules could name up to release 1.34.
     """
 
-    def __init__(self, rules: Sequence[Object], class_of: Callable[[str], Object | None]) -> None:
-        self.rules, self._class_of = sorted(rules, key=name_of), class_of
+    def __init__(
+        self, behaviour: ServedBehaviour, rules: Sequence[Object], class_of: Callable[[str], Object | None]
+    ) -> None:
+        self._behaviour, self.rules, self._class_of = behaviour, sorted(rules, key=name_of), class_of
 
     def alone(self, rule: Object) -> TaintRules:
         """One rule, as if there were no others."""
-        return TaintRules([rule], self._class_of)
+        return TaintRules(self._behaviour, [rule], self._class_of)
 
     def taints(self, device: DeviceId, published: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """The taints that the rules add to a published device. A rule without a selector taints every device."""
         return [at(each, "spec", "taint") or {} for each in self.rules if self._selects(each, device, published)]
 
-    def evicting(
-        self, behaviour: ServedBehaviour, device: DeviceId, published: Mapping[str, Any] | None
-    ) -> list[Object]:
+    def evicting(self, device: DeviceId, published: Mapping[str, Any] | None) -> list[Object]:
         """The rules by which a device that a claim has is tainted with NoExecute.
 
         A rule by class needs to know the device; one without a selector evicts nobody since release 1.35.
         """
-        by_class = behaviour.applies("rules-taint-devices-by-class")
+        by_class = self._behaviour.applies("rules-taint-devices-by-class")
         return [
             each
             for each in self.rules
@@ -67,7 +69,8 @@ class TaintRules:
             if found is None:
                 return False
             expressions = [*(at(found, "spec", "selectors") or ()), *expressions]
-        return all(_fits(str(at(each, "cel", "expression") or ""), device, published) for each in expressions)
+        texts = (str(at(each, "cel", "expression") or "") for each in expressions)
+        return all(_fits(self._behaviour, text, device, published) for text in texts)
 
 
 def names_device(rule: Object, device: DeviceId) -> bool:
@@ -76,13 +79,13 @@ def names_device(rule: Object, device: DeviceId) -> bool:
     return all(selector.get(name) in (None, value) for name, value in zip(_NAMED, device, strict=True))
 
 
-def _fits(expression: str, device: DeviceId, published: Mapping[str, Any]) -> bool:
+def _fits(behaviour: ServedBehaviour, expression: str, device: DeviceId, published: Mapping[str, Any]) -> bool:
     """True if an expression selects a device; one that fails for it does not."""
     from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError  # which no server loads early
     from simkit.logic.workloads.device_selectors import selects_device
 
     try:
-        return selects_device(expression, device.driver, published)
+        return selects_device(behaviour, expression, device.driver, published)
     except (CompileError, EvaluationError, BudgetExceeded):
         return False
 
@@ -100,10 +103,11 @@ def taint_rules(lister: Lister) -> TaintRules:
 
 
 def _read(lister: Lister) -> TaintRules:
-    if not rules_count(lister.snapshot.behaviour) or DEVICE_TAINT_RULES not in lister.snapshot.captured():
-        return TaintRules((), lambda _: None)
+    behaviour = lister.snapshot.behaviour
+    if not rules_count(behaviour) or DEVICE_TAINT_RULES not in lister.snapshot.captured():
+        return TaintRules(behaviour, (), lambda _: None)
     classes = {name_of(each): each for each in lister.scan(DEVICE_CLASSES)} if _need_classes(lister) else {}
-    return TaintRules(lister.scan(DEVICE_TAINT_RULES), classes.get)
+    return TaintRules(behaviour, lister.scan(DEVICE_TAINT_RULES), classes.get)
 
 
 def _need_classes(lister: Lister) -> bool:
@@ -180,7 +184,7 @@ def _evictions(claim: Object, lister: Lister, rules: TaintRules) -> Iterator[Dev
         for taint in (published or {}).get("taints") or ():
             if taint.get("effect") == _EVICTS:
                 yield from _eviction(taint, tolerations, frozenset())
-        for rule in rules.evicting(lister.snapshot.behaviour, device, published):
+        for rule in rules.evicting(device, published):
             yield from _eviction(at(rule, "spec", "taint") or {}, tolerations, frozenset({uid_of(rule)}))
 
 

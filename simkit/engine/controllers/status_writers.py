@@ -18,7 +18,7 @@ from simkit.logic.quota.calculate import counted, total_usage, used
 from simkit.logic.quota.device_claims import RESOURCE_CLAIMS, BackedResources, backed_resources, controlling_pod
 from simkit.logic.quota.scopes import Scope
 from simkit.logic.workloads.status_conditions import find
-from simkit.meta.behaviour import ServedBehaviour, serving
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import ADMISSION_GROUP, api_group
 from simkit.meta.message import Request
@@ -83,10 +83,6 @@ class ResourceQuotaController:
         self._limited = set(other._limited)
 
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
-        with serving(self._behaviour):
-            return self._affected(change, lister)
-
-    def _affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource == QUOTAS and change.type == "MODIFIED":
             return [key]
@@ -109,10 +105,6 @@ class ResourceQuotaController:
         return keys_of(QUOTAS, found)
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
-        with serving(self._behaviour):
-            self._sync(client, lister, key)
-
-    def _sync(self, client: Client, lister: Lister, key: Key) -> None:
         quota = lister.get(key)
         if quota is None:
             return

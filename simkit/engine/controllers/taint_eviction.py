@@ -23,7 +23,7 @@ from simkit.engine.controllers.device_taints import (
 from simkit.logic.workloads.device_id import PoolId, pool_of
 from simkit.logic.workloads.nodes import minimum_toleration_seconds
 from simkit.logic.workloads.status_conditions import find, with_condition
-from simkit.meta.behaviour import ServedBehaviour, serving
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.message import Request
 from simkit.meta.names import Key
@@ -148,10 +148,6 @@ class DeviceTaintEvictionController(ResourceWatcher):
         return self._runs and (super().concerns(change) or change.entry.key.resource in _ABOUT_TAINTS)
 
     def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
-        with serving(self._behaviour):
-            return self._affected(change, lister)
-
-    def _affected(self, change: Change, lister: Lister) -> list[Key]:
         key, obj = change.entry.key, change.entry.object
         before = change.previous.object if change.previous is not None else {}
         if key.resource == PODS:
@@ -185,15 +181,13 @@ class DeviceTaintEvictionController(ResourceWatcher):
     def all_keys(self, lister: Lister) -> Iterable[Key]:
         if not self._runs:
             return []
-        with serving(self._behaviour):
-            rules = keys_of(DEVICE_TAINT_RULES, taint_rules(lister).rules)
+        rules = keys_of(DEVICE_TAINT_RULES, taint_rules(lister).rules)
         return [*rules, *_users(lister.scan(RESOURCE_CLAIMS))]
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
-        with serving(self._behaviour):
-            if key.resource == PODS:
-                return self._sync_pod(client, lister, key)
-            return self._sync_rule(client, lister, key)
+        if key.resource == PODS:
+            return self._sync_pod(client, lister, key)
+        return self._sync_rule(client, lister, key)
 
     # Pods
 

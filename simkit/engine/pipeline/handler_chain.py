@@ -33,7 +33,6 @@ from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.pipeline.request_info import parse_request_info as info_of
 from simkit.meta import go_json
 from simkit.meta.attributes import ALLOW, Decision
-from simkit.meta.behaviour import begin_serving, end_serving
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, no_path, too_large, unauthorized
 from simkit.meta.fielderror import quoted
@@ -209,13 +208,6 @@ class HandledRequest:
 
     def _serve(self) -> Response | None:
         """The answer of the filters that are left; None if there is none yet."""
-        token = begin_serving(self._engine.behaviour)
-        try:
-            return self._served()
-        finally:
-            end_serving(token)
-
-    def _served(self) -> Response | None:
         context = self.context
         try:
             response = self._through()

@@ -24,7 +24,6 @@ from simkit.engine.pipeline.representation.negotiation import MediaTypeOptions
 from simkit.engine.pipeline.request_context import LOGGED_FROM, Flow, RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.meta.attributes import ALLOW, Attributes
-from simkit.meta.behaviour import begin_serving, end_serving
 from simkit.meta.errors import StatusError
 from simkit.meta.histogram import Histogram
 from simkit.meta.identity import Identity
@@ -137,13 +136,10 @@ class PreparedReads:
     def _is_still(self, request: Request, caller: Caller) -> bool:
         """Authenticate a caller again; True if it is still the same one."""
         engine, began = self._engine, self.moment()
-        token = begin_serving(engine.behaviour)
         try:
             same = engine.authenticator.authenticate(credentials_of(request)) == caller.identity
         except StatusError:  # the handler chain refuses it
             return False
-        finally:
-            end_serving(token)
         if same:
             caller.changes, caller.second = began
         return same

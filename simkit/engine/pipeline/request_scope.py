@@ -127,7 +127,7 @@ class RequestScope:
             except DecodeError:
                 return stored
         draft = {**read, "metadata": dict(read.get("metadata") or {})}
-        self.strategy.default(draft)
+        self.strategy.default(self.behaviour, draft)
         return draft
 
     @cached_property
@@ -195,7 +195,7 @@ class RequestScope:
             return obj
         if self.spoke.reshapes:
             draft: Draft = copied(obj)
-            self.spoke.from_hub(draft)
+            self.spoke.from_hub(self.behaviour, draft)
             obj = normalise(self.behaviour, draft, self.schema)
         return {**obj, "apiVersion": self.resource.api_version, "kind": self.resource.kind}
 

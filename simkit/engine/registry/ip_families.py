@@ -29,7 +29,7 @@ def settle_families(
     """
     if type_of(draft) == EXTERNAL_NAME or _prefers_as_before(draft, live):
         return ()
-    errors = validate_address_field(draft)
+    errors = validate_address_field(behaviour, draft)
     if errors:
         return errors
     spec = draft["spec"]

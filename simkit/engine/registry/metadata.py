@@ -125,7 +125,12 @@ def drop_empty(metadata: dict[str, Any]) -> None:
 
 
 def validate(
-    draft: Object, *, namespaced: bool, name_rule: NameRule, unqualified_finalizers: bool = False
+    behaviour: ServedBehaviour,
+    draft: Object,
+    *,
+    namespaced: bool,
+    name_rule: NameRule,
+    unqualified_finalizers: bool = False,
 ) -> list[FieldError]:
     """All errors in the metadata of an object, in kube-apiserver's order."""
     metadata = draft["metadata"]
@@ -146,7 +151,7 @@ def validate(
         errors.append(forbidden_field("metadata.namespace", "not allowed on this type"))
     if metadata.get("generation"):
         errors += validate_nonnegative("metadata.generation", metadata["generation"])
-    errors += validate_object_meta(metadata)
+    errors += validate_object_meta(behaviour, metadata)
     if metadata.get("finalizers"):
         errors += validate_finalizers(metadata)
         if not unqualified_finalizers:
@@ -180,6 +185,7 @@ _IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionT
 
 
 def validate_update(
+    behaviour: ServedBehaviour,
     draft: Object,
     live: Object,
     *,
@@ -192,13 +198,13 @@ def validate_update(
 
     It looks at it by itself and against what is stored (``shared``); then the kind does so again, as its checks say.
     """
-    common, finalizers = validate_object_meta(draft["metadata"]), validate_finalizers(draft["metadata"])
+    common, finalizers = validate_object_meta(behaviour, draft["metadata"]), validate_finalizers(draft["metadata"])
     names = [] if unqualified_finalizers else _finalizer_name_errors(draft["metadata"])
     against = _change_errors(draft["metadata"], live["metadata"]) + common
     prefixes, segments = (_prefix_errors(draft["metadata"], rule) for rule in (name_rule, path_segment))
     found = [*segments, *common, *finalizers, *against] if shared else []
     for check in checks:
-        if check.asked():
+        if check.asked(behaviour):
             whole = [*(prefixes if check.prefix else ()), *common, *finalizers]
             found += [*(whole if check.whole else against), *names]
     return found

@@ -111,7 +111,7 @@ class Registry:
         if scope.strategy.validate_in_namespace is not None:
             namespace = self.store.get(Key(_NAMESPACES, "", draft["metadata"].get("namespace", "")))
             labels = labels_of(namespace.object) if namespace is not None else {}
-            errors = [*scope.strategy.validate_in_namespace(draft, labels), *errors]
+            errors = [*scope.strategy.validate_in_namespace(self._behaviour, draft, labels), *errors]
         if errors:
             raise invalid(self._behaviour, kind_in_errors(self._behaviour, scope.kind), name_of(draft), errors)
         scope.strategy.canonicalize(draft)
@@ -135,19 +135,24 @@ class Registry:
     def _new_errors(self, scope: RegistryScope, draft: Draft) -> list[FieldError]:
         """The errors of a new object: those of its metadata where the kind looks at them."""
         strategy = scope.strategy
-        own = strategy.validate(draft, None)
+        own = strategy.validate(self._behaviour, draft, None)
         if own:
             own = self._held_against(own)
         if own and not strategy.checks_new_metadata:
             return list(own)
         check = partial(
             metadata.validate,
+            self._behaviour,
             draft,
             namespaced=scope.namespaced,
             unqualified_finalizers=strategy.unqualified_finalizers,
         )
-        errors = [*strategy.validate_first(draft, None), *check(name_rule=strategy.validate_name), *own]
-        if errors and not strategy.checks_new_once():
+        errors = [
+            *strategy.validate_first(self._behaviour, draft, None),
+            *check(name_rule=strategy.name_rule(self._behaviour)),
+            *own,
+        ]
+        if errors and not strategy.checks_new_once(self._behaviour):
             errors += errors
         if not errors and (strategy.validate_name is any_name or draft["metadata"].get("generateName")):
             return check(name_rule=path_segment)  # last, the name and its prefix are looked at as all kinds are
@@ -160,21 +165,25 @@ class Registry:
         """
         strategy = write.scope.strategy
         if live is None:
-            if write.scope.has_status and not strategy.keeps_status_on_create and strategy.wipes_status():
+            if (
+                write.scope.has_status
+                and not strategy.keeps_status_on_create
+                and strategy.wipes_status(self._behaviour)
+            ):
                 draft.pop("status", None)
-            if strategy.raises_generation is not None and strategy.has_generation():
+            if strategy.raises_generation is not None and strategy.has_generation(self._behaviour):
                 draft["metadata"]["generation"] = 1
-        strategy.prepare(draft, live)
+        strategy.prepare(self._behaviour, draft, live)
         if strategy.prepare_with_context is not None:
             strategy.prepare_with_context(
-                draft, live, WriteContext(self.clock.now(), write.identity, self.name_source.uid)
+                self._behaviour, draft, live, WriteContext(self.clock.now(), write.identity, self.name_source.uid)
             )
         late = strategy.stores_defaults_late is not None and strategy.stores_defaults_late(draft)
-        strategy.default(draft)
+        strategy.default(self._behaviour, draft)
         metadata.drop_empty(draft["metadata"])
         if live is None or write.subresource == "status" or strategy.raises_generation is None:
             return late
-        if strategy.has_generation() and strategy.raises_generation(draft, live):
+        if strategy.has_generation(self._behaviour) and strategy.raises_generation(draft, live):
             draft["metadata"]["generation"] = (live["metadata"].get("generation") or 0) + 1
         return late
 
@@ -227,7 +236,7 @@ class Registry:
         draft["metadata"].pop("resourceVersion", None)
         metadata.keep_owned(draft, seen)
         if special is not None and special.owns_all:
-            special.merge(draft, seen)
+            special.merge(self._behaviour, draft, seen)
         asked = draft.get("spec")
         write.scope.drop_disabled_fields(draft, seen, write.subresource)
         counted = scope.strategy.counts_dropped_fields and draft.get("spec") != asked
@@ -284,10 +293,10 @@ class Registry:
         """Limit a subresource to its part, and the main resource to all but the status."""
         part = write.subresource
         if special is not None and not special.owns_all:
-            special.merge(draft, live)
+            special.merge(self._behaviour, draft, live)
         elif part == "status" and special is None:
             keep_all_but_status(draft, live)
-        elif not part and write.scope.has_status and write.scope.strategy.wipes_status():
+        elif not part and write.scope.has_status and write.scope.strategy.wipes_status(self._behaviour):
             if "status" in live:
                 draft["status"] = live["status"]
             else:
@@ -308,19 +317,19 @@ class Registry:
         scope = write.scope
         checks = scope.strategy.metadata_checks
         errors = [*self._metadata_errors(write, draft, live, ()), *write.refused_parts(draft, live)]
-        errors += scope.strategy.validate_first(draft, live) if not write.subresource else ()
+        errors += scope.strategy.validate_first(self._behaviour, draft, live) if not write.subresource else ()
         before = checks.part if write.subresource else checks.before
         errors += self._metadata_errors(write, draft, live, before, shared=False)
         special = (scope.strategy.subresources or {}).get(write.subresource)
-        told = (special.validate if special is not None else scope.strategy.validate)(draft, live)
+        told = (special.validate if special is not None else scope.strategy.validate)(self._behaviour, draft, live)
         errors += told
         if not write.subresource:
             for check in checks.after:
                 if not check.kind:
                     errors += self._metadata_errors(write, draft, live, (check,), shared=False)
-                elif check.asked():
+                elif check.asked(self._behaviour):
                     errors += told
-            errors += scope.strategy.validate_last(draft, live)
+            errors += scope.strategy.validate_last(self._behaviour, draft, live)
         if not name_of(draft):
             errors.insert(0, required("metadata.name", "name or generateName is required"))
         errors = self._held_against(errors)
@@ -332,9 +341,10 @@ class Registry:
     ) -> list[FieldError]:
         strategy = write.scope.strategy
         return metadata.validate_update(
+            self._behaviour,
             draft,
             live,
-            name_rule=strategy.validate_name,
+            name_rule=strategy.name_rule(self._behaviour),
             unqualified_finalizers=strategy.unqualified_finalizers,
             checks=checks,
             shared=shared,

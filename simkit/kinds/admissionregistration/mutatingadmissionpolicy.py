@@ -16,6 +16,7 @@ from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.printers.cells import columns, count
 from simkit.kinds.rules import REQUIRED, at_root, by, must, placed, row, table
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, spec_differs
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object
 
@@ -23,29 +24,29 @@ _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "UPDATE")
 _REINVOCATION: Final = row("reinvocationPolicy", REQUIRED, must.be_one_of("IfNeeded", "Never"))
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     spec.setdefault("failurePolicy", "Fail")
     default_match(spec, "matchConstraints")
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_fields(obj["spec"], old.get("spec") if old is not None else None))
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_validate_fields(behaviour, obj["spec"], old.get("spec") if old is not None else None))
 
 
-def _validate_fields(spec: Object, old: Object | None) -> Iterator[FieldError]:
-    yield from at_root([*POLICY_HEAD({"spec": spec}), *_CONSTRAINTS({"spec": spec})])
-    reader = PolicyReader(spec, old, composed=True)
+def _validate_fields(behaviour: ServedBehaviour, spec: Object, old: Object | None) -> Iterator[FieldError]:
+    yield from at_root([*POLICY_HEAD(behaviour, {"spec": spec}), *_CONSTRAINTS(behaviour, {"spec": spec})])
+    reader = PolicyReader(behaviour, spec, old, composed=True)
     yield from reader.validate_match_condition("spec.matchConditions")
     yield from reader.validate_variable("spec.variables")
     if not spec.get("mutations"):
         yield required("spec.mutations", "mutations must contain at least one item")
     for index, mutation in enumerate(spec.get("mutations") or ()):
         yield from _validate_mutation(reader, f"spec.mutations[{index}]", mutation)
-    yield from placed("spec", _REINVOCATION(spec))
+    yield from placed("spec", _REINVOCATION(behaviour, spec))
 
 
-def _validate_operations(path: str, rules: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_operations(behaviour: ServedBehaviour, path: str, rules: Sequence[Object]) -> Iterator[FieldError]:
     """The errors of rules for requests that leave no object to change."""
     for rule in rules:
         for operation in rule.get("operations") or ():

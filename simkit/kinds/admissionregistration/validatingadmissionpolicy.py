@@ -16,6 +16,7 @@ from simkit.kinds.parts.printers.cells import UNSET, columns, count
 from simkit.kinds.parts.validation.conditions import validate_conditions
 from simkit.kinds.rules import REQUIRED, at_root, by, must, row, table, validation
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label, dns_subdomain, kind_name
@@ -25,19 +26,19 @@ _GROUP: Final = api_group("admissionregistration")
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     spec.setdefault("failurePolicy", "Fail")
     default_match(spec, "matchConstraints")
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_fields(obj["spec"], old.get("spec") if old is not None else None, name_of(obj)))
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_validate_fields(behaviour, obj["spec"], old.get("spec") if old is not None else None, name_of(obj)))
 
 
-def _validate_fields(spec: Object, old: Object | None, name: str) -> Iterator[FieldError]:
-    yield from at_root([*POLICY_HEAD({"spec": spec}), *_CONSTRAINTS({"spec": spec})])
-    reader = PolicyReader(spec, old)
+def _validate_fields(behaviour: ServedBehaviour, spec: Object, old: Object | None, name: str) -> Iterator[FieldError]:
+    yield from at_root([*POLICY_HEAD(behaviour, {"spec": spec}), *_CONSTRAINTS(behaviour, {"spec": spec})])
+    reader = PolicyReader(behaviour, spec, old)
     yield from reader.validate_match_condition("spec.matchConditions")
     yield from reader.validate_variable("spec.variables")
     if not spec.get("validations") and not spec.get("auditAnnotations"):
@@ -51,7 +52,7 @@ def _validate_fields(spec: Object, old: Object | None, name: str) -> Iterator[Fi
     yield from reader.validate_annotation(name, "spec.auditAnnotations")
 
 
-def _validate_version(path: str, given: str) -> Iterator[FieldError]:
+def _validate_version(behaviour: ServedBehaviour, path: str, given: str) -> Iterator[FieldError]:
     """The errors of the version of parameters: any is allowed, existing or not."""
     if given.count("/") > 1:
         yield invalid_value(path, given, f"unexpected GroupVersion string: {given}")
@@ -67,7 +68,7 @@ def _validate_version(path: str, given: str) -> Iterator[FieldError]:
         yield invalid_value(path, version, ",".join(wrong))
 
 
-def _validate_reference(path: str, reference: str) -> Iterator[FieldError]:
+def _validate_reference(behaviour: ServedBehaviour, path: str, reference: str) -> Iterator[FieldError]:
     if not reference.strip():
         yield required(path)
 

@@ -17,6 +17,7 @@ from simkit.kinds.parts.printers.cells import UNSET, columns, selector_structure
 from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR
 from simkit.kinds.rules import REQUIRED, Check, distinct, fields, must, row, validation
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, spec_differs
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.name_validation import dns_subdomain, path_segment
 from simkit.meta.objects import Draft, Object, at
@@ -24,13 +25,13 @@ from simkit.meta.objects import Draft, Object, at
 _GROUP: Final = api_group("admissionregistration")
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     default_match(own_copy(draft, "spec"), "matchResources")
 
 
-def _default_first(draft: Draft) -> None:
+def _default_first(behaviour: ServedBehaviour, draft: Draft) -> None:
     """The defaults of the first version of policy bindings, which has one more."""
-    _default(draft)
+    _default(behaviour, draft)
     if at(draft, "spec", "paramRef") is not None:
         reference = own_copy(draft, "spec", "paramRef")
         reference["parameterNotFoundAction"] = reference.get("parameterNotFoundAction") or "Deny"

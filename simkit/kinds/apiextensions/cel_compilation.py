@@ -20,7 +20,7 @@ from simkit.language.cel.environment import (
     written_version,
 )
 from simkit.language.cel.types import BOOL, STRING, Type, optional_of
-from simkit.meta.behaviour import BASE_MINOR, ServedBehaviour, served
+from simkit.meta.behaviour import BASE_MINOR, ServedBehaviour
 from simkit.schema.structural import Schema
 
 Rule = Mapping[str, Any]
@@ -66,7 +66,7 @@ def cardinality(node: DeclType) -> int:
     return MAX_REQUEST // (node.min_size + 1)
 
 
-def compiled(rule: Rule, schema: Schema, node: DeclType, *, stored: bool) -> CompiledRule:
+def compiled(behaviour: ServedBehaviour, rule: Rule, schema: Schema, node: DeclType, *, stored: bool) -> CompiledRule:
     """A rule of a node, compiled as a new or as a stored expression.
 
     At 1.30 one that is being written may use what only stored ones have there (functions of addresses): definitions
@@ -75,7 +75,6 @@ def compiled(rule: Rule, schema: Schema, node: DeclType, *, stored: bool) -> Com
     source = rule.get("rule") or ""
     if not source.strip():
         return CompiledRule(rule)
-    behaviour = served()
     version = stored_version(behaviour) if stored else written_version(behaviour)
     found = _compiled(rule, schema, _environment(behaviour, rule, node, version))
     if stored or not (found.error or found.message_error) or behaviour.minor != BASE_MINOR:

@@ -18,7 +18,7 @@ from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import CALL_LIMIT, BudgetExceeded, EvaluationError, Program
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.values import NONE, Optional
-from simkit.meta.behaviour import applies, served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import OMITTED, FieldError, duplicate, forbidden_field, invalid_value, quoted, required
 from simkit.schema.custom.messages import place, shown
 from simkit.schema.custom.validation import ABSENT, key_of, keyed, same
@@ -73,8 +73,8 @@ def _silent(text: str) -> None:
 class CelValidator:
     """Validator of the rules of a schema node and of all below it. Rules are compiled at first use."""
 
-    def __init__(self, schema: Schema, *, root: bool = False) -> None:
-        self._schema, self._root = schema, root or schema.embedded
+    def __init__(self, behaviour: ServedBehaviour, schema: Schema, *, root: bool = False) -> None:
+        self._behaviour, self._schema, self._root = behaviour, schema, root or schema.embedded
 
     def errors(self, value: Any, old: Any = ABSENT, *, warn: Warn, budget: int = OBJECT_BUDGET) -> list[FieldError]:
         """The errors of the rules, in order. Errors for unchanged values become warnings."""
@@ -108,7 +108,7 @@ class CelValidator:
         rules = self._schema.row.get("rules") or ()
         if self._declared is None:
             return ()
-        return [compiled(rule, self._schema, self._declared, stored=True) for rule in rules]
+        return [compiled(self._behaviour, rule, self._schema, self._declared, stored=True) for rule in rules]
 
     def _ask(self, value: Any, path: str, old: Any, before: OldValue, asking: ValidationPass) -> None:
         if value is None:
@@ -123,17 +123,19 @@ class CelValidator:
 
     @cached_property
     def _fields(self) -> Mapping[str, CelValidator]:
-        return {name: CelValidator(node) for name, node in self._schema.fields.items() if has_rules(node)}
+        return {
+            name: CelValidator(self._behaviour, node) for name, node in self._schema.fields.items() if has_rules(node)
+        }
 
     @cached_property
     def _values(self) -> CelValidator | None:
         values = self._schema.values
-        return CelValidator(values) if values is not None and has_rules(values) else None
+        return CelValidator(self._behaviour, values) if values is not None and has_rules(values) else None
 
     @cached_property
     def _items(self) -> CelValidator | None:
         items = self._schema.items
-        return CelValidator(items) if items is not None and has_rules(items) else None
+        return CelValidator(self._behaviour, items) if items is not None and has_rules(items) else None
 
     def _ask_fields(
         self, value: Mapping[str, Any], path: str, old: Mapping[str, Any], before: OldValue, asking: ValidationPass
@@ -206,7 +208,7 @@ class CelValidator:
         where = ".".join(filter(None, (path, each.path)))
         found, stop = self._refusal(each, value, old, where, asking)
         if not each.uses_old and before.unchanged():
-            asking.warn(found.told(served()))
+            asking.warn(found.told(self._behaviour))
         else:
             asking.errors.append(found)
         if stop:
@@ -241,7 +243,7 @@ class CelValidator:
     def _told_value(self, value: Any) -> Any:
         """The value in the error of a rule: its type, or the value itself if it is a simple one."""
         kind = self._schema.type
-        if not applies("refused-values-in-rules"):
+        if not self._behaviour.applies("refused-values-in-rules"):
             return kind
         return OMITTED if kind in ("object", "array") else shown(value)
 

@@ -13,7 +13,7 @@ from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.kinds.apiextensions.printer_columns import cell
 from simkit.kinds.apiextensions.validation.defaults import embedded
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
-from simkit.meta.behaviour import applies, served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, quoted
 from simkit.meta.go_fmt import format_value, type_name
 from simkit.meta.name_validation import qualified_name
@@ -111,7 +111,7 @@ def strategy_of(version: CustomVersion) -> Strategy:
     )
 
 
-def _status_alone(draft: Draft, live: Object) -> None:
+def _status_alone(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
     """Keep everything but status and managed fields of the live object on a write of the status."""
     status, given = draft.get("status", ABSENT), draft["metadata"]
     draft.clear()
@@ -129,7 +129,7 @@ class _CustomResourceStrategy:
     """The checks of objects of one version."""
 
     def __init__(self, version: CustomVersion) -> None:
-        self._version = version
+        self._version, self._behaviour = version, version.behaviour
         self._check: Check | None = None
         self._rules: Any = None
         self._with_rules: bool | None = None
@@ -139,7 +139,7 @@ class _CustomResourceStrategy:
 
     def _checks(self) -> Check:
         if self._check is None:
-            self._check = Check(served(), self._version.properties)
+            self._check = Check(self._behaviour, self._version.properties)
         return self._check
 
     def _expressions(self) -> Any:
@@ -147,36 +147,40 @@ class _CustomResourceStrategy:
         if self._with_rules is None:
             from simkit.kinds.apiextensions.cel_validation import CelValidator, has_rules
 
-            self._rules = CelValidator(self._version.schema, root=True) if has_rules(self._version.schema) else None
+            self._rules = (
+                CelValidator(self._behaviour, self._version.schema, root=True)
+                if has_rules(self._version.schema)
+                else None
+            )
             self._with_rules = self._rules is not None
         return self._rules
 
     # The functions of the strategy
 
-    def default(self, draft: Draft) -> None:
+    def default(self, behaviour: ServedBehaviour, draft: Draft) -> None:
         noted = draft.pop("metadata", None)
         fill(draft, self._version.schema)
         write_whole(draft)
         if noted is not None:
             draft["metadata"] = noted
 
-    def validate(self, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    def validate(self, behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
         shown, before = self._in_version(obj), self._before(old)
         errors = self._checks().errors(shown, before)
         errors += self._validate_scale(shown)
-        errors += embedded(shown, self._version.schema)
+        errors += embedded(self._behaviour, shown, self._version.schema)
         if before is ABSENT or not repeated(before, self._version.schema):
             errors += repeated(shown, self._version.schema)
         return errors + self._asked(shown, before, errors, obj)
 
-    def validate_status(self, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    def validate_status(self, behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
         shown, before = self._in_version(obj), self._before(old)
         errors: list[FieldError] = []
         properties: Mapping[str, Any] | None = at(self._version.properties, "properties", "status")
         if "status" in shown and properties is not None:
             earlier = before.get("status", ABSENT) if before is not ABSENT else ABSENT
-            under = "status" if applies("faults-name-the-status") else ""
-            errors += Check(served(), properties).errors(shown["status"], earlier, under=under)
+            under = "status" if self._behaviour.applies("faults-name-the-status") else ""
+            errors += Check(self._behaviour, properties).errors(shown["status"], earlier, under=under)
         errors += self._validate_scale(shown, only_status=True)
         return errors + self._asked(shown, before, errors, obj)
 
@@ -197,10 +201,10 @@ class _CustomResourceStrategy:
         found: list[FieldError] = expressions.errors(shown, before, warn=self._said.warnings.append)
         return found
 
-    def warnings(self, obj: Object, old: Object | None) -> Sequence[str]:
+    def warnings(self, behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
         """The warnings of this thread's last validation of the object, and of finalizers without a domain."""
         said = self._said.warnings if getattr(self._said, "about", None) is obj else []
-        return [*said, *_finalizer_warnings(obj, old)]
+        return [*said, *_finalizer_warnings(self._behaviour, obj, old)]
 
     def raises_generation(self, obj: Object, old: Object) -> bool:
         before = self._version.read(old)
@@ -210,7 +214,7 @@ class _CustomResourceStrategy:
         names = (obj.keys() | before.keys()) - ignored
         return any(obj.get(name, ABSENT) != before.get(name, ABSENT) for name in names)
 
-    def print_row(self, obj: Object, now: float) -> Sequence[Any]:
+    def print_row(self, behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
         return [name_of(obj), *(cell(obj, column, now) for column in self._version.columns or (_AGE,))]
 
     def selectable_fields(self, obj: Object) -> Mapping[str, str]:
@@ -228,7 +232,7 @@ class _CustomResourceStrategy:
         return list(validate_scale(scale, obj, only_status=only_status)) if scale else ()
 
 
-def _finalizer_warnings(obj: Object, old: Object | None) -> list[str]:
+def _finalizer_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> list[str]:
     known = metadata(old).get("finalizers") or () if old is not None else ()
     found: list[str] = []
     for name in sorted(set(metadata(obj).get("finalizers") or ()) - set(known)):
@@ -237,7 +241,7 @@ def _finalizer_warnings(obj: Object, old: Object | None) -> list[str]:
             texts.append(
                 "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
             )
-        found += [f"metadata.finalizers: {quoted(name)}: {told(text, served())}" for text in texts]
+        found += [f"metadata.finalizers: {quoted(name)}: {told(text, behaviour)}" for text in texts]
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from simkit.kinds.apiextensions.naming import CLEANUP, condition, holds, with_condition
 from simkit.kinds.apiextensions.validation.parts import validate_name
 from simkit.kinds.strategy import CHANGES, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
-from simkit.meta.behaviour import applies, served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP, LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, quoted, required
 from simkit.meta.objects import Draft, Object, at, metadata
@@ -25,22 +25,22 @@ _MAPS: Final = ("properties", "patternProperties", "definitions", "dependencies"
 _SINGLE: Final = ("items", "not", "additionalProperties", "additionalItems")
 
 
-def format_warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def format_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     """The warnings about formats that an update brings, or a new definition has."""
-    if not applies("unrecognized-formats-warned"):
+    if not behaviour.applies("unrecognized-formats-warned"):
         return ()
-    known = frozenset(_unrecognized(old)) if old is not None else frozenset()
-    return [f"unrecognized format {quoted(name)}" for name in _unrecognized(obj) if name not in known]
+    known = frozenset(_unrecognized(behaviour, old)) if old is not None else frozenset()
+    return [f"unrecognized format {quoted(name)}" for name in _unrecognized(behaviour, obj) if name not in known]
 
 
-def _unrecognized(obj: Object) -> Iterator[str]:
+def _unrecognized(behaviour: ServedBehaviour, obj: Object) -> Iterator[str]:
     for version in obj["spec"].get("versions") or ():
         for schema in _levels((version.get("schema") or {}).get("openAPIV3Schema")):
             name, kind = schema.get("format") or "", schema.get("type") or ""
             if (
                 name
-                and not checked_format(served(), [kind or "string"], name)
-                and (kind == "string" or applies("formats-by-type"))
+                and not checked_format(behaviour, [kind or "string"], name)
+                and (kind == "string" or behaviour.applies("formats-by-type"))
             ):
                 yield name
 
@@ -65,7 +65,7 @@ _REFERENCE: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]+\S*")
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = draft.setdefault("spec", {})
     names = spec["names"] = dict(spec.get("names") or {})
     kind = names.get("kind") or ""
@@ -81,7 +81,7 @@ def _default(draft: Draft) -> None:
         service["port"] = 443
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     storage = [row.get("name") or "" for row in at(draft, "spec", "versions") or () if row.get("storage")]
     if old is None:
         draft["status"] = {
@@ -96,34 +96,34 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         draft["status"] = {**status, "storedVersions": known + [name for name in storage[:1] if name not in known]}
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     from simkit.kinds.apiextensions.validation.schema import ValidationOptions
     from simkit.kinds.apiextensions.validation.spec import demands_on, validate_spec
 
     spec = obj["spec"]
     errors = list(_own_name(obj)) if old is None else []
     if old is None:
-        errors += validate_spec(spec, ValidationOptions())
+        errors += validate_spec(behaviour, spec, ValidationOptions())
     elif spec != (old.get("spec") or {}):
-        errors += validate_spec(spec, demands_on(spec, old.get("spec") or {}))
+        errors += validate_spec(behaviour, spec, demands_on(behaviour, spec, old.get("spec") or {}))
     if old is not None:
         errors += _fixed(spec, old)
-    errors += _validate_status(obj)
+    errors += _validate_status(behaviour, obj)
     errors += _validate_approval(obj, old)
     if spec.get("preserveUnknownFields") and not (old or {}).get("spec", {}).get("preserveUnknownFields"):
-        field = "x-kubernetes-preserve" if applies("extension-named-whole") else "x-preserve"
+        field = "x-kubernetes-preserve" if behaviour.applies("extension-named-whole") else "x-preserve"
         detail = f"cannot set to true, set {field}-unknown-fields to true in spec.versions[*].schema instead"
         errors.append(invalid_value("spec.preserveUnknownFields", True, detail))
     return errors
 
 
-def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     from simkit.kinds.apiextensions.validation.spec import demands_of_beta, validate_spec
 
     spec, before = obj["spec"], None if old is None else (old.get("spec") or {})
-    errors = [] if spec == before else list(validate_spec(spec, demands_of_beta(spec, before)))
+    errors = [] if spec == before else list(validate_spec(behaviour, spec, demands_of_beta(behaviour, spec, before)))
     around = _own_name(obj) if old is None else _fixed(spec, old)
-    return [*around, *errors, *_validate_status(obj)]
+    return [*around, *errors, *_validate_status(behaviour, obj)]
 
 
 def _own_name(obj: Object) -> Iterator[FieldError]:
@@ -146,7 +146,7 @@ def _fixed(spec: Object, old: Object) -> Iterator[FieldError]:
             yield invalid_value(path, value, "field is immutable")
 
 
-def _validate_status(obj: Object) -> Iterator[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
     from simkit.kinds.parts.go_printing.structures import texts
 
     yield from _accepted_names(obj)
@@ -163,12 +163,12 @@ def _validate_status(obj: Object) -> Iterator[FieldError]:
             yield invalid_value(path, shown, f"must have the storage version {name}")
         waiting.pop(name, None)
     for name, index in waiting.items():
-        yield invalid_value(f"{path}[{index}]", name, _not_kept(name))
+        yield invalid_value(f"{path}[{index}]", name, _not_kept(behaviour, name))
 
 
-def _not_kept(version: str) -> str:
+def _not_kept(behaviour: ServedBehaviour, version: str) -> str:
     """The text of a stored version that the definition has no more."""
-    if not applies("stored-versions-told-at-length"):
+    if not behaviour.applies("stored-versions-told-at-length"):
         return "must appear in spec.versions"
     return (
         f"missing from spec.versions; {version} was previously a storage version, and must remain in spec.versions "
@@ -182,7 +182,7 @@ def _accepted_names(obj: Object) -> Iterator[FieldError]:
     yield from validate_name(names, "status.acceptedNames")
 
 
-def _status_update(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _status_update(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors of a written status: only the names are validated, since migrators set the stored versions."""
     return list(_accepted_names(obj))
 
@@ -240,7 +240,7 @@ def _prepare_for_delete(draft: Draft) -> None:
     draft["status"] = with_condition(draft.get("status") or {}, pending, moment)
 
 
-def _keep_all_but_status(draft: Draft, live: Object) -> None:
+def _keep_all_but_status(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
     for name in list(draft):
         if name not in ("status", "metadata", "apiVersion", "kind") and name not in live:
             del draft[name]

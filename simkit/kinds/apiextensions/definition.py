@@ -165,7 +165,7 @@ class Definition:
     def _asked(self, obj: Object, version: str) -> Sequence[Object] | None:
         try:
             answered = self._conversion(self, [obj], version)
-            return None if answered is None else accept_converted([obj], answered, version)
+            return None if answered is None else accept_converted(self.behaviour, [obj], answered, version)
         except ConversionFailed as error:
             raise unexplained(str(error)) from None
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.validation.object_meta import validate_annotations, validate_labels
-from simkit.meta.behaviour import served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, aggregate_errors
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object, metadata
 
 _SAME: Final = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))
-_MAPS: Final[Mapping[str, tuple[str, Callable[[str, Mapping[str, str]], Iterable[FieldError]]]]] = {
+_MAPS: Final[Mapping[str, tuple[str, Callable[[ServedBehaviour, str, Mapping[str, str]], Iterable[FieldError]]]]] = {
     "labels": ("metadata.labels", validate_labels),
     "annotations": ("metadata.annotation", validate_annotations),
 }
@@ -37,7 +37,9 @@ def kind_text(obj: Object) -> str:
     return f"{group}/{version}, Kind={obj.get('kind') or ''}"
 
 
-def accept_converted(sent: Sequence[Object], answered: Sequence[Any], api_version: str) -> list[Object]:
+def accept_converted(
+    behaviour: ServedBehaviour, sent: Sequence[Object], answered: Sequence[Any], api_version: str
+) -> list[Object]:
     """The converted objects with the metadata of the originals; only labels and annotations may change.
 
     Raises
@@ -54,7 +56,7 @@ def accept_converted(sent: Sequence[Object], answered: Sequence[Any], api_versio
         if problem:
             raise ConversionFailed(f"{about} invalid converted object at index {index}: {problem}")
         try:
-            found.append(_restored(original, converted))
+            found.append(_restored(behaviour, original, converted))
         except ConversionFailed as error:
             raise ConversionFailed(f"{about} invalid metadata in object at index {index}: {error}") from None
     return found
@@ -77,7 +79,7 @@ def _difference(original: Object, converted: Any, api_version: str) -> str:
     return ""
 
 
-def _restored(original: Object, converted: Mapping[str, Any]) -> Object:
+def _restored(behaviour: ServedBehaviour, original: Object, converted: Mapping[str, Any]) -> Object:
     """The converted object with the metadata of the original, except labels and annotations."""
     if "metadata" not in converted:
         raise ConversionFailed("missing metadata in converted object")
@@ -89,9 +91,9 @@ def _restored(original: Object, converted: Mapping[str, Any]) -> Object:
         texts = given.get(name)
         if texts is not None:
             _check_texts(name, texts)
-            errors = list(validate(path, texts)) if texts != (metadata(original).get(name) or {}) else []
+            errors = list(validate(behaviour, path, texts)) if texts != (metadata(original).get(name) or {}) else []
             if errors:
-                raise ConversionFailed(aggregate_errors(error.told(served()) for error in errors))
+                raise ConversionFailed(aggregate_errors(error.told(behaviour) for error in errors))
             kept[name] = dict(texts)
     return {**converted, "metadata": kept}
 

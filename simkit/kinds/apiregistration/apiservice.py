@@ -17,6 +17,7 @@ from simkit.kinds.parts.validation.conditions import status_of
 from simkit.kinds.parts.validation.ip import PORT_RANGE
 from simkit.kinds.rules import REQUIRED, Row, by, fields, last, must, row, validation, whole
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource, WriteContext
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, invalid_value, quoted
@@ -28,12 +29,14 @@ AUTOMANAGED: Final = label("automanaged", "kube-aggregator")
 _PORT: Final = 443
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     if at(draft, "spec", "service") is not None:
         own_copy(draft, "spec", "service").setdefault("port", _PORT)
 
 
-def _prepare_with_context(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
+def _prepare_with_context(
+    behaviour: ServedBehaviour, draft: Draft, old: Object | None, circumstances: WriteContext
+) -> None:
     if old is None and "service" not in draft["spec"]:
         draft["status"] = {"conditions": [_available(circumstances.now)]}
 
@@ -48,7 +51,7 @@ def _available(now: float) -> Object:
     }
 
 
-def _validate_name(path: str, obj: Object) -> Iterator[FieldError]:
+def _validate_name(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
     """The error of a name that is not the version, a dot and the group."""
     wanted = f"{at(obj, 'spec', 'version') or ''}.{at(obj, 'spec', 'group') or ''}"
     for field in ("generateName", "name"):

@@ -13,15 +13,15 @@ import orjson
 from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.strategy import Strategy
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object, controller_of, name_of
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors = []
-    data, objects_only = obj.get("data"), applies("revision-data-is-an-object")
+    data, objects_only = obj.get("data"), behaviour.applies("revision-data-is-an-object")
     if data is None and not objects_only:
         errors.append(required("data", "data is mandatory"))
     errors += validate_nonnegative("revision", obj.get("revision") or 0)
@@ -29,14 +29,14 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         text = "data is mandatory" if data is None else "data must be a valid JSON object"
         errors.append(required("data", text))
     if old is not None and obj.get("data") != old.get("data"):
-        errors.append(invalid_value("data", _unread(obj.get("data")), "field is immutable"))
+        errors.append(invalid_value("data", _unread(behaviour, obj.get("data")), "field is immutable"))
     return errors
 
 
-def _unread(data: Any) -> Any:
+def _unread(behaviour: ServedBehaviour, data: Any) -> Any:
     """A raw extension as errors print it: byte by byte."""
     raw = "(nil)" if data is None else "{" + ", ".join(f"0x{byte:x}" for byte in orjson.dumps(data)) + "}"
-    if applies("revision-data-is-an-object"):
+    if behaviour.applies("revision-data-is-an-object"):
         return Shown(f"runtime.RawExtension{{Raw:[]uint8{raw}, Object:runtime.Object(nil)}}", data)
     if data is None:
         return None
@@ -46,7 +46,7 @@ def _unread(data: Any) -> Any:
     )
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), _named(controller_of(obj)), obj.get("revision") or 0, created(obj, now)]
 
 

@@ -40,7 +40,7 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_nonnegative_fields,
 )
 from simkit.kinds.strategy import Strategy, Subresource, checked_twice, spec_differs
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.integers import parse_int
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, name_of
@@ -58,7 +58,7 @@ _COUNTS: Final = (
 )
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     default_missing(spec, {"revisionHistoryLimit": 10})
     strategy = own_copy(spec, "updateStrategy")
@@ -68,11 +68,11 @@ def _default(draft: Draft) -> None:
     elif strategy.get("rollingUpdate"):  # amounts that are no pointers inside of kube-apiserver
         default_missing(own_copy(strategy, "rollingUpdate"), {"maxUnavailable": 0, "maxSurge": 0})
     spec.setdefault("template", {})
-    default_template(spec)
+    default_template(behaviour, spec)
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
-    prepare_template(own_copy(draft, "spec"), at(old, "spec", "template", "spec"))
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
+    prepare_template(behaviour, own_copy(draft, "spec"), at(old, "spec", "template", "spec"))
     if old is None:
         draft["status"] = dict(_FIRST)
         number = max(_number(draft), 1)
@@ -85,49 +85,49 @@ def _number(obj: Object) -> int:
     return parse_int(annotations_of(obj).get(GENERATION, "")) or 0
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj["spec"]
     selector, template = spec.get("selector"), spec.get("template") or {}
-    errors = [*validate_label_selector(selector, "spec.selector")]
+    errors = [*validate_label_selector(behaviour, selector, "spec.selector")]
     chosen = selector_of(selector)
     if chosen is not None and not chosen.matches(labels_of(template)):
         errors.append(invalid_value("spec.template.metadata.labels", shown_labels(template), MISMATCH))
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         text = "empty selector is invalid for daemonset"
         errors.append(invalid_value("spec.selector", shown_selector(selector), text))
-    errors += validate_template("spec.template", template)
+    errors += validate_template(behaviour, "spec.template", template)
     errors += validate_lasting("spec.template", template, "DaemonSet")
     errors += validate_nonnegative_fields("spec", spec, ("minReadySeconds",))
-    errors += _validate_strategy("spec.updateStrategy", spec.get("updateStrategy") or {})
+    errors += _validate_strategy(behaviour, "spec.updateStrategy", spec.get("updateStrategy") or {})
     errors += validate_nonnegative_fields("spec", spec, ("revisionHistoryLimit",))
-    return [*validate_immutable_selector(obj, old), *errors] if old is not None and applies(_ONCE) else errors
+    return [*validate_immutable_selector(obj, old), *errors] if old is not None and behaviour.applies(_ONCE) else errors
 
 
-def _validate_last(obj: Object, old: Object) -> Sequence[FieldError]:
-    return () if applies(_ONCE) else list(validate_immutable_selector(obj, old))
+def _validate_last(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
+    return () if behaviour.applies(_ONCE) else list(validate_immutable_selector(obj, old))
 
 
-def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
+def _validate_strategy(behaviour: ServedBehaviour, path: str, strategy: Object) -> Iterator[FieldError]:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "RollingUpdate":
         if rolling is None:
             yield required(f"{path}.rollingUpdate")
         else:
-            yield from _validate_rolling(f"{path}.rollingUpdate", rolling)
+            yield from _validate_rolling(behaviour, f"{path}.rollingUpdate", rolling)
     elif kind != "OnDelete":
         shown = structure("apps.DaemonSetUpdateStrategy", strategy)
         yield unsupported(path, shown, ("RollingUpdate", "OnDelete"))
 
 
-def _validate_rolling(path: str, rolling: Object) -> Iterator[FieldError]:
+def _validate_rolling(behaviour: ServedBehaviour, path: str, rolling: Object) -> Iterator[FieldError]:
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
     both: Sequence[tuple[str, Any]] = ((f"{path}.maxUnavailable", unavailable), (f"{path}.maxSurge", surge))
-    surges = applies("daemon-sets-surge")
+    surges = behaviour.applies("daemon-sets-surge")
     if not surges:
         both = both[:1]
     for check in (validate_int_or_percent, validate_at_most_100_percent):
         for where, value in both:
-            yield from check(where, value)
+            yield from check(behaviour, where, value)
     if surges and int_or_percent_value(unavailable) and int_or_percent_value(surge):
         text = "may not be set when maxUnavailable is non-zero"
         yield invalid_value(f"{path}.maxSurge", number_or_text(surge), text)
@@ -137,13 +137,13 @@ def _validate_rolling(path: str, rolling: Object) -> Iterator[FieldError]:
         yield required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
     errors = [*validate_nonnegative_fields("status", status, _COUNTS)]
     return [*errors, *decremented(status, (old or {}).get("status") or {})]
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     names = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady")
     counts = [status.get(name) or 0 for name in (*names, "updatedNumberScheduled", "numberAvailable")]

@@ -38,6 +38,7 @@ from simkit.kinds.parts.workload.template_owner import (
     workload_warnings,
 )
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
@@ -55,7 +56,7 @@ _PARTS: Final = (("updatedReplicas", "replicas"), *SERVING)
 _STRATEGIES: Final = ("Recreate", "RollingUpdate")
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     default_missing(spec, {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600})
     strategy = own_copy(spec, "strategy")
@@ -63,20 +64,20 @@ def _default(draft: Draft) -> None:
     if strategy["type"] == "RollingUpdate":
         default_missing(own_copy(strategy, "rollingUpdate"), {"maxUnavailable": "25%", "maxSurge": "25%"})
     spec.setdefault("template", {})
-    default_template(spec)
+    default_template(behaviour, spec)
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj["spec"]
     selector = spec.get("selector")
     errors = [*validate_nonnegative_fields("spec", spec, ("replicas",))]
-    errors += validate_selector("spec.selector", selector, "deployment")
+    errors += validate_selector(behaviour, "spec.selector", selector, "deployment")
     chosen = selector_of(selector)
     if chosen is None:
         errors.append(invalid_value("spec.selector", shown_selector(selector), "invalid label selector"))
     else:
-        errors += validate_replicated("spec.template", spec, "ReplicaSet", chosen)
-    errors += _validate_strategy("spec.strategy", spec.get("strategy") or {})
+        errors += validate_replicated(behaviour, "spec.template", spec, "ReplicaSet", chosen)
+    errors += _validate_strategy(behaviour, "spec.strategy", spec.get("strategy") or {})
     errors += validate_nonnegative_fields(
         "spec", spec, ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
     )
@@ -86,7 +87,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return [*errors, *(validate_immutable_selector(obj, old) if old is not None else ())]
 
 
-def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
+def _validate_strategy(behaviour: ServedBehaviour, path: str, strategy: Object) -> Iterator[FieldError]:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "Recreate":
         if rolling is not None:
@@ -96,27 +97,27 @@ def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
         if rolling is None:
             yield required(f"{path}.rollingUpdate", "this should be defaulted and never be nil")
         else:
-            yield from _validate_rolling(f"{path}.rollingUpdate", rolling)
+            yield from _validate_rolling(behaviour, f"{path}.rollingUpdate", rolling)
     else:
         shown = structure("apps.DeploymentStrategy", strategy)
         yield unsupported(path, shown, _STRATEGIES)
 
 
-def _validate_rolling(path: str, rolling: Object) -> Iterator[FieldError]:
+def _validate_rolling(behaviour: ServedBehaviour, path: str, rolling: Object) -> Iterator[FieldError]:
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
-    yield from validate_int_or_percent(f"{path}.maxUnavailable", unavailable)
-    yield from validate_int_or_percent(f"{path}.maxSurge", surge)
+    yield from validate_int_or_percent(behaviour, f"{path}.maxUnavailable", unavailable)
+    yield from validate_int_or_percent(behaviour, f"{path}.maxSurge", surge)
     if not int_or_percent_value(unavailable) and not int_or_percent_value(surge):
         yield invalid_value(f"{path}.maxUnavailable", number_or_text(unavailable), "may not be 0 when `maxSurge` is 0")
-    yield from validate_at_most_100_percent(f"{path}.maxUnavailable", unavailable)
+    yield from validate_at_most_100_percent(behaviour, f"{path}.maxUnavailable", unavailable)
 
 
-def _merge_status(draft: Draft, live: Object) -> None:
-    keep_all_but_status(draft, live)
+def _merge_status(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
+    keep_all_but_status(behaviour, draft, live)
     draft["metadata"]["labels"] = live["metadata"].get("labels") or {}
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
     errors = [
         *validate_nonnegative_fields("status", status, _COUNTS),
@@ -130,7 +131,7 @@ def _raises_generation(obj: Object, old: Object) -> bool:
     return spec_differs(obj, old) or annotations_of(obj) != annotations_of(old)
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
     counts = [status.get("updatedReplicas") or 0, status.get("availableReplicas") or 0]

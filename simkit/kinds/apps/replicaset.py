@@ -29,31 +29,32 @@ from simkit.kinds.parts.workload.template_owner import (
     workload_warnings,
 )
 from simkit.kinds.strategy import Strategy, Subresource, checked_twice, spec_differs
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     default_missing(spec, {"replicas": 1})
     spec.setdefault("template", {})
-    default_template(spec)
+    default_template(behaviour, spec)
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj["spec"]
     selector = spec.get("selector")
     errors = [*validate_nonnegative_fields("spec", spec, ("replicas", "minReadySeconds"))]
-    errors += validate_selector("spec.selector", selector, "deployment")
+    errors += validate_selector(behaviour, "spec.selector", selector, "deployment")
     chosen = selector_of(selector)
     if chosen is None:
         errors.append(invalid_value("spec.selector", shown_selector(selector), "invalid label selector"))
     else:
-        errors += validate_replicated("spec.template", spec, "ReplicaSet", chosen)
+        errors += validate_replicated(behaviour, "spec.template", spec, "ReplicaSet", chosen)
     return errors
 
 
-def _validate_last(obj: Object, old: Object) -> Sequence[FieldError]:
+def _validate_last(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
     return list(validate_immutable_selector(obj, old))
 
 

@@ -34,7 +34,7 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_selector,
 )
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -85,14 +85,14 @@ _TEXTS: Final = {
 _CLAIM: Final[Mapping[str, Any]] = {"kind": "PersistentVolumeClaim", "apiVersion": "v1"}
 
 
-def _told() -> str:
+def _told(behaviour: ServedBehaviour) -> str:
     """The error of a changed field, with those that may change in the release."""
-    if applies("ordinals-of-sets-change"):
+    if behaviour.applies("ordinals-of-sets-change"):
         return _FIXED
-    return _FIXED_BEFORE_ORDINALS if applies("retention-of-sets-changes") else _FIXED_BEFORE_RETENTION
+    return _FIXED_BEFORE_ORDINALS if behaviour.applies("retention-of-sets-changes") else _FIXED_BEFORE_RETENTION
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     default_missing(spec, {"podManagementPolicy": "OrderedReady", "replicas": 1, "revisionHistoryLimit": 10})
     spec["podManagementPolicy"] = spec["podManagementPolicy"] or "OrderedReady"
@@ -108,7 +108,7 @@ def _default(draft: Draft) -> None:
     if spec.get("volumeClaimTemplates"):
         spec["volumeClaimTemplates"] = [_claim(one) for one in spec["volumeClaimTemplates"]]
     spec.setdefault("template", {})
-    default_template(spec)
+    default_template(behaviour, spec)
 
 
 def _claim(template: Object) -> Object:
@@ -121,14 +121,14 @@ def _claim(template: Object) -> Object:
     return made
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     spec = own_copy(draft, "spec")
-    prepare_template(spec, at(old, "spec", "template", "spec"))
+    prepare_template(behaviour, spec, at(old, "spec", "template", "spec"))
     if old is None:
         draft["status"] = {"replicas": 0, "availableReplicas": 0}
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj["spec"]
     errors = [*_validate_policy(spec), *_validate_strategy("spec.updateStrategy", spec.get("updateStrategy") or {})]
     retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
@@ -138,33 +138,33 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
             errors.append(unsupported(path, retention.get(name) or "", ("Retain", "Delete")))
     errors += validate_nonnegative_fields("spec", spec, ("replicas", "minReadySeconds"))
     errors += validate_nonnegative_fields("spec.ordinals", spec.get("ordinals") or {}, ("start",))
-    if old is None and applies("claim-templates-of-statefulsets-checked"):
+    if old is None and behaviour.applies("claim-templates-of-statefulsets-checked"):
         for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
             path = f"spec.volumeClaimTemplates[{index}].spec"
-            errors += validate_persistent_volume_claim_spec(path, claim.get("spec") or {})
-    errors += _validate_service_name(spec, old)
-    errors += _validate_template(spec, whole=_is_whole(old))
-    if old is not None and _fixed(spec) != _fixed(old.get("spec") or {}):
-        more = applies("history-limit-of-statefulsets")
-        errors.append(forbidden_field("spec", _FIXED_WITH_LIMIT if more else _told()))
+            errors += validate_persistent_volume_claim_spec(behaviour, path, claim.get("spec") or {})
+    errors += _validate_service_name(behaviour, spec, old)
+    errors += _validate_template(behaviour, spec, whole=_is_whole(behaviour, old))
+    if old is not None and _fixed(behaviour, spec) != _fixed(behaviour, old.get("spec") or {}):
+        more = behaviour.applies("history-limit-of-statefulsets")
+        errors.append(forbidden_field("spec", _FIXED_WITH_LIMIT if more else _told(behaviour)))
     return errors
 
 
-def _validate_service_name(spec: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_service_name(behaviour: ServedBehaviour, spec: Object, old: Object | None) -> Iterator[FieldError]:
     name = spec.get("serviceName") or ""
-    if old is None and name and applies("service-names-of-statefulsets-checked"):
+    if old is None and name and behaviour.applies("service-names-of-statefulsets-checked"):
         yield from (invalid_value("spec.serviceName", name, text) for text in dns_label(name))
 
 
-def _is_whole(old: Object | None) -> bool:
+def _is_whole(behaviour: ServedBehaviour, old: Object | None) -> bool:
     """True if the whole template is checked: not where the stored one is wrong already."""
-    if not applies("templates-of-statefulsets-checked"):
+    if not behaviour.applies("templates-of-statefulsets-checked"):
         return False
-    return old is None or not any(_validate_template(old.get("spec") or {}, whole=True))
+    return old is None or not any(_validate_template(behaviour, old.get("spec") or {}, whole=True))
 
 
-def _fixed(spec: Object) -> Mapping[str, Any]:
-    limit = () if not applies("history-limit-of-statefulsets") else ("revisionHistoryLimit",)
+def _fixed(behaviour: ServedBehaviour, spec: Object) -> Mapping[str, Any]:
+    limit = () if not behaviour.applies("history-limit-of-statefulsets") else ("revisionHistoryLimit",)
     return {name: value for name, value in spec.items() if name not in (*_CHANGEABLE, *limit)}
 
 
@@ -199,22 +199,22 @@ def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
         yield invalid_value(path, shown, "must be 'RollingUpdate' or 'OnDelete'")
 
 
-def _validate_template(spec: Object, *, whole: bool) -> Iterator[FieldError]:
+def _validate_template(behaviour: ServedBehaviour, spec: Object, *, whole: bool) -> Iterator[FieldError]:
     """The errors of the template: of its labels and annotations alone where pods are checked when they are made."""
     selector, template = spec.get("selector"), spec.get("template") or {}
-    yield from validate_selector("spec.selector", selector, "statefulset")
+    yield from validate_selector(behaviour, "spec.selector", selector, "statefulset")
     chosen = selector_of(selector)
     if chosen is None:
         yield invalid_value("spec.selector", shown_selector(selector), "")
     else:
         yield from validate_mismatch("spec.template", template, chosen)
         if whole:
-            yield from validate_template("spec.template", _with_claims(spec))
-        yield from validate_metadata("spec.template", template)
+            yield from validate_template(behaviour, "spec.template", _with_claims(spec))
+        yield from validate_metadata(behaviour, "spec.template", template)
     yield from validate_lasting("spec.template", template, "StatefulSet")
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
     errors = [
         *validate_nonnegative_fields("status", status, _COUNTS),
@@ -223,18 +223,18 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return [*errors, *decremented(status, (old or {}).get("status") or {})]
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    found = list(template_warnings(obj, old))
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+    found = list(template_warnings(behaviour, obj, old))
     for index, claim in enumerate(at(obj, "spec", "volumeClaimTemplates") or ()):
         path = f"spec.volumeClaimTemplates[{index}]" + (".Spec" if old is not None else "")
         amount = at(claim, "spec", "resources", "requests", "storage")
-        found += fraction_warnings(f"{path}.resources.requests[storage]", amount)
-    if (at(obj, "spec", "revisionHistoryLimit") or 0) < 0 and applies("negative-history-of-sets-warned"):
+        found += fraction_warnings(behaviour, f"{path}.resources.requests[storage]", amount)
+    if (at(obj, "spec", "revisionHistoryLimit") or 0) < 0 and behaviour.applies("negative-history-of-sets-warned"):
         found.append(f"spec.revisionHistoryLimit: {_ALL_REVISIONS}")
     return found
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
     return [name_of(obj), ready, created(obj, now), *names_and_images(spec.get("template"))]

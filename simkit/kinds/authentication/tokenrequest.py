@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from simkit.kinds.strategy import Strategy
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at
 
@@ -17,13 +18,13 @@ SHORTEST: Final = 600
 LONGEST: Final = 2**32
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = draft["spec"] = dict(draft.get("spec") or {})
     if spec.get("expirationSeconds") is None:
         spec["expirationSeconds"] = HOUR
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     field, seconds = "spec.expirationSeconds", at(obj, "spec", "expirationSeconds")
     if seconds < SHORTEST:
         return [invalid_value(field, seconds, "may not specify a duration less than 10 minutes")]

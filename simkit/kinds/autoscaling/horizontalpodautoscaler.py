@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, UNSET, columns, number
+from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, UNSET, created
 from simkit.kinds.parts.validation.fields import segment
 from simkit.kinds.parts.validation.object_meta import validate_scaled_reference, validate_version
 from simkit.kinds.parts.validation.resource_quantities import (
@@ -20,10 +20,10 @@ from simkit.kinds.parts.validation.resource_quantities import (
 )
 from simkit.kinds.rules import Check, by, fields, must, placed, row, table, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_label
-from simkit.meta.objects import Draft, Object, at
+from simkit.meta.objects import Draft, Object, at, name_of
 from simkit.meta.quantity import parse
 
 TYPES: Final = ("ContainerResource", "External", "Object", "Pods", "Resource")
@@ -105,16 +105,18 @@ _SOURCES: Final[Mapping[str, Check]] = {
 }
 
 
-def validate_metrics(path: str, metrics: Sequence[Object], least: int | None) -> Iterator[FieldError]:
+def validate_metrics(
+    behaviour: ServedBehaviour, path: str, metrics: Sequence[Object], least: int | None
+) -> Iterator[FieldError]:
     """The errors of a list of metrics; ``least`` is the least number of replicas."""
     for index, metric in enumerate(metrics):
-        yield from _validate_metric(f"{path}[{index}]", metric)
+        yield from _validate_metric(behaviour, f"{path}[{index}]", metric)
     if least == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
         text = "must specify at least one Object or External metric to support scaling to zero replicas"
         yield forbidden_field(path, text)
 
 
-def _validate_metric(path: str, metric: Object) -> Iterator[FieldError]:
+def _validate_metric(behaviour: ServedBehaviour, path: str, metric: Object) -> Iterator[FieldError]:
     kind = metric.get("type") or ""
     if not kind:
         yield required(f"{path}.type", "must specify a metric source type")
@@ -122,13 +124,13 @@ def _validate_metric(path: str, metric: Object) -> Iterator[FieldError]:
         yield unsupported(f"{path}.type", kind, TYPES)
     present = [field for field in FIELDS.values() if metric.get(field) is not None]
     for field in present[:1]:
-        yield from placed(f"{path}.{field}", _SOURCES[field](metric[field]))
+        yield from placed(f"{path}.{field}", _SOURCES[field](behaviour, metric[field]))
     expected = FIELDS.get(kind)
     if expected is None:
         yield unsupported(f"{path}.type", kind, TYPES)
     elif expected not in present:
         text = "must populate information for the given metric source"
-        if kind == "ContainerResource" and not applies("metrics-of-containers"):
+        if kind == "ContainerResource" and not behaviour.applies("metrics-of-containers"):
             text += " (only allowed when HPAContainerMetrics feature is enabled)"
         yield required(f"{path}.{expected}", text)
     if len(present) != 1:
@@ -148,7 +150,7 @@ _NIL: Final = "<nil>"
 """The text for a number that is not known."""
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     spec.setdefault("minReplicas", 1)
     if not spec.get("metrics"):
@@ -160,35 +162,35 @@ def _default(draft: Draft) -> None:
         behavior["scaleDown"] = {**_DOWN, **(behavior.get("scaleDown") or {})}
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     if old is None:
         draft["status"] = {"currentMetrics": None, "desiredReplicas": 0}
     elif "status" in draft and not at(draft, "status", "currentMetrics"):
         own_copy(draft, "status")["currentMetrics"] = None
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     kept = old is not None and at(old, "spec", "minReplicas") == 0
-    least = 0 if kept or applies("autoscaling-to-zero") else 1
-    return list(_validate_fields(obj["spec"], least, old))
+    least = 0 if kept or behaviour.applies("autoscaling-to-zero") else 1
+    return list(_validate_fields(behaviour, obj["spec"], least, old))
 
 
-def _validate_fields(spec: Object, least: int, old: Object | None) -> Iterator[FieldError]:
+def _validate_fields(behaviour: ServedBehaviour, spec: Object, least: int, old: Object | None) -> Iterator[FieldError]:
     low, high = spec["minReplicas"], spec.get("maxReplicas") or 0
     if low < least:
         yield invalid_value("spec.minReplicas", low, f"must be greater than or equal to {least}")
     if high < 1:
-        yield _no_replicas(high)
+        yield _no_replicas(behaviour, high)
     if high < low:
         yield invalid_value("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`")
-    yield from validate_scaled_reference("spec.scaleTargetRef", spec.get("scaleTargetRef") or {})
-    if applies("scaled-versions-checked"):
+    yield from validate_scaled_reference(behaviour, "spec.scaleTargetRef", spec.get("scaleTargetRef") or {})
+    if behaviour.applies("scaled-versions-checked"):
         yield from _validate_target_version(spec, old)
-    yield from validate_metrics("spec.metrics", spec["metrics"], low)
+    yield from validate_metrics(behaviour, "spec.metrics", spec["metrics"], low)
     for side in ("scaleUp", "scaleDown"):
         rules = at(spec, "behavior", side)
         if rules is not None:
-            yield from placed(f"spec.behavior.{side}", _RULE(rules))
+            yield from placed(f"spec.behavior.{side}", _RULE(behaviour, rules))
 
 
 def _validate_target_version(spec: Object, old: Object | None) -> Iterator[FieldError]:
@@ -200,9 +202,9 @@ def _validate_target_version(spec: Object, old: Object | None) -> Iterator[Field
     yield from validate_version("spec.scaleTargetRef.apiVersion", target.get("apiVersion") or "", core=core)
 
 
-def _no_replicas(high: int) -> FieldError:
+def _no_replicas(behaviour: ServedBehaviour, high: int) -> FieldError:
     path = "spec.maxReplicas"
-    if not applies("most-replicas-required"):
+    if not behaviour.applies("most-replicas-required"):
         return invalid_value(path, high, "must be greater than 0")
     if not high:
         return required(path, "must be set and greater than 0")
@@ -242,23 +244,26 @@ def _least(obj: Object) -> str:
     return UNSET if least is None else str(least)
 
 
-def _metrics(obj: Object) -> str:
+def _metrics(behaviour: ServedBehaviour, obj: Object) -> str:
     """The targets and current values of the first two metrics, and the number of others."""
     metrics, current = at(obj, "spec", "metrics") or (), at(obj, "status", "currentMetrics") or ()
     if not metrics:
         return NONE
-    texts = [_metric(metric, current[index] if index < len(current) else {}) for index, metric in enumerate(metrics)]
+    texts = [
+        _metric(behaviour, metric, current[index] if index < len(current) else {})
+        for index, metric in enumerate(metrics)
+    ]
     more = len(texts) - 2
     return ", ".join(texts[:2]) + (f" + {more} more..." if more > 0 else "")
 
 
-def _metric(metric: Object, status: Object) -> str:
+def _metric(behaviour: ServedBehaviour, metric: Object, status: Object) -> str:
     kind = metric.get("type") or ""
     field = kind[:1].lower() + kind[1:]
     target, now = at(metric, field, "target") or {}, at(status, field, "current") or {}
     absent = UNKNOWN if at(status, field) is None else _NIL
     if kind in ("Resource", "ContainerResource"):
-        named = f"{at(metric, field, 'name') or ''}: " if applies("resources-of-autoscalers-named") else ""
+        named = f"{at(metric, field, 'name') or ''}: " if behaviour.applies("resources-of-autoscalers-named") else ""
         return f"{named}{_resource(target, now, absent)}"
     if kind == "Pods":
         return f"{now.get('averageValue') or absent}/{target.get('averageValue') or _NIL}"
@@ -280,11 +285,18 @@ _STATUS: Final = validation(
     row("status.currentReplicas", must.be_nonnegative),
     row("status.desiredReplicas", must.be_nonnegative),
 )
+
+
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
+    most, present = at(obj, "spec", "maxReplicas") or 0, at(obj, "status", "currentReplicas") or 0
+    return [name_of(obj), _target(obj), _metrics(behaviour, obj), _least(obj), most, present, created(obj, now)]
+
+
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    print_row=columns(_target, _metrics, _least, number("spec.maxReplicas"), number("status.currentReplicas")),
+    print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, _STATUS)},
 )

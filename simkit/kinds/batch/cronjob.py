@@ -28,7 +28,7 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_nonnegative_fields,
 )
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
-from simkit.meta.behaviour import applies, served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of, null_creation
@@ -48,35 +48,35 @@ _OLD_ZONE: Final = (
 )
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     spec["concurrencyPolicy"] = spec.get("concurrencyPolicy") or "Allow"
     default_missing(spec, _DEFAULTS)
     template = own_copy(spec, "jobTemplate")
-    template.setdefault("metadata", null_creation(served()))
+    template.setdefault("metadata", null_creation(behaviour))
     job = own_copy(template, "spec")
     job.setdefault("template", {})
     default_failure_policy(job)
-    default_template(job)
+    default_template(behaviour, job)
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     template = own_copy(own_copy(draft, "spec"), "jobTemplate")
-    prepare_template(own_copy(template, "spec"), at(old, "spec", "jobTemplate", "spec", "template", "spec"))
+    prepare_template(behaviour, own_copy(template, "spec"), at(old, "spec", "jobTemplate", "spec", "template", "spec"))
     if old is None:
         draft["status"] = {}
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec, before = obj["spec"], (old or {}).get("spec") or {}
-    errors = [*_validate_schedule("spec.schedule", spec, before)]
+    errors = [*_validate_schedule(behaviour, "spec.schedule", spec, before)]
     errors += validate_nonnegative_fields("spec", spec, ("startingDeadlineSeconds",))
     if old is None or before.get("timeZone") != spec.get("timeZone"):
-        errors += _validate_zone("spec.timeZone", spec.get("timeZone"))
+        errors += _validate_zone(behaviour, "spec.timeZone", spec.get("timeZone"))
     policy = spec.get("concurrencyPolicy") or ""
     if policy not in _POLICIES:
         errors.append(unsupported("spec.concurrencyPolicy", policy, _POLICIES))
-    errors += _validate_job(at(spec, "jobTemplate", "spec") or {})
+    errors += _validate_job(behaviour, at(spec, "jobTemplate", "spec") or {})
     errors += validate_nonnegative_fields("spec", spec, ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"))
     if old is None and len(name_of(obj)) > _LONGEST_NAME:
         text = f"must be no more than {_LONGEST_NAME} characters"
@@ -84,7 +84,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return errors
 
 
-def _validate_schedule(path: str, spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_schedule(behaviour: ServedBehaviour, path: str, spec: Object, old: Object) -> Iterator[FieldError]:
     schedule = spec.get("schedule") or ""
     if not schedule:
         yield required(path)
@@ -95,7 +95,7 @@ def _validate_schedule(path: str, spec: Object, old: Object) -> Iterator[FieldEr
         yield invalid_value(path, schedule, str(error))
     if "TZ" not in schedule:
         return
-    if "TZ" not in (old.get("schedule") or "") and applies("zones-in-schedules-refused"):
+    if "TZ" not in (old.get("schedule") or "") and behaviour.applies("zones-in-schedules-refused"):
         text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
         yield invalid_value(path, schedule, text)
     elif spec.get("timeZone") is not None:
@@ -110,13 +110,13 @@ def _zones() -> frozenset[str]:
     return frozenset(available_timezones() | {"UTC"})
 
 
-def _validate_zone(path: str, zone: str | None) -> Iterator[FieldError]:
+def _validate_zone(behaviour: ServedBehaviour, path: str, zone: str | None) -> Iterator[FieldError]:
     if zone is None:
         return
     if not zone:
         yield invalid_value(path, zone, "timeZone must be nil or non-empty string")
         return
-    if applies("parts-of-zones-checked") and any(
+    if behaviour.applies("parts-of-zones-checked") and any(
         part in (".", "..") or not _ZONE_PART.fullmatch(part) for part in zone.split("/")
     ):
         yield invalid_value(path, zone, f"unknown time zone {zone}")
@@ -128,8 +128,8 @@ def _validate_zone(path: str, zone: str | None) -> Iterator[FieldError]:
         yield invalid_value(path, zone, f"unknown time zone {zone}")
 
 
-def _validate_job(job: Object) -> Iterator[FieldError]:
-    yield from validate_job_spec(_IN_JOB, job)
+def _validate_job(behaviour: ServedBehaviour, job: Object) -> Iterator[FieldError]:
+    yield from validate_job_spec(behaviour, _IN_JOB, job)
     if job.get("selector") is not None:
         shown = shown_selector(job["selector"])
         yield invalid_value(f"{_IN_JOB}.selector", shown, "`selector` will be auto-generated")
@@ -137,20 +137,23 @@ def _validate_job(job: Object) -> Iterator[FieldError]:
         yield unsupported(f"{_IN_JOB}.manualSelector", True, ("nil", "false"))
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    found = [*name_warnings(obj)] if old is None else []
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+    found = [*name_warnings(behaviour, obj)] if old is None else []
     if old is None or obj["metadata"].get("generation") != old["metadata"].get("generation"):
         job = at(obj, "spec", "jobTemplate", "spec") or {}
-        found += [*many_warnings(_IN_JOB, job), *pod_warnings(f"{_IN_JOB}.template", job.get("template") or {})]
-    if "TZ" in (at(obj, "spec", "schedule") or "") and applies("pods-warned-of"):
-        if not applies("zones-in-schedules-refused"):
+        found += [
+            *many_warnings(behaviour, _IN_JOB, job),
+            *pod_warnings(behaviour, f"{_IN_JOB}.template", job.get("template") or {}),
+        ]
+    if "TZ" in (at(obj, "spec", "schedule") or "") and behaviour.applies("pods-warned-of"):
+        if not behaviour.applies("zones-in-schedules-refused"):
             found.append(_UNOFFICIAL_ZONE)
         elif old is not None:
             found.append(_OLD_ZONE)
     return found
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     suspended = spec.get("suspend")
     shown = UNSET if suspended is None else str(suspended)
@@ -159,7 +162,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [
         name_of(obj),
         spec.get("schedule") or "",
-        *([spec.get("timeZone") or NONE] if applies("zones-of-cron-jobs-shown") else ()),
+        *([spec.get("timeZone") or NONE] if behaviour.applies("zones-of-cron-jobs-shown") else ()),
         shown,
         len(status.get("active") or ()),
         age(last, now) if last else NONE,

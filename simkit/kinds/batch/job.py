@@ -28,7 +28,7 @@ from simkit.kinds.parts.workload.template_owner import (
 )
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta import labels
-from simkit.meta.behaviour import applies, served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import dns_label
@@ -48,18 +48,18 @@ _ORPHANS: Final = (
 )
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = 1
     limit = 6 if spec.get("backoffLimitPerIndex") is None else _NO_LIMIT
     replacement = "TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed"
     default_missing(spec, {"parallelism": 1, "backoffLimit": limit, "completionMode": "NonIndexed", "suspend": False})
-    manual = {"manualSelector": False} if applies("manual-selectors-defaulted") else {}
+    manual = {"manualSelector": False} if behaviour.applies("manual-selectors-defaulted") else {}
     default_missing(spec, {**manual, "podReplacementPolicy": replacement})
     default_failure_policy(spec)
     spec.setdefault("template", {})
-    default_template(spec)
+    default_template(behaviour, spec)
     of_pods = labels_of(spec["template"])
     if of_pods and not labels_of(draft):
         draft["metadata"]["labels"] = of_pods  # these very labels: they go on being one with those of its pods
@@ -79,29 +79,29 @@ def _defaulted_rule(rule: Object) -> Object:
     return {**rule, "onPodConditions": [{**one, "status": one.get("status") or "True"} for one in conditions]}
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     spec = own_copy(draft, "spec")
     shared = labels_of(draft) is labels_of(spec.get("template") or {})
-    prepare_template(spec, at(old, "spec", "template", "spec"))
+    prepare_template(behaviour, spec, at(old, "spec", "template", "spec"))
     if old is None:
         draft["status"] = {}
-        if applies("jobs-marked-as-tracked") or applies("jobs-marked-as-tracked-first"):
+        if behaviour.applies("jobs-marked-as-tracked") or behaviour.applies("jobs-marked-as-tracked-first"):
             draft["metadata"]["annotations"] = {**annotations_of(draft), _TRACKED: ""}
         if not spec.get("manualSelector"):
-            _select_own(draft, spec)
+            _select_own(behaviour, draft, spec)
             if shared:
                 draft["metadata"]["labels"] = dict(labels_of(spec["template"]))
 
 
-def _select_own(draft: Draft, spec: Draft) -> None:
+def _select_own(behaviour: ServedBehaviour, draft: Draft, spec: Draft) -> None:
     """Give pods labels with the job's name and uid, and select the uid."""
     uid, name = metadata(draft).get("uid") or "", name_of(draft)
-    prefixed = applies("prefixed-labels-of-jobs")
+    prefixed = behaviour.applies("prefixed-labels-of-jobs")
     own = {_OLD_NAME: name, _OLD_CONTROLLER: uid}
     if prefixed:
         own |= {NAME: name, CONTROLLER: uid}
     template = spec.get("template") or {}
-    noted = {**null_creation(served()), **(template.get("metadata") or {})}
+    noted = {**null_creation(behaviour), **(template.get("metadata") or {})}
     spec["template"] = {**template, "metadata": {**noted, "labels": {**own, **labels_of(template)}}}
     selector = own_copy(spec, "selector")
     selector["matchLabels"] = {
@@ -110,16 +110,23 @@ def _select_own(draft: Draft, spec: Draft) -> None:
     }
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate_own_selector(obj, old), *_validate_whole_spec(obj["spec"]), *_validate_hostname(obj)]
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [
+        *_validate_own_selector(behaviour, obj, old),
+        *_validate_whole_spec(behaviour, obj["spec"]),
+        *_validate_hostname(obj),
+    ]
 
 
-def _validate_last(obj: Object, old: Object) -> Sequence[FieldError]:
+def _validate_last(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
     """The errors of a change, which is looked at as a whole once more."""
-    return [*_validate_whole_spec(obj["spec"]), *_validate_change(obj["spec"], old.get("spec") or {}, old)]
+    return [
+        *_validate_whole_spec(behaviour, obj["spec"]),
+        *_validate_change(behaviour, obj["spec"], old.get("spec") or {}, old),
+    ]
 
 
-def _validate_own_selector(obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_own_selector(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     """The errors of a selector that should have been generated, or that does not match the pods.
 
     Jobs of older servers have the labels without a prefix alone.
@@ -132,7 +139,7 @@ def _validate_own_selector(obj: Object, old: Object | None) -> Iterator[FieldErr
         yield required("metadata.uid")
     expected = {_OLD_CONTROLLER: uid, _OLD_NAME: name}
     before = labels_of(at(old, "spec", "template") or {})
-    if (old is None or (CONTROLLER in before and NAME in before)) and applies("prefixed-labels-of-jobs"):
+    if (old is None or (CONTROLLER in before and NAME in before)) and behaviour.applies("prefixed-labels-of-jobs"):
         expected |= {CONTROLLER: uid, NAME: name}
     for key, value in expected.items():
         yield from _validate_label(f"spec.template.metadata.labels[{key}]", spec.get("template") or {}, key, value)
@@ -149,13 +156,13 @@ def _validate_label(path: str, template: Object, key: str, expected: str) -> Ite
         yield invalid_value(path, text_map(present), f"must be '{expected}'")
 
 
-def _validate_whole_spec(spec: Object) -> Iterator[FieldError]:
-    yield from validate_job_spec("spec", spec)
+def _validate_whole_spec(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
+    yield from validate_job_spec(behaviour, "spec", spec)
     selector, template = spec.get("selector"), spec.get("template") or {}
     if selector is None:
         yield required("spec.selector")
     else:
-        yield from validate_label_selector(selector, "spec.selector")
+        yield from validate_label_selector(behaviour, selector, "spec.selector")
     chosen: labels.LabelSelector | None = selector_of(selector)
     if chosen is not None and not chosen.matches(labels_of(template)):
         yield invalid_value("spec.template.metadata.labels", shown_labels(template), MISMATCH)
@@ -170,15 +177,15 @@ def _validate_hostname(obj: Object) -> Iterator[FieldError]:
             yield invalid_value("metadata.name", name_of(obj), text)
 
 
-def _validate_change(spec: Object, old: Object, live: Object) -> Iterator[FieldError]:
-    yield from _validate_completion(spec, old)
+def _validate_change(behaviour: ServedBehaviour, spec: Object, old: Object, live: Object) -> Iterator[FieldError]:
+    yield from _validate_completion(behaviour, spec, old)
     if spec.get("selector") != old.get("selector"):
         yield invalid_value("spec.selector", shown_selector(spec.get("selector")), _FIXED)
     template, before = spec.get("template") or {}, old.get("template") or {}
     started = at(live, "status", "startTime") is not None
-    if old.get("suspend") and (_may_change(live) if applies("directives-of-suspended-jobs") else not started):
-        before = _directed(template, before)
-    if old.get("suspend") and _may_change(live) and applies("resources-of-suspended-jobs"):
+    if old.get("suspend") and (_may_change(live) if behaviour.applies("directives-of-suspended-jobs") else not started):
+        before = _directed(behaviour, template, before)
+    if old.get("suspend") and _may_change(live) and behaviour.applies("resources-of-suspended-jobs"):
         yield from _validate_pod(template.get("spec") or {}, before.get("spec") or {})
     elif template != before:
         yield invalid_value("spec.template", template_text(template), _FIXED)
@@ -215,21 +222,21 @@ def _shown(name: str, value: Any) -> Any:
     return structure(kind, value) if kind is not None and value is not None else value
 
 
-def _validate_completion(spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_completion(behaviour: ServedBehaviour, spec: Object, old: Object) -> Iterator[FieldError]:
     completions = spec.get("completions")
     if completions == old.get("completions"):
         return
-    if spec.get("completionMode") != "Indexed" or not applies("elastic-indexed-jobs"):
+    if spec.get("completionMode") != "Indexed" or not behaviour.applies("elastic-indexed-jobs"):
         yield invalid_value("spec.completions", completions, _FIXED)
     elif completions is not None and completions != spec.get("parallelism"):
         yield invalid_value("spec.completions", completions, "can only be modified in tandem with spec.parallelism")
 
 
-def _directed(template: Object, old: Object) -> Object:
+def _directed(behaviour: ServedBehaviour, template: Object, old: Object) -> Object:
     """The old template with the changes that are allowed before the job first runs: other labels, other node
     selectors."""
     spec, before = template.get("spec") or {}, dict(old.get("spec") or {})
-    gates = ("schedulingGates",) if applies("gates-of-suspended-jobs") else ()
+    gates = ("schedulingGates",) if behaviour.applies("gates-of-suspended-jobs") else ()
     for name in ("nodeSelector", "tolerations", *gates):
         before.pop(name, None)
         if name in spec:
@@ -249,15 +256,19 @@ def _directed(template: Object, old: Object) -> Object:
     return {**old, "metadata": noted, "spec": before}
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return validate_job_status(obj, old or {})
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return validate_job_status(behaviour, obj, old or {})
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
         return ()
-    named = name_warnings(obj) if old is None else ()
-    return [*named, *many_warnings("spec", obj["spec"]), *pod_warnings("spec.template", obj["spec"]["template"])]
+    named = name_warnings(behaviour, obj) if old is None else ()
+    return [
+        *named,
+        *many_warnings(behaviour, "spec", obj["spec"]),
+        *pod_warnings(behaviour, "spec.template", obj["spec"]["template"]),
+    ]
 
 
 _MANY: Final = (
@@ -266,15 +277,15 @@ _MANY: Final = (
 )
 
 
-def many_warnings(path: str, spec: Object) -> Iterator[str]:
+def many_warnings(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[str]:
     """The warning of jobs that are too large to count reliably."""
     completions, parallelism = spec.get("completions") or 0, spec.get("parallelism") or 0
     many = completions > 100_000 and parallelism > 10_000
-    if spec.get("completionMode") == "Indexed" and many and applies("many-completions-warned"):
+    if spec.get("completionMode") == "Indexed" and many and behaviour.applies("many-completions-warned"):
         yield f"{path}: {_MANY}"
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     listed = names_and_images(spec.get("template"))
     counted, passed = _completions(spec, status), _passed(status, now)

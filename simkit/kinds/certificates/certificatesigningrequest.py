@@ -16,7 +16,7 @@ from simkit.kinds.parts.printers.cells import NONE, created, duration
 from simkit.kinds.parts.validation.fields import repeats, validate_signer_name
 from simkit.kinds.parts.validation.pem import certificates_error, octets, request_error
 from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource, WriteContext, selecting
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, label
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, quoted, required, unsupported
@@ -58,7 +58,7 @@ _CONDITIONS: Final = "[]certificates.CertificateSigningRequestCondition"
 _OF_REQUESTER: Final = ("username", "uid", "groups", "extra")
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     """Reset the spec to the stored one on updates."""
     if old is None:
         draft["status"] = {}
@@ -66,7 +66,9 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         draft["spec"] = old["spec"]
 
 
-def _prepare_with_context(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
+def _prepare_with_context(
+    behaviour: ServedBehaviour, draft: Draft, old: Object | None, circumstances: WriteContext
+) -> None:
     """Set the requesting user from the request, and missing times of conditions."""
     if old is None and circumstances.identity is not None:
         spec = {name: value for name, value in (draft.get("spec") or {}).items() if name not in _OF_REQUESTER}
@@ -83,17 +85,17 @@ def _stamp_conditions(draft: Draft, old: Object, now: str) -> None:
         condition["lastUpdateTime"] = condition.get("lastUpdateTime") or now
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
     legacy = at(old or {}, "spec", "signerName") == _LEGACY
-    signer, usages = ((), ()) if legacy else (_validate_signer(spec), _validate_usage(spec))
+    signer, usages = ((), ()) if legacy else (_validate_signer(behaviour, spec), _validate_usage(spec))
     return [*_validate_request(spec), *usages, *signer, *_validate_status_only(obj, old)]
 
 
-def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors in v1beta1, which allows unknown and duplicate usages, and the legacy signer."""
     spec = obj.get("spec") or {}
-    signer = () if spec.get("signerName") == _LEGACY else _validate_signer(spec)
+    signer = () if spec.get("signerName") == _LEGACY else _validate_signer(behaviour, spec)
     return [*_validate_request(spec), *signer, *_validate_status_only(obj, old, beta=True)]
 
 
@@ -113,9 +115,9 @@ def _validate_usage(spec: Object) -> Iterator[FieldError]:
     yield from (duplicate(f"spec.usages[{index}]", usages[index]) for index in sorted(repeats(usages)))
 
 
-def _validate_signer(spec: Object) -> Iterator[FieldError]:
+def _validate_signer(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
     signer = spec.get("signerName") or ""
-    if not signer and not applies("usages-told-as-required"):
+    if not signer and not behaviour.applies("usages-told-as-required"):
         yield required("spec.signerName", "signerName must be provided")
         return
     if signer == _LEGACY:
@@ -152,9 +154,9 @@ def _validate_status_only(obj: Object, old: Object | None, *, beta: bool = False
         yield invalid_value("status.certificate", "<certificate data>", why)
 
 
-def _sign(draft: Draft, live: Object) -> None:
+def _sign(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
     """Keep everything but the status, and decisions as they are unless one comes or goes."""
-    keep_all_but_status(draft, live)
+    keep_all_but_status(behaviour, draft, live)
     for kind in _DECISIONS:
         was = iter(_of_type(live, kind))
         if len(_of_type(draft, kind)) == len(_of_type(live, kind)) > 0:
@@ -163,31 +165,31 @@ def _sign(draft: Draft, live: Object) -> None:
             draft["status"] = {**draft["status"], "conditions": kept}
 
 
-def _approve(draft: Draft, live: Object) -> None:
+def _approve(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
     """Keep everything but the conditions on approval."""
     conditions = at(draft, "status", "conditions")
-    keep_all_but_status(draft, live)
+    keep_all_but_status(behaviour, draft, live)
     status = {name: value for name, value in (live.get("status") or {}).items() if name != "conditions"}
     draft["status"] = {**status, "conditions": conditions} if conditions else status
 
 
-def _validate_approval(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate(obj, old), *_validate_change(obj, old or {}, decides=True)]
+def _validate_approval(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_validate(behaviour, obj, old), *_validate_change(behaviour, obj, old or {}, decides=True)]
 
 
-def _validate_signing(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate(obj, old), *_validate_change(obj, old or {}, decides=False)]
+def _validate_signing(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_validate(behaviour, obj, old), *_validate_change(behaviour, obj, old or {}, decides=False)]
 
 
-def _validate_older_approval(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate_older(obj, old), *_validate_change(obj, old or {}, decides=True)]
+def _validate_older_approval(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_validate_older(behaviour, obj, old), *_validate_change(behaviour, obj, old or {}, decides=True)]
 
 
-def _validate_older_signing(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate_older(obj, old), *_validate_change(obj, old or {}, decides=False)]
+def _validate_older_signing(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_validate_older(behaviour, obj, old), *_validate_change(behaviour, obj, old or {}, decides=False)]
 
 
-def _validate_change(obj: Object, old: Object, *, decides: bool) -> Iterator[FieldError]:
+def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object, *, decides: bool) -> Iterator[FieldError]:
     """The errors of removed decisions, decisions outside of approval, and a changed certificate."""
     path = "status.conditions"
     for kind in _FINAL:
@@ -200,7 +202,7 @@ def _validate_change(obj: Object, old: Object, *, decides: bool) -> Iterator[Fie
             yield forbidden_field(path, f"updates may not add a condition of type {quoted(kind)}")
         else:
             text = f"updates may not modify a condition of type {quoted(kind)}"
-            yield forbidden_field(path, f"{text}\n{difference(_CONDITIONS, was, now)}")
+            yield forbidden_field(path, f"{text}\n{difference(behaviour, _CONDITIONS, was, now)}")
     before = at(old, "status", "certificate")
     if before and at(obj, "status", "certificate") != before:
         yield forbidden_field("status.certificate", "updates may not modify existing certificate content")
@@ -210,7 +212,7 @@ def _of_type(obj: Object, kind: str) -> list[Object]:
     return [one for one in at(obj, "status", "conditions") or () if one.get("type") == kind]
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec = obj.get("spec") or {}
     seconds = spec.get("expirationSeconds")
     asked = NONE if seconds is None else duration(seconds)
@@ -238,7 +240,11 @@ _STABLE: Final = Strategy(
         "approval": Subresource(_approve, _validate_approval),
         "status": Subresource(_sign, _validate_signing),
     },
-    reset_fields=lambda: {"": ("spec", "status"), "status": ("spec",), "approval": ("spec", "status.certificate")},
+    reset_fields=lambda _: {
+        "": ("spec", "status"),
+        "status": ("spec",),
+        "approval": ("spec", "status.certificate"),
+    },
 )
 STRATEGY = replace(
     _STABLE,

@@ -13,6 +13,7 @@ from simkit.kinds.parts.printers.cells import NONE
 from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_signer_name
 from simkit.kinds.parts.validation.pem import Entry, entries
 from simkit.kinds.strategy import Strategy, selecting
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.certificate_errors import unreadable
 from simkit.meta.fielderror import FieldError, invalid_value, too_long
 from simkit.meta.name_validation import any_name, dns_subdomain
@@ -23,7 +24,7 @@ _LARGEST: Final = 1024 * 1024
 """Bytes of a bundle."""
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     signer = at(obj, "spec", "signerName") or ""
     errors = list(_validate_fields(obj, signer))
     bundle = at(obj, "spec", "trustBundle") or ""
@@ -87,7 +88,7 @@ def _entry_error(entry: Entry) -> str:
     return "" if is_authority else "does not have the CA bit set"
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), at(obj, "spec", "signerName") or NONE]
 
 

@@ -19,7 +19,7 @@ from simkit.kinds.parts.validation.conditions import validate_conditions
 from simkit.kinds.parts.validation.fields import validate_signer_name
 from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, selecting
-from simkit.meta.behaviour import applies, served_minor
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import OMITTED, FieldError, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import dns_subdomain, qualified_name
@@ -33,22 +33,24 @@ _ENDS: Final = ("Issued", "Denied", "Failed")
 _NAMED: Final = (("podName", "podUID"), ("serviceAccountName", "serviceAccountUID"), ("nodeName", "nodeUID"))
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = draft["spec"] = dict(draft.get("spec") or {})
     if spec.get("maxExpirationSeconds") is None:
         spec["maxExpirationSeconds"] = _DAY
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj["spec"]
     if old is None:
-        return list(_validate_new(spec))
+        return list(_validate_new(behaviour, spec))
     if spec == (old.get("spec") or {}):
         return ()
-    return [invalid_value("spec", internal_json(served_minor(), "certificates.PodCertificateRequestSpec", spec), FIXED)]
+    return [
+        invalid_value("spec", internal_json(behaviour.minor, "certificates.PodCertificateRequestSpec", spec), FIXED)
+    ]
 
 
-def _validate_new(spec: Object) -> Iterator[FieldError]:
+def _validate_new(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
     signer, most = spec.get("signerName") or "", spec.get("maxExpirationSeconds")
     yield from validate_signer_name("spec.signerName", signer)
     yield from _validate_annotations(spec.get("unverifiedUserAnnotations"))
@@ -62,7 +64,7 @@ def _validate_new(spec: Object) -> Iterator[FieldError]:
     longest = _DAY if own else 91 * _DAY
     if not _HOUR <= most <= longest:
         yield invalid_value("spec.maxExpirationSeconds", most, f"must be in the range [{_HOUR}, {longest}]")
-    yield from _validate_key(spec)
+    yield from _validate_key(behaviour, spec)
 
 
 def _validate_annotations(annotations: Object | None) -> Iterator[FieldError]:
@@ -85,10 +87,10 @@ def _validate_named(spec: Object, name: str, uid: str) -> Iterator[FieldError]:
         yield too_long(f"spec.{uid}", _LONGEST_UID)
 
 
-def _validate_key(spec: Object) -> Iterator[FieldError]:
+def _validate_key(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
     """The errors of the key: one with a signature, or one in an empty signing request (from 1.36 on)."""
     stub, key, proof = (spec.get(name) or "" for name in ("stubPKCS10Request", "pkixPublicKey", "proofOfPossession"))
-    if not applies("pods-request-with-signing-requests") or (key and proof and not stub):
+    if not behaviour.applies("pods-request-with-signing-requests") or (key and proof and not stub):
         yield from validate_proven_key(spec.get("podUID") or "", key, proof)
     elif stub and not key and not proof:
         yield from validate_stub_request(base64.b64decode(stub))
@@ -97,10 +99,10 @@ def _validate_key(spec: Object) -> Iterator[FieldError]:
         yield invalid_value("spec", OMITTED, text)
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     status, before = (_whole(each.get("status") or {}) for each in (obj, old or {}))
     conditions = status.get("conditions") or ()
-    errors = [*_validate_ends(conditions), *validate_conditions("status.conditions", conditions)]
+    errors = [*_validate_ends(conditions), *validate_conditions(behaviour, "status.conditions", conditions)]
     if errors:
         return errors
     state, ended = _end(status), _end(before)
@@ -143,7 +145,7 @@ def _end(status: Object) -> str:
     return next(ended, "")
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec = obj.get("spec") or {}
     ends = [each["type"] for each in at(obj, "status", "conditions") or () if each.get("type") in _ENDS]
     named = (spec.get(name) or "" for name in ("podName", "serviceAccountName", "nodeName", "signerName"))
@@ -158,6 +160,6 @@ STRATEGY = Strategy(
     print_row=_row,
     selectable_fields=selecting("spec.signerName", "spec.podName", "spec.nodeName"),
     subresources={"status": Subresource(keep_all_but_own_status, _validate_status, owns_all=True)},
-    reset_fields=lambda: {"": (), "status": ("spec",)},
+    reset_fields=lambda _: {"": (), "status": ("spec",)},
     allow_unconditional_update=False,
 )

@@ -9,7 +9,7 @@ from typing import Final
 
 from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Spoke
 from simkit.kinds.strategies import strategy_of
-from simkit.meta.behaviour import ServedBehaviour, serving
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.names import GroupKind, GroupVersion
 from simkit.meta.objects import Draft, Object, copied
 from simkit.schema import lifecycle
@@ -130,13 +130,12 @@ def convert(obj: Object, to_api_version: str, behaviour: ServedBehaviour, *, def
     draft: Draft = copied(obj)
     if family is None:
         return draft
-    with serving(behaviour):
-        source.default(draft)
-        source.to_hub(draft)
-        if source.hub_defaults and (defaults or (old != to_api_version and target.has_own_defaults)):
-            draft["apiVersion"] = family.hub
-            strategy_of(_hub_kind(family)).default(draft)
-        target.from_hub(draft)
+    source.default(draft)
+    source.to_hub(draft)
+    if source.hub_defaults and (defaults or (old != to_api_version and target.has_own_defaults)):
+        draft["apiVersion"] = family.hub
+        strategy_of(_hub_kind(family)).default(behaviour, draft)
+    target.from_hub(behaviour, draft)
     draft["apiVersion"] = to_api_version
     return draft
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from simkit.kinds.conversions.family import Family, Spoke, default, entries, peek, pick, rename, section
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.objects import Draft
 
@@ -81,7 +82,7 @@ def _webhook_to_hub(conversion: Draft) -> None:
         conversion["webhook"] = webhook
 
 
-def _from_hub(draft: Draft) -> None:
+def _from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = section(draft, "spec")
     versions = list(entries(spec, "versions"))
     if versions:

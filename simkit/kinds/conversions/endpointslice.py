@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke, entries, rename
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group, label
 from simkit.meta.objects import Draft
 
@@ -28,7 +29,7 @@ def _to_hub(draft: Draft) -> None:
             endpoint["deprecatedTopology"] = topology
 
 
-def _from_hub(draft: Draft) -> None:
+def _from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     for endpoint in entries(draft, "endpoints"):
         rename(endpoint, "deprecatedTopology", "topology")
         topology = endpoint.get("topology") or {}

@@ -9,6 +9,7 @@ from typing import Final
 
 from simkit.kinds.conversions.family import Family, Spoke, rename
 from simkit.kinds.parts.event import NEWER
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.objects import Draft
 
@@ -18,7 +19,7 @@ def _to_core(draft: Draft) -> None:
         rename(draft, new, core)
 
 
-def _from_core(draft: Draft) -> None:
+def _from_core(behaviour: ServedBehaviour, draft: Draft) -> None:
     for core, new in NEWER.items():
         rename(draft, core, new)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Draft
 
@@ -22,12 +23,16 @@ def _as_it_is(draft: Draft) -> None:
     return None
 
 
+def _as_stored(behaviour: ServedBehaviour, draft: Draft) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Spoke:
     """One version besides the hub. The steps change everything but ``apiVersion``."""
 
     to_hub: Step = _as_it_is
-    from_hub: Step = _as_it_is
+    from_hub: Callable[[ServedBehaviour, Draft], None] = _as_stored
     default: Step = _as_it_is
     """Defaults of this version only, set before the conversion to the hub. The hub's come after it."""
     hub_defaults: bool = True
@@ -36,7 +41,7 @@ class Spoke:
     @property
     def reshapes(self) -> bool:
         """True if a conversion to the hub or back changes more than ``apiVersion``."""
-        return self.to_hub is not _as_it_is or self.from_hub is not _as_it_is
+        return self.to_hub is not _as_it_is or self.from_hub is not _as_stored
 
     @property
     def has_own_defaults(self) -> bool:

@@ -15,17 +15,20 @@ import orjson
 from simkit.kinds.conversions import metricspec
 from simkit.kinds.conversions.family import Family, Spoke, annotate, entries, peek, pick, section, take_annotation
 from simkit.meta import go_json
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.objects import Draft
 
 
-def behavior_to_annotation(behavior: Mapping[str, Any]) -> dict[str, Any]:
+def behavior_to_annotation(behaviour: ServedBehaviour, behavior: Mapping[str, Any]) -> dict[str, Any]:
     """The behaviour with capitalized names; missing parts are null."""
-    return {"ScaleUp": _rules(behavior.get("scaleUp")), "ScaleDown": _rules(behavior.get("scaleDown"))}
+    return {
+        "ScaleUp": _rules(behaviour, behavior.get("scaleUp")),
+        "ScaleDown": _rules(behaviour, behavior.get("scaleDown")),
+    }
 
 
-def _rules(rules: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _rules(behaviour: ServedBehaviour, rules: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if rules is None:
         return None
     policies = [
@@ -37,7 +40,7 @@ def _rules(rules: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "SelectPolicy": rules.get("selectPolicy"),
         "Policies": policies if rules.get("policies") is not None else None,
     }
-    return {**made, "Tolerance": rules.get("tolerance")} if applies("autoscaling-tolerance") else made
+    return {**made, "Tolerance": rules.get("tolerance")} if behaviour.applies("autoscaling-tolerance") else made
 
 
 def behavior_from_annotation(behavior: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,10 +109,10 @@ def _behavior_to_hub(draft: Draft) -> None:
         section(draft, "spec")["behavior"] = behavior
 
 
-def _behavior_from_hub(draft: Draft) -> None:
+def _behavior_from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     behavior = peek(draft, "spec").pop("behavior", None)
     if behavior is not None:
-        annotate(draft, BEHAVIOR, _write(behavior_to_annotation(behavior)))
+        annotate(draft, BEHAVIOR, _write(behavior_to_annotation(behaviour, behavior)))
 
 
 # v2beta1
@@ -124,8 +127,8 @@ def _flat_to_hub(draft: Draft) -> None:
         metricspec.status_to_structured(metric)
 
 
-def _flat_from_hub(draft: Draft) -> None:
-    _behavior_from_hub(draft)
+def _flat_from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
+    _behavior_from_hub(behaviour, draft)
     for metric in entries(peek(draft, "spec"), "metrics"):
         metricspec.to_flat(metric)
     for metric in entries(peek(draft, "status"), "currentMetrics"):
@@ -166,7 +169,7 @@ def _single_to_hub(draft: Draft) -> None:
         section(draft, "status")["conditions"] = conditions
 
 
-def _single_from_hub(draft: Draft) -> None:
+def _single_from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec, status = section(draft, "spec"), peek(draft, "status")
     metrics = spec.pop("metrics", None) or []
     targets = [_utilization(metric, "target") if _is_cpu(metric) else None for metric in metrics]
@@ -179,7 +182,7 @@ def _single_from_hub(draft: Draft) -> None:
     if others:
         annotate(draft, METRICS, _write(others))
     _status_from_hub(draft, status)
-    _behavior_from_hub(draft)
+    _behavior_from_hub(behaviour, draft)
 
 
 def _status_from_hub(draft: Draft, status: Draft) -> None:

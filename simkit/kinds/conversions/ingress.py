@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from simkit.kinds.conversions.family import Family, Spoke, default, entries, peek, rename, section
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
 
@@ -58,7 +59,7 @@ def _to_hub(draft: Draft) -> None:
     rename(peek(draft, "spec"), "backend", "defaultBackend")
 
 
-def _from_hub(draft: Draft) -> None:
+def _from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     rename(peek(draft, "spec"), "defaultBackend", "backend")
     _backends(draft, "backend", _from_service)
 

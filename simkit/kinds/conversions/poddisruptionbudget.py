@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from simkit.kinds.conversions.family import Family, Spoke, peek
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.objects import Draft
 
@@ -47,7 +48,7 @@ def _to_hub(draft: Draft) -> None:
         selector["matchExpressions"] = [dict(_NOTHING)]
 
 
-def _from_hub(draft: Draft) -> None:
+def _from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     selector = _selector(draft)
     if selector is None:
         return

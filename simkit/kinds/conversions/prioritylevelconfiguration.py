@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke, annotate, peek, rename, take_annotation
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import API_DOMAIN, api_group
 from simkit.meta.objects import Draft, annotations_of
 
@@ -40,7 +41,7 @@ def _to_hub(draft: Draft) -> None:
     rename(_limited(draft) or {}, _OLD, _NEW)
 
 
-def _from_hub(draft: Draft) -> None:
+def _from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     rename(_limited(draft) or {}, _NEW, _OLD)
 
 
@@ -48,7 +49,7 @@ def _from_v1beta3(draft: Draft) -> None:
     take_annotation(draft, KEEP_ZERO)
 
 
-def _to_v1beta3(draft: Draft) -> None:
+def _to_v1beta3(behaviour: ServedBehaviour, draft: Draft) -> None:
     if (_limited(draft) or {}).get(_NEW) == 0:
         annotate(draft, KEEP_ZERO, "")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke, Step, entries, peek
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
 
@@ -35,8 +36,8 @@ def _to_hub(spec_of: Spec) -> Step:
     return change
 
 
-def _from_hub(spec_of: Spec) -> Step:
-    def change(draft: Draft) -> None:
+def _from_hub(spec_of: Spec) -> Callable[[ServedBehaviour, Draft], None]:
+    def change(behaviour: ServedBehaviour, draft: Draft) -> None:
         for request in entries(peek(spec_of(draft), "devices"), "requests"):
             request.update(request.pop("exactly", None) or {})
 

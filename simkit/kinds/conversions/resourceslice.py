@@ -7,6 +7,7 @@ from typing import Final
 
 from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke, entries, peek
 from simkit.kinds.conversions.resourceclaim import GROUP
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Draft
 
 
@@ -15,7 +16,7 @@ def _to_hub(draft: Draft) -> None:
         device.update(device.pop("basic", None) or {})
 
 
-def _from_hub(draft: Draft) -> None:
+def _from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     for device in entries(peek(draft, "spec"), "devices"):
         device["basic"] = {name: device.pop(name) for name in list(device) if name != "name"}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke, entries
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.objects import Draft
 
@@ -26,7 +27,7 @@ def _to_hub(draft: Draft) -> None:
             subject["apiGroup"] = version.partition("/")[0]
 
 
-def _from_hub(draft: Draft) -> None:
+def _from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     for subject in entries(draft, "subjects"):
         group = subject.pop("apiGroup", "") or ""
         if subject.get("kind") in _NAMES:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from simkit.kinds.conversions.family import SAME_FIELDS, Family, Spoke
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
 
@@ -20,7 +21,7 @@ def _to_hub(draft: Draft) -> None:
     draft.update(spec)
 
 
-def _from_hub(draft: Draft) -> None:
+def _from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = draft["spec"] = {"runtimeHandler": draft.pop("handler", "")}
     for name in ("overhead", "scheduling"):
         if name in draft:

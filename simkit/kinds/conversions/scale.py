@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from simkit.kinds.conversions.family import Family, Spoke, peek, rename
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Draft
 
 
@@ -19,7 +20,7 @@ def _to_hub(draft: Draft) -> None:
         status["selector"] = text
 
 
-def _from_hub(draft: Draft) -> None:
+def _from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     status = peek(draft, "status")
     rename(status, "selector", "targetSelector")
     labels = _as_map(status.get("targetSelector") or "")

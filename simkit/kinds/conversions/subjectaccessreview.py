@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from simkit.kinds.conversions.family import Family, Spoke, peek, rename
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.objects import Draft
 
@@ -18,7 +19,7 @@ def _to_hub(draft: Draft) -> None:
     rename(spec, "group", "groups")
 
 
-def _from_hub(draft: Draft) -> None:
+def _from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = peek(draft, "spec")
     spec.pop("group", None)
     rename(spec, "groups", "group")

@@ -21,6 +21,7 @@ from simkit.kinds.conversions.family import (
     section,
     take_annotation,
 )
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import quoted
 from simkit.meta.integers import parse_int, saturating_int
 from simkit.meta.objects import Draft, annotations_of, copied
@@ -94,7 +95,7 @@ def _rollback_to_hub(draft: Draft) -> None:
         annotate(draft, ROLLBACK, str(wanted.get("revision") or 0))
 
 
-def _rollback_from_hub(draft: Draft) -> None:
+def _rollback_from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     revision = _number(draft, ROLLBACK)
     if revision is not None:
         take_annotation(draft, ROLLBACK)
@@ -108,7 +109,7 @@ def _generation_to_hub(draft: Draft) -> None:
     annotate(draft, GENERATION, str(peek(draft, "spec").pop("templateGeneration", 0) or 0))
 
 
-def _generation_from_hub(draft: Draft) -> None:
+def _generation_from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     generation = _number(draft, GENERATION)
     take_annotation(draft, GENERATION)
     if generation:

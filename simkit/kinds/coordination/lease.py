@@ -12,13 +12,14 @@ from simkit.kinds.parts.copy_on_write import prepared
 from simkit.kinds.parts.printers.cells import columns
 from simkit.kinds.rules import by, fields, must, row, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, unsupported
 from simkit.meta.name_validation import qualified_name
 
 OLDEST_EMULATION_VERSION: Final = "OldestEmulationVersion"
 
 
-def validate_coordinated_strategy(path: str, strategy: str) -> Iterator[FieldError]:
+def validate_coordinated_strategy(behaviour: ServedBehaviour, path: str, strategy: str) -> Iterator[FieldError]:
     """The errors of a strategy by which servers elect a leader together: a known one, or a name with a domain.
 
     They are told below the path, as in ``ValidateCoordinatedLeaseStrategy``, release 1.36.

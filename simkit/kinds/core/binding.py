@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from simkit.kinds.strategy import Strategy
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, required, unsupported
 from simkit.meta.objects import Object
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     return [*_validate_fields(obj.get("target") or {})]
 
 

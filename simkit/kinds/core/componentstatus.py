@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from simkit.kinds.strategy import Strategy
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object, name_of
 
 _WORDS: Final = {"True": "Healthy"}
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     health = next((each for each in obj.get("conditions") or () if each.get("type") == "Healthy"), None)
     if health is None:
         return [name_of(obj), "Unknown", "", ""]

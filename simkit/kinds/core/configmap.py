@@ -14,22 +14,23 @@ from simkit.kinds.parts.printers.cells import columns
 from simkit.kinds.parts.validation.fields import LARGEST, validate_key
 from simkit.kinds.rules import by, immutable, last, validation, whole
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, too_long
 from simkit.meta.objects import Draft, Object
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     without_empty(draft, ("data", "binaryData"))
 
 
-def _validate_data(path: str, obj: Object) -> Iterator[FieldError]:
+def _validate_data(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
     texts, binaries = obj.get("data") or {}, obj.get("binaryData") or {}
     for key in texts:
-        yield from validate_key(f".data[{key}]", key)
+        yield from validate_key(behaviour, f".data[{key}]", key)
         if key in binaries:
             yield invalid_value(f".data[{key}]", key, "duplicate of key present in binaryData")
     for key in binaries:
-        yield from validate_key(f".binaryData[{key}]", key)
+        yield from validate_key(behaviour, f".binaryData[{key}]", key)
     size = len("".join(texts.values()).encode())
     if binaries:
         size += sum(len(base64.b64decode(value)) for value in binaries.values())

@@ -13,7 +13,7 @@ from simkit.kinds.parts.printers.cells import NONE, columns
 from simkit.kinds.parts.validation.ip import PORT, ip_warnings, validate_ip, validate_non_special_ip
 from simkit.kinds.rules import REQUIRED, Check, by, fields, items, must, row, table, validation
 from simkit.kinds.strategy import Strategy
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Draft, Object, labels_of
@@ -22,13 +22,13 @@ _MANAGED_BY: Final = label("managed-by", "endpoints")
 _SIDES: Final = ("addresses", "notReadyAddresses")
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     for subset in own_items(draft, "subsets"):
         for port in own_items(subset, "ports"):
             port["protocol"] = port.get("protocol") or "TCP"
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     without_empty(draft, ("subsets",))
 
 
@@ -77,16 +77,16 @@ def _pairs(subset: Object) -> Iterator[str]:
             yield f"[{ip}]:{port.get('port', 0)}" if ":" in ip else f"{ip}:{port.get('port', 0)}"
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     """The warnings about addresses that the endpoints controller has not written."""
-    if not applies("addresses-warned-about") or labels_of(obj).get(_MANAGED_BY) == "endpoint-controller":
+    if not behaviour.applies("addresses-warned-about") or labels_of(obj).get(_MANAGED_BY) == "endpoint-controller":
         return []
     return [
         warning
         for place, subset in enumerate(obj.get("subsets") or ())
         for field in _SIDES
         for index, address in enumerate(subset.get(field) or ())
-        for warning in ip_warnings(f"subsets[{place}].{field}[{index}].ip", address.get("ip") or "")
+        for warning in ip_warnings(behaviour, f"subsets[{place}].{field}[{index}].ip", address.get("ip") or "")
     ]
 
 

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 
 from simkit.kinds.parts.event import event_fields, event_row, validate_event
 from simkit.kinds.strategy import DeleteStrategy, MetadataChecks, Strategy
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError
 from simkit.meta.name_validation import path_segment
 from simkit.meta.objects import Object
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(validate_event(obj, field="reportingComponent"))
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(validate_event(behaviour, obj, field="reportingComponent"))
 
 
 STRATEGY = Strategy(

@@ -19,6 +19,7 @@ from simkit.kinds.parts.validation.resource_quantities import (
     validate_resource_name,
 )
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, WriteContext
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, metadata, name_of
@@ -29,7 +30,7 @@ _RATIO: Final = "maxLimitRequestRatio"
 Amounts = Mapping[str, str]
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     for limit in own_items(own_copy(draft, "spec"), "limits"):
         if limit.get("type") == "Container":
             _default_container(limit)
@@ -44,21 +45,23 @@ def _default_container(limit: Draft) -> None:
             limit[name] = amounts
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     null_where_empty(own_copy(draft, "spec"), "limits")
 
 
-def _prepare_with_context(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
+def _prepare_with_context(
+    behaviour: ServedBehaviour, draft: Draft, old: Object | None, circumstances: WriteContext
+) -> None:
     """Name a limit range that has neither name nor generateName by a new uid."""
     if old is None and not name_of(draft):
         draft["metadata"]["name"] = circumstances.uid()
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_fields(obj["spec"].get("limits") or ()))
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_validate_fields(behaviour, obj["spec"].get("limits") or ()))
 
 
-def _validate_fields(limits: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_fields(behaviour: ServedBehaviour, limits: Sequence[Object]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for index, limit in enumerate(limits):
         path, kind = f"spec.limits[{index}]", limit.get("type") or ""
@@ -66,7 +69,7 @@ def _validate_fields(limits: Sequence[Object]) -> Iterator[FieldError]:
         if kind in seen:
             yield duplicate(f"{path}.type", kind)
         seen.add(kind)
-        yield from _validate_limit(limit, path, kind)
+        yield from _validate_limit(behaviour, limit, path, kind)
 
 
 def _validate_type(path: str, kind: str) -> Iterator[FieldError]:
@@ -76,12 +79,12 @@ def _validate_type(path: str, kind: str) -> Iterator[FieldError]:
         yield invalid_value(path, kind, "must be a standard limit type or fully qualified")
 
 
-def _validate_limit(limit: Object, path: str, kind: str) -> Iterator[FieldError]:
+def _validate_limit(behaviour: ServedBehaviour, limit: Object, path: str, kind: str) -> Iterator[FieldError]:
     rule = validate_container_resource_name if kind in ("Pod", "Container") else validate_resource_name
 
     def named(field: str) -> Iterator[FieldError]:
         for name in sorted(limit.get(field) or {}):
-            yield from rule(f"{path}.{field}[{name}]", name)
+            yield from rule(behaviour, f"{path}.{field}[{name}]", name)
 
     yield from named("max")
     yield from named("min")
@@ -145,7 +148,7 @@ def _overcommits(name: str) -> bool:
     return is_native(name) and not name.startswith("hugepages-") and not (is_counted(name) and "/" in name)
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), metadata(obj).get("creationTimestamp")]
 
 

@@ -12,6 +12,7 @@ from simkit.kinds.parts.copy_on_write import keep_all_but_status
 from simkit.kinds.parts.printers.cells import columns
 from simkit.kinds.rules import by, row, validation
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy, Subresource
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import NAMESPACE_FINALIZER, label
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import dns_label, qualified_name
@@ -21,14 +22,14 @@ _NAME_LABEL = label("metadata.name")
 _STANDARD = frozenset({NAMESPACE_FINALIZER, "orphan", "foregroundDeletion"})
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     metadata = draft["metadata"]
     name = metadata.get("name")
     if name:
         metadata["labels"] = {**(metadata.get("labels") or {}), _NAME_LABEL: name}
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     if old is None:
         draft["status"] = {"phase": "Active"}
         finalizers = list(at(draft, "spec", "finalizers") or ())
@@ -37,28 +38,28 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         draft["spec"] = {**(draft.get("spec") or {}), "finalizers": finalizers}
 
 
-def _validate_finalizer(path: str, name: str) -> Iterator[FieldError]:
+def _validate_finalizer(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
     yield from (invalid_value(path, name, text) for text in qualified_name(name))
     if "/" not in name and name not in _STANDARD:
         yield invalid_value(path, name, "name is neither a standard finalizer name nor is it fully qualified")
 
 
-def _validate_finalizers(path: str, names: Sequence[str]) -> Iterator[FieldError]:
+def _validate_finalizers(behaviour: ServedBehaviour, path: str, names: Sequence[str]) -> Iterator[FieldError]:
     """The errors of finalizers, which are told without their places."""
-    return (error for name in names for error in _validate_finalizer(path, name))
+    return (error for name in names for error in _validate_finalizer(behaviour, path, name))
 
 
 _validate: Final = validation(row("spec.finalizers", by(_validate_finalizers)))
 _validate_finalize: Final = validation(row("spec.finalizers[]", by(_validate_finalizer)))
 
 
-def _merge_status(draft: Draft, live: Object) -> None:
-    keep_all_but_status(draft, live)
+def _merge_status(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
+    keep_all_but_status(behaviour, draft, live)
     draft["status"] = {**(draft.get("status") or {})}
     draft["status"]["phase"] = draft["status"].get("phase") or "Active"
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The error of a phase that does not match the deletion timestamp."""
     phase, going = at(obj, "status", "phase") or "", bool(obj["metadata"].get("deletionTimestamp"))
     wanted = "Terminating" if going else "Active"
@@ -68,7 +69,7 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return [invalid_value("status.Phase", phase, text)]
 
 
-def _merge(draft: Draft, live: Object) -> None:
+def _merge(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
     """Keep everything but metadata: finalizers and status have endpoints of their own."""
     for name in ("spec", "status"):
         draft.pop(name, None)
@@ -76,7 +77,7 @@ def _merge(draft: Draft, live: Object) -> None:
             draft[name] = live[name]
 
 
-def _merge_finalize(draft: Draft, live: Object) -> None:
+def _merge_finalize(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
     spec = draft.get("spec") or {}
     for name in set(draft) - {"metadata", "kind", "apiVersion"}:
         del draft[name]

@@ -18,7 +18,7 @@ from simkit.kinds.parts.validation.fields import key_texts, repeats, validate_te
 from simkit.kinds.parts.validation.ip import Network, cidr_warnings, network, validate_cidr
 from simkit.kinds.parts.validation.resource_quantities import validate_resource_quantity
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import (
     FieldError,
@@ -109,23 +109,23 @@ _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _CONFIG_GOES: Final = "deprecated in v1.22, support removal is planned in v1.23"
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     spec = draft.get("spec") or {}
-    if at(old, "spec", "configSource") is None and not applies("node-config-allowed"):
+    if at(old, "spec", "configSource") is None and not behaviour.applies("node-config-allowed"):
         spec = {name: value for name, value in spec.items() if name != "configSource"}
     draft["spec"] = spec
 
 
-def _keep_status(draft: Draft, live: Object) -> None:
+def _keep_status(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
     """Keep everything but the status, and of that the configuration unless one is stored."""
-    keep_all_but_status(draft, live)
-    if applies("node-config-allowed"):
+    keep_all_but_status(behaviour, draft, live)
+    if behaviour.applies("node-config-allowed"):
         return
     if at(live, "status", "config") is None and at(draft, "status", "config") is not None:
         draft["status"] = {name: value for name, value in draft["status"].items() if name != "config"}
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     """Set allocatable to the capacity by default, and ``podCIDRs`` to ``podCIDR``."""
     spec = draft.get("spec") or {}
     single, several = spec.get("podCIDR") or "", spec.get("podCIDRs") or []
@@ -138,19 +138,19 @@ def _default(draft: Draft) -> None:
         draft["status"] = {**status, "allocatable": dict(status["capacity"])}
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors = list(_validate_taint(at(obj, "spec", "taints") or ()))
-    errors += _validate_resource(obj.get("status") or {})
-    errors += _validate_range(at(obj, "spec", "podCIDRs") or ())
+    errors += _validate_resource(behaviour, obj.get("status") or {})
+    errors += _validate_range(behaviour, at(obj, "spec", "podCIDRs") or ())
     return errors
 
 
-def _validate_update(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_update(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors of an update, some of them twice."""
     status = obj.get("status") or {}
-    errors = [*_validate_resource(status), *_validate_address(status.get("addresses") or ())]
+    errors = [*_validate_resource(behaviour, status), *_validate_address(status.get("addresses") or ())]
     errors += _changes(obj.get("spec") or {}, at(old, "spec") or {})
-    if applies("node-config-allowed"):
+    if behaviour.applies("node-config-allowed"):
         errors += validate_node_config(obj)
     errors += _validate_taint(at(obj, "spec", "taints") or ())
     if (at(obj, "spec", "externalID") or "") != (at(old, "spec", "externalID") or ""):
@@ -182,21 +182,21 @@ def _shown(taint: Object) -> Written:
     return structure("core.Taint", {**taint, "timeAdded": None})
 
 
-def _validate_resource(status: Object) -> Iterator[FieldError]:
+def _validate_resource(behaviour: ServedBehaviour, status: Object) -> Iterator[FieldError]:
     for part in ("capacity", "allocatable"):
         amounts = status.get(part) or {}
         for name in sorted(amounts):
-            yield from validate_resource_quantity(f"status.{part}.{name}", name, amounts[name])
+            yield from validate_resource_quantity(behaviour, f"status.{part}.{name}", name, amounts[name])
     yield from validate_declared_features("status.declaredFeatures", status.get("declaredFeatures") or ())
 
 
-def _validate_range(ranges: Sequence[str]) -> Iterator[FieldError]:
+def _validate_range(behaviour: ServedBehaviour, ranges: Sequence[str]) -> Iterator[FieldError]:
     path = "spec.podCIDRs"
     for index, one in enumerate(ranges):
-        if network(one) is None and not applies("node-ranges-told-one-by-one"):
+        if network(one) is None and not behaviour.applies("node-ranges-told-one-by-one"):
             yield invalid_value(f"{path}[{index}]", texts(ranges), "must be valid CIDR")
         else:
-            yield from validate_cidr(f"{path}[{index}]", one)
+            yield from validate_cidr(behaviour, f"{path}[{index}]", one)
     if len(ranges) < 2:
         return
     found: list[Network] = [each for each in map(network, ranges) if each is not None]
@@ -224,19 +224,21 @@ def _validate_address(addresses: Sequence[Object]) -> Iterator[FieldError]:
         yield duplicate(f"status.addresses[{index}]", structure("core.NodeAddress", addresses[index]))
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     found = []
     if at(obj, "spec", "configSource") is not None:
-        found.append(f"spec.configSource: {'the feature is removed' if applies('node-config-gone') else _CONFIG_GOES}")
-    if at(obj, "spec", "externalID") and applies("external-ids-warned"):
+        found.append(
+            f"spec.configSource: {'the feature is removed' if behaviour.applies('node-config-gone') else _CONFIG_GOES}"
+        )
+    if at(obj, "spec", "externalID") and behaviour.applies("external-ids-warned"):
         found.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
-    if applies("addresses-warned-about"):
+    if behaviour.applies("addresses-warned-about"):
         for index, text in enumerate(at(obj, "spec", "podCIDRs") or ()):
-            found += cidr_warnings(f"spec.podCIDRs[{index}]", text)
+            found += cidr_warnings(behaviour, f"spec.podCIDRs[{index}]", text)
     return found
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     addresses = at(obj, "status", "addresses") or ()
     first = {one.get("type"): one.get("address") or "" for one in reversed(addresses)}
     info = at(obj, "status", "nodeInfo") or {}
@@ -249,16 +251,16 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
         first.get("InternalIP", NONE),
         first.get("ExternalIP", NONE),
         info.get("osImage") or UNKNOWN,
-        _kernel(info),
+        _kernel(behaviour, info),
         info.get("containerRuntimeVersion") or UNKNOWN,
     ]
 
 
-def _kernel(info: Object) -> str:
+def _kernel(behaviour: ServedBehaviour, info: Object) -> str:
     """The kernel with what it was built for."""
     kernel: str = info.get("kernelVersion") or UNKNOWN
     built = info.get("architecture")
-    return f"{kernel} ({built})" if built and applies("architecture-of-kernels") else kernel
+    return f"{kernel} ({built})" if built and behaviour.applies("architecture-of-kernels") else kernel
 
 
 def _state(obj: Object) -> str:

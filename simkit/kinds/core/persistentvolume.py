@@ -17,7 +17,7 @@ from simkit.kinds.parts.volume.claim_spec import modes_text
 from simkit.kinds.parts.volume.persistent_spec import SOURCES, default_sources, validate_volume_spec
 from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, WriteContext
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
@@ -45,17 +45,19 @@ _SOURCE: Final = "core.PersistentVolumeSource"
 _GROWING: Final = "controllerExpandSecretRef"
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     if not at(draft, "status", "phase"):
         own_copy(draft, "status")["phase"] = "Pending"
     spec = own_copy(draft, "spec")
     spec["persistentVolumeReclaimPolicy"] = spec.get("persistentVolumeReclaimPolicy") or "Retain"
     if spec.get("volumeMode") is None:
         spec["volumeMode"] = "Filesystem"
-    default_sources(spec)
+    default_sources(behaviour, spec)
 
 
-def _prepare_with_context(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
+def _prepare_with_context(
+    behaviour: ServedBehaviour, draft: Draft, old: Object | None, circumstances: WriteContext
+) -> None:
     """Set the time of the last phase transition."""
     now = timestamp(circumstances.now)
     if old is None:
@@ -70,13 +72,16 @@ def _prepare_with_context(draft: Draft, old: Object | None, circumstances: Write
         own_copy(draft, "status")["lastPhaseTransitionTime"] = before["lastPhaseTransitionTime"]
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*validate_volume_spec("spec", obj["spec"]), *_validate_mount(obj)]
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*validate_volume_spec(behaviour, "spec", obj["spec"]), *_validate_mount(obj)]
 
 
-def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
+def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
     """The errors of a change: kube-apiserver validates the new object once more before it."""
-    return [*validate_volume_spec("spec", obj["spec"]), *_changes(obj["spec"], old.get("spec") or {})]
+    return [
+        *validate_volume_spec(behaviour, "spec", obj["spec"]),
+        *_changes(behaviour, obj["spec"], old.get("spec") or {}),
+    ]
 
 
 def _validate_mount(obj: Object) -> Iterator[FieldError]:
@@ -86,14 +91,16 @@ def _validate_mount(obj: Object) -> Iterator[FieldError]:
         yield forbidden_field(f"metadata.annotations.{_OPTIONS}", text)
 
 
-def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
+def _changes(behaviour: ServedBehaviour, spec: Object, old: Object) -> Iterator[FieldError]:
     sources = {name: _lasting(spec, old, name) for name in SOURCES}
     if any(sources[name] != old.get(name) for name in SOURCES):
-        yield forbidden_field("spec.persistentvolumesource", f"{_ONCE_MADE}\n{change(_SOURCE, old, sources)}")
+        yield forbidden_field(
+            "spec.persistentvolumesource", f"{_ONCE_MADE}\n{change(behaviour, _SOURCE, old, sources)}"
+        )
     if spec.get("volumeMode") != old.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)
     before, now = old.get("nodeAffinity"), spec.get("nodeAffinity")
-    renews = applies("node-labels-of-volumes-renewed")
+    renews = behaviour.applies("node-labels-of-volumes-renewed")
     if before is not None and (_renewed(before, now) if renews else before != now):
         text = f"{FIXED}, except for updating from beta label to GA" if renews else FIXED
         yield invalid_value(
@@ -129,7 +136,7 @@ def _term_renewed(old: Object, new: Object) -> bool:
     return False
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     return ()
 
 
@@ -143,22 +150,22 @@ _GONE: Final = {
 }
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     found, spec = [], obj["spec"]
-    if _CLASS in annotations_of(obj) and applies("classes-in-annotations-warned"):
+    if _CLASS in annotations_of(obj) and behaviour.applies("classes-in-annotations-warned"):
         found.append(f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead')
-    if spec["persistentVolumeReclaimPolicy"] == "Recycle" and applies("recycling-warned"):
+    if spec["persistentVolumeReclaimPolicy"] == "Recycle" and behaviour.applies("recycling-warned"):
         text = "Instead, the recommended approach is to use dynamic provisioning."
         found.append(f"spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. {text}")
     terms = at(spec, "nodeAffinity", "required", "nodeSelectorTerms") or ()
-    for index, term in enumerate(terms if applies("node-labels-of-classes-warned") else ()):
-        found += expression_warnings(f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]", term)
-    if applies("classes-in-annotations-warned"):
+    for index, term in enumerate(terms if behaviour.applies("node-labels-of-classes-warned") else ()):
+        found += expression_warnings(behaviour, f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]", term)
+    if behaviour.applies("classes-in-annotations-warned"):
         found += [f"spec.{name}: {text}" for name, text in _GONE.items() if spec.get(name) is not None]
     return found
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     phase = "Terminating" if metadata(obj).get("deletionTimestamp") else status.get("phase") or ""
     claim = spec.get("claimRef")
@@ -170,7 +177,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
         phase,
         f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
         annotations_of(obj).get(_CLASS) or spec.get("storageClassName") or "",
-        *([spec.get("volumeAttributesClassName", UNSET)] if applies("classes-of-volumes-shown") else ()),
+        *([spec.get("volumeAttributesClassName", UNSET)] if behaviour.applies("classes-of-volumes-shown") else ()),
         status.get("reason") or "",
         created(obj, now),
         spec.get("volumeMode", UNSET),

@@ -21,7 +21,7 @@ from simkit.kinds.parts.volume.claim_spec import (
 )
 from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import MetadataCheck, MetadataChecks, Strategy, Subresource, again
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, unsupported
 from simkit.meta.name_validation import qualified_name
@@ -43,7 +43,7 @@ _STATES: Final = (
 _ONCE_BOUND: Final = "spec is immutable after creation except resources.requests{} for bound claims"
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     if not at(draft, "status", "phase"):
         own_copy(draft, "status")["phase"] = "Pending"
     spec = own_copy(draft, "spec")
@@ -51,7 +51,7 @@ def _default(draft: Draft) -> None:
         spec["volumeMode"] = "Filesystem"
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     spec = own_copy(draft, "spec")
     if at(spec, "resources", "claims"):  # a field up to 1.28, which volume claims never keep
         own_copy(spec, "resources").pop("claims")
@@ -80,15 +80,15 @@ def _match_sources(spec: Draft) -> None:
         spec["dataSource"] = {name: value for name, value in reference.items() if name != "namespace"}
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(validate_persistent_volume_claim_spec("spec", obj["spec"]))
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(validate_persistent_volume_claim_spec(behaviour, "spec", obj["spec"]))
 
 
-def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
-    return list(_changes(obj, old))
+def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
+    return list(_changes(behaviour, obj, old))
 
 
-def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
+def _changes(behaviour: ServedBehaviour, obj: Object, old: Object) -> Iterator[FieldError]:
     spec, before = dict(obj.get("spec") or {}), dict(old.get("spec") or {})
     now_size, old_size = at(spec, "resources", "requests", "storage"), at(before, "resources", "requests", "storage")
     if not before.get("volumeName") and spec.get("volumeName"):
@@ -97,25 +97,25 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
     if at(obj, "status", "phase") == "Bound" and at(spec, "resources", "requests") is not None and old_size:
         requests = {**spec["resources"]["requests"], "storage": old_size}
         spec["resources"] = {**spec["resources"], "requests": requests}
-    if at(obj, "status", "phase") == "Bound" and applies("classes-of-volume-attributes-checked"):
+    if at(obj, "status", "phase") == "Bound" and behaviour.applies("classes-of-volume-attributes-checked"):
         spec.pop("volumeAttributesClassName", None)
         spec |= {name: before[name] for name in ("volumeAttributesClassName",) if name in before}
     if spec != before:
-        more = " and volumeAttributesClassName" if applies("attributes-of-claims-may-change") else ""
-        yield forbidden_field("spec", f"{_ONCE_BOUND.format(more)}\n{change(_SPEC, before, spec)}")
-    yield from _shrunk(now_size or "0", old_size or "0", at(old, "status", "capacity", "storage") or "0")
+        more = " and volumeAttributesClassName" if behaviour.applies("attributes-of-claims-may-change") else ""
+        yield forbidden_field("spec", f"{_ONCE_BOUND.format(more)}\n{change(behaviour, _SPEC, before, spec)}")
+    yield from _shrunk(behaviour, now_size or "0", old_size or "0", at(old, "status", "capacity", "storage") or "0")
     if spec.get("volumeMode") != before.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)
-    if applies("classes-of-volume-attributes-checked"):
+    if behaviour.applies("classes-of-volume-attributes-checked"):
         yield from _attribute_changes(obj["spec"].get("volumeAttributesClassName"), old)
 
 
-def _shrunk(size: str, before: str, capacity: str) -> Iterator[FieldError]:
+def _shrunk(behaviour: ServedBehaviour, size: str, before: str, capacity: str) -> Iterator[FieldError]:
     """The error of a claim that asks for less than before, or later for no more than it has got."""
     if parse(size).nano >= parse(before).nano:
         return
     path = "spec.resources.requests.storage"
-    if not applies("claims-shrink-to-capacity"):
+    if not behaviour.applies("claims-shrink-to-capacity"):
         yield forbidden_field(path, "field can not be less than previous value")
     elif parse(size).nano <= parse(capacity).nano:
         yield forbidden_field(path, "field can not be less than status.capacity")
@@ -144,9 +144,12 @@ def _class_changes(obj: Object, old: Object, spec: Draft) -> Iterator[FieldError
         del spec["storageClassName"]
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    return [*_validate_amounts("status.capacity", status.get("capacity") or {}), *_validate_expansion(status)]
+    return [
+        *_validate_amounts("status.capacity", status.get("capacity") or {}),
+        *_validate_expansion(behaviour, status),
+    ]
 
 
 def _validate_amounts(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
@@ -154,16 +157,16 @@ def _validate_amounts(path: str, amounts: Mapping[str, str]) -> Iterator[FieldEr
         yield from validate_whole_negative(f"{path}[{name}]", amounts[name])
 
 
-def _validate_expansion(status: Object) -> Iterator[FieldError]:
+def _validate_expansion(behaviour: ServedBehaviour, status: Object) -> Iterator[FieldError]:
     """The errors of what is told about a volume that grows: which resources, and how far."""
-    if not applies("expansions-of-claims-checked"):
+    if not behaviour.applies("expansions-of-claims-checked"):
         return
-    path = f"status.allocatedResourceStatus{'es' if applies('expansion-states-by-name') else ''}"
+    path = f"status.allocatedResourceStatus{'es' if behaviour.applies('expansion-states-by-name') else ''}"
     states = status.get("allocatedResourceStatuses") or {}
     for name in sorted(states):
         yield from _validate_grown(path, name)
         if states[name] not in _STATES:
-            yield unsupported(path, bare(name), _STATES)
+            yield unsupported(path, bare(behaviour, name), _STATES)
     path, amounts = "status.allocatedResources", status.get("allocatedResources") or {}
     for name in sorted(amounts):
         wrong = list(_validate_grown(path, name))
@@ -177,22 +180,22 @@ def _validate_grown(path: str, name: str) -> Iterator[FieldError]:
         yield unsupported(path, name, ("storage",))
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     found = []
-    if CLASS in annotations_of(obj) and applies("classes-in-annotations-warned"):
+    if CLASS in annotations_of(obj) and behaviour.applies("classes-in-annotations-warned"):
         found.append(f'metadata.annotations[{CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead')
     amount = at(obj, "spec", "resources", "requests", "storage")
-    return [*found, *fraction_warnings("spec.resources.requests[storage]", amount)]
+    return [*found, *fraction_warnings(behaviour, "spec.resources.requests[storage]", amount)]
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     phase = "Terminating" if metadata(obj).get("deletionTimestamp") else status.get("phase") or ""
     volume = spec.get("volumeName") or ""
     size = at(status, "capacity", "storage") or "0" if volume else ""
     modes = modes_text(status.get("accessModes") or ()) if volume else ""
     chosen = annotations_of(obj).get(CLASS) or spec.get("storageClassName") or ""
-    kind = [spec.get("volumeAttributesClassName", UNSET)] if applies("classes-of-volumes-shown") else ()
+    kind = [spec.get("volumeAttributesClassName", UNSET)] if behaviour.applies("classes-of-volumes-shown") else ()
     return [name_of(obj), phase, volume, size, modes, chosen, *kind, created(obj, now), spec.get("volumeMode", UNSET)]
 
 

@@ -37,7 +37,7 @@ from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.workload.template_owner import name_warnings
 from simkit.kinds.rules import placed
 from simkit.kinds.strategy import DeleteStrategy, Strategy, Subresource, WriteContext
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import MIRROR_POD
 from simkit.meta.fielderror import FieldError, forbidden_field, quoted
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
@@ -47,20 +47,20 @@ _KEYS: Final = (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
 _SPREAD: Final = "topologySpreadConstraints"
 
 
-def with_label_keys(spec: Object, labels: Mapping[str, str]) -> Object:
+def with_label_keys(behaviour: ServedBehaviour, spec: Object, labels: Mapping[str, str]) -> Object:
     """The spec of a pod with these labels, with the values written into its selectors.
 
     Examples
     --------
     >>> term = {"labelSelector": {}, "matchLabelKeys": ["a"]}
     >>> spec = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
-    >>> with_label_keys(spec, {"a": "1"}) == spec  # not at 1.30
+    >>> with_label_keys(ServedBehaviour(30), spec, {"a": "1"}) == spec
     True
     """
     found = spec
-    if spec.get("affinity") and applies("affinity-selector-takes-label-keys"):
+    if spec.get("affinity") and behaviour.applies("affinity-selector-takes-label-keys"):
         found = {**found, "affinity": _affinity(spec["affinity"], labels)}
-    if spec.get(_SPREAD) and applies("spread-selector-takes-label-keys"):
+    if spec.get(_SPREAD) and behaviour.applies("spread-selector-takes-label-keys"):
         found = {**found, _SPREAD: [_selecting(one, labels) for one in spec[_SPREAD]]}
     return found
 
@@ -102,22 +102,22 @@ _ENDED: Final = ("Succeeded", "Failed")
 _SPEC: Final = "spec"
 
 
-def _default(draft: Draft) -> None:
-    draft[_SPEC] = default_pod_only(defaulted_spec(draft.get(_SPEC) or {}))
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
+    draft[_SPEC] = default_pod_only(behaviour, defaulted_spec(behaviour, draft.get(_SPEC) or {}))
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     without_init_annotations(draft)
     before = (old or {}).get(_SPEC) or {}
-    draft[_SPEC] = without_restart_policies(without_image_volumes(draft[_SPEC], before), before)
+    draft[_SPEC] = without_restart_policies(behaviour, without_image_volumes(behaviour, draft[_SPEC], before), before)
     if old is None:
-        draft["status"] = first_status(draft[_SPEC])
-        draft[_SPEC] = with_label_keys(draft[_SPEC], labels_of(draft))
-        if applies("app-armor-fields"):
-            bring_together(draft)
-        if not applies("seccomp-notes-without-effect") and applies("seccomp-profiles-in-fields"):
-            bring_seccomp_together(draft, noted=applies("seccomp-fields-noted"))
-    if applies("pod-generation"):
+        draft["status"] = first_status(behaviour, draft[_SPEC])
+        draft[_SPEC] = with_label_keys(behaviour, draft[_SPEC], labels_of(draft))
+        if behaviour.applies("app-armor-fields"):
+            bring_together(behaviour, draft)
+        if not behaviour.applies("seccomp-notes-without-effect") and behaviour.applies("seccomp-profiles-in-fields"):
+            bring_seccomp_together(draft, noted=behaviour.applies("seccomp-fields-noted"))
+    if behaviour.applies("pod-generation"):
         _count(draft, old)
 
 
@@ -129,30 +129,30 @@ def _count(draft: Draft, old: Object | None) -> None:
         draft["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
 
-def _prepare_with_context(draft: Draft, old: Object | None, write: WriteContext) -> None:
+def _prepare_with_context(behaviour: ServedBehaviour, draft: Draft, old: Object | None, write: WriteContext) -> None:
     """The condition of a new pod that waits for its gates is of now."""
     conditions = draft["status"].get("conditions") if old is None else None
-    if conditions and applies("waiting-condition-has-time"):
+    if conditions and behaviour.applies("waiting-condition-has-time"):
         draft["status"] = {**draft["status"], "conditions": [with_time(one, write.now) for one in conditions]}
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = _validate_fields(obj)
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    errors = _validate_fields(behaviour, obj)
     if old is None:
         return [*errors, *_validate_creation(obj)]
-    errors += validate_annotation_change("metadata.annotations", obj, old)
-    return [*errors, *validate_change(obj, old)]
+    errors += validate_annotation_change(behaviour, "metadata.annotations", obj, old)
+    return [*errors, *validate_change(behaviour, obj, old)]
 
 
-def _validate_fields(obj: Object) -> list[FieldError]:
+def _validate_fields(behaviour: ServedBehaviour, obj: Object) -> list[FieldError]:
     spec = obj[_SPEC]
-    errors = [*validate_annotation_value("metadata.annotations", obj, spec)]
-    errors += validate_pod_spec(_SPEC, spec, obj)
+    errors = [*validate_annotation_value(behaviour, "metadata.annotations", obj, spec)]
+    errors += validate_pod_spec(behaviour, _SPEC, spec, obj)
     if not spec.get("serviceAccountName"):
         errors += _validate_token(spec)
     for name in NON_EPHEMERAL:
         for index, container in enumerate(spec.get(name) or ()):
-            errors += placed(f"{_SPEC}.{name}[{index}]", IMAGE(container))
+            errors += placed(f"{_SPEC}.{name}[{index}]", IMAGE(behaviour, container))
     return errors
 
 
@@ -175,32 +175,36 @@ def _validate_creation(obj: Object) -> Iterator[FieldError]:
     yield from validate_app_armor_agreement(_SPEC, obj, spec)
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     if old is not None:  # humans rarely change pods, and agents do so often
         return ()
-    return [*annotation_warnings(obj), *name_warnings(obj, "the Pod's hostname"), *pod_warnings("", obj)]
+    return [
+        *annotation_warnings(behaviour, obj),
+        *name_warnings(behaviour, obj, "the Pod's hostname"),
+        *pod_warnings(behaviour, "", obj),
+    ]
 
 
-def _merge_status(draft: Draft, live: Object) -> None:
-    keep_all_but_status(draft, live)
+def _merge_status(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
+    keep_all_but_status(behaviour, draft, live)
     draft["metadata"].pop("deletionTimestamp", None)
     owners = live["metadata"].get("ownerReferences")
     draft["metadata"]["ownerReferences"] = owners
     if not owners:
         del draft["metadata"]["ownerReferences"]
-    draft["status"] = fit_status(draft.get("status") or {}, live.get("status") or {})
-    if applies("pod-generation"):
+    draft["status"] = fit_status(behaviour, draft.get("status") or {}, live.get("status") or {})
+    if behaviour.applies("pod-generation"):
         draft["status"] = keep_observed(draft["status"], live.get("status") or {})
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*validate_status(obj, old or {})]
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*validate_status(behaviour, obj, old or {})]
 
 
 _RESIZE: Final = "resize"
 
 
-def _merge_resize(draft: Draft, live: Object) -> None:
+def _merge_resize(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
     """Only resources and resize policies are taken; where containers come, go or change places, all is."""
     wanted, before = draft.get(_SPEC) or {}, live.get(_SPEC) or {}
     spec = {**before}
@@ -210,7 +214,7 @@ def _merge_resize(draft: Draft, live: Object) -> None:
             return
         if new:
             spec[name] = [*_resized(new, old)]
-    if applies("resize-of-pod-level-resources"):
+    if behaviour.applies("resize-of-pod-level-resources"):
         spec = _with(spec, wanted, ("resources",))
     draft.update({name: value for name, value in live.items() if name not in ("metadata", _SPEC)})
     draft["metadata"] = _server_metadata(draft, live)
@@ -237,15 +241,15 @@ def _server_metadata(draft: Draft, live: Object) -> Draft:
     return {**kept, **{name: value for name, value in brought.items() if value}}
 
 
-def _validate_resize(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return validate_resize(obj, old or {}, _validate_fields(obj))
+def _validate_resize(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return validate_resize(behaviour, obj, old or {}, _validate_fields(behaviour, obj))
 
 
 _EPHEMERAL: Final = "ephemeralContainers"
 _EPHEMERAL_KIND: Final = "core.EphemeralContainer"
 
 
-def _merge_ephemeral(draft: Draft, live: Object) -> None:
+def _merge_ephemeral(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
     """Keep everything but the list of ephemeral containers and the resource version."""
     wanted = at(draft, _SPEC, _EPHEMERAL)
     spec = {name: value for name, value in (live.get(_SPEC) or {}).items() if name != _EPHEMERAL}
@@ -253,17 +257,20 @@ def _merge_ephemeral(draft: Draft, live: Object) -> None:
         spec[_EPHEMERAL] = wanted
     draft.update({name: value for name, value in live.items() if name not in ("metadata", _SPEC)})
     draft["metadata"] = _server_metadata(draft, live)
-    if not applies("ephemeral-containers-are-owned"):
+    if not behaviour.applies("ephemeral-containers-are-owned"):
         draft["metadata"].pop("managedFields", None)
         draft["metadata"] |= {name: live["metadata"][name] for name in ("managedFields",) if name in live["metadata"]}
     draft[_SPEC] = spec
 
 
-def _validate_ephemeral(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_ephemeral(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     live = old or {}
-    if MIRROR_POD in annotations_of(live) and applies("static-pods-without-ephemeral-containers"):
+    if MIRROR_POD in annotations_of(live) and behaviour.applies("static-pods-without-ephemeral-containers"):
         return [forbidden_field("", "static pods do not support ephemeral containers")]
-    errors = [*_validate_fields(obj), *validate_annotation_change("metadata.annotations", obj, live)]
+    errors = [
+        *_validate_fields(behaviour, obj),
+        *validate_annotation_change(behaviour, "metadata.annotations", obj, live),
+    ]
     path = f"{_SPEC}.{_EPHEMERAL}"
     present = {one.get("name"): one for one in at(obj, _SPEC, _EPHEMERAL) or ()}
     for before in at(live, _SPEC, _EPHEMERAL) or ():
@@ -272,7 +279,7 @@ def _validate_ephemeral(obj: Object, old: Object | None) -> Sequence[FieldError]
             errors.append(forbidden_field(path, f"existing ephemeral containers {quoted(name)} may not be removed\n"))
         elif present[name] != before:
             text = f"existing ephemeral containers {quoted(name)} may not be changed\n"
-            errors.append(forbidden_field(path, text + difference(_EPHEMERAL_KIND, before, present[name])))
+            errors.append(forbidden_field(path, text + difference(behaviour, _EPHEMERAL_KIND, before, present[name])))
     return errors
 
 
@@ -307,7 +314,7 @@ STRATEGY = Strategy(
         _RESIZE: Subresource(_merge_resize, _validate_resize, owns_all=True),
     },
     warnings=_warnings,
-    reset_fields=lambda: {"ephemeralcontainers": (), _RESIZE: ()},
+    reset_fields=lambda _: {"ephemeralcontainers": (), _RESIZE: ()},
     status_reset_fields=(("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
     return_deleted_object=True,
     delete_strategy=DeleteStrategy(grace_period=grace_seconds),

@@ -14,28 +14,29 @@ from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.printers.cells import pairs
 from simkit.kinds.parts.workload.template_owner import has_generation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, spec_differs
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     draft.setdefault("template", {})
-    default_template(draft)
+    default_template(behaviour, draft)
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return validate_template("template", obj["template"])
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return validate_template(behaviour, "template", obj["template"])
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
-    prepare_template(draft, at(old, "template", "spec"))
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
+    prepare_template(behaviour, draft, at(old, "template", "spec"))
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    return pod_warnings("template", obj["template"])
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+    return pod_warnings(behaviour, "template", obj["template"])
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     template = obj.get("template") or {}
     return [name_of(obj), *names_and_images(template), pairs(labels_of(template))]
 

@@ -29,7 +29,7 @@ from simkit.kinds.strategy import (
     spec_differs,
 )
 from simkit.meta import labels
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, required
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, labels_of
@@ -37,10 +37,10 @@ from simkit.meta.objects import Draft, Object, at, labels_of
 _ONCE: Final = "replication-controllers-checked-once"
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     default_missing(spec, {"replicas": 1})
-    default_template(spec)
+    default_template(behaviour, spec)
     of_pods = labels_of(spec.get("template") or {})
     if of_pods:
         if not spec.get("selector"):
@@ -49,7 +49,7 @@ def _default(draft: Draft) -> None:
             draft["metadata"]["labels"] = dict(of_pods)
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj["spec"]
     selector = spec.get("selector") or {}
     errors = [*validate_nonnegative_fields("spec", spec, ("minReadySeconds",))]
@@ -60,20 +60,20 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         errors.append(required("spec.template"))
     else:
         chosen = labels.of_object({"matchLabels": selector})
-        errors += validate_replicated("spec.template", spec, "ReplicationController", chosen)
+        errors += validate_replicated(behaviour, "spec.template", spec, "ReplicationController", chosen)
     return errors
 
 
 def _name_errors(name: str, prefix: bool = False) -> Sequence[str]:
-    """The errors of a name; releases that check a controller once leave prefixes to the names that follow from them."""
-    return () if prefix and applies(_ONCE) else dns_subdomain(name, prefix)
+    """The errors of a name where a controller is checked once: those of a prefix are left to the names made of it."""
+    return () if prefix else dns_subdomain(name)
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     """The warnings of a controller; on an update those of the old template, as in kube-apiserver."""
     if old is None:
-        return workload_warnings(obj, None)
-    return template_warnings({**old, "metadata": obj["metadata"]}, old)
+        return workload_warnings(behaviour, obj, None)
+    return template_warnings(behaviour, {**old, "metadata": obj["metadata"]}, old)
 
 
 def _selector(obj: Object) -> str:
@@ -86,7 +86,7 @@ def _fields(obj: Object) -> dict[str, str]:
 
 STRATEGY = Strategy(
     metadata_checks=checked_twice(_ONCE),
-    validate_name=_name_errors,
+    validate_name_since=(_ONCE, _name_errors),
     default=_default,
     prepare=prepared_workload({"replicas": 0}),
     validate=_validate,

@@ -19,7 +19,7 @@ from simkit.kinds.parts.validation.resource_quantities import (
 )
 from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.deadline import checked
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.objects import Object, at, name_of
@@ -46,47 +46,47 @@ _MUST_EXIST: Final = (
 )
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = list(islice(_validate_fields(obj["spec"]), _MOST))
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    errors = list(islice(_validate_fields(behaviour, obj["spec"]), _MOST))
     scopes = obj["spec"].get("scopes") or []
     if old is not None and set(scopes) != set(at(old, "spec", "scopes") or ()):
         errors.append(invalid_value("spec.scopes", _shown(scopes), FIXED))
     return errors
 
 
-def _validate_fields(spec: Object) -> Iterator[FieldError]:
+def _validate_fields(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
     hard: Mapping[str, str] = spec.get("hard") or {}
-    yield from _validate_amounts("spec.hard", hard)
+    yield from _validate_amounts(behaviour, "spec.hard", hard)
     scopes = spec.get("scopes") or ()
-    shown, unfit = _shown(scopes), {scope: _unfit(scope, hard) for scope in set(scopes)}
+    shown, unfit = _shown(scopes), {scope: _unfit(behaviour, scope, hard) for scope in set(scopes)}
     for scope in checked(scopes):
-        if scope not in _scopes():
+        if scope not in _scopes(behaviour):
             yield invalid_value("spec.scopes", shown, "unsupported scope")
         yield from repeat(invalid_value("spec.scopes", shown, _ELSEWHERE), len(unfit[scope]))
     for pair in _PAIRS:
         if set(pair) <= set(scopes):
             yield invalid_value("spec.scopes", shown, _CONFLICT)
     if spec.get("scopeSelector") is not None:
-        yield from _validate_selector(spec, hard)
+        yield from _validate_selector(behaviour, spec, hard)
 
 
-def _scopes() -> Sequence[str]:
-    return (*_SCOPES, _CLASS) if applies("quota-of-volume-attributes-classes") else _SCOPES
+def _scopes(behaviour: ServedBehaviour) -> Sequence[str]:
+    return (*_SCOPES, _CLASS) if behaviour.applies("quota-of-volume-attributes-classes") else _SCOPES
 
 
 def _of_claims(name: str) -> bool:
     return name in ("persistentvolumeclaims", "requests.storage")
 
 
-def _validate_amounts(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
+def _validate_amounts(behaviour: ServedBehaviour, path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
     for name in sorted(amounts):
-        yield from validate_quota_resource_name(f"{path}[{name}]", name)
-        yield from validate_resource_quantity(f"{path}[{name}]", name, amounts[name])
+        yield from validate_quota_resource_name(behaviour, f"{path}[{name}]", name)
+        yield from validate_resource_quantity(behaviour, f"{path}[{name}]", name, amounts[name])
 
 
-def _unfit(scope: str, hard: Mapping[str, str]) -> list[str]:
+def _unfit(behaviour: ServedBehaviour, scope: str, hard: Mapping[str, str]) -> list[str]:
     """The resources that a scope does not apply to."""
-    if scope not in _scopes():
+    if scope not in _scopes(behaviour):
         return []
     if scope == _CLASS:
         return [name for name in sorted(hard) if is_standard_quota(name) and not _of_claims(name)]
@@ -94,18 +94,25 @@ def _unfit(scope: str, hard: Mapping[str, str]) -> list[str]:
     return [name for name in sorted(hard) if is_standard_quota(name) and name not in fit]
 
 
-def _validate_selector(spec: Object, hard: Mapping[str, str]) -> Iterator[FieldError]:
+def _validate_selector(behaviour: ServedBehaviour, spec: Object, hard: Mapping[str, str]) -> Iterator[FieldError]:
     path, expressions = "spec.scopeSelector.matchExpressions", spec["scopeSelector"].get("matchExpressions") or ()
     shown = _selector_shown(expressions)
-    unfit = {scope: _unfit(scope, hard) for scope in {expression.get("scopeName") or "" for expression in expressions}}
+    unfit = {
+        scope: _unfit(behaviour, scope, hard)
+        for scope in {expression.get("scopeName") or "" for expression in expressions}
+    }
     for expression in checked(expressions):
         scope, operator = expression.get("scopeName") or "", expression.get("operator") or ""
         values = expression.get("values") or ()
-        if scope not in _scopes():
+        if scope not in _scopes(behaviour):
             yield invalid_value(f"{path}.scopeName", scope, "unsupported scope")
         yield from repeat(invalid_value(path, shown, _ELSEWHERE), len(unfit[scope]))
         if scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":
-            text = _MUST_EXIST.replace("'Exist'", "'Exists'") if applies("quota-error-names-exists") else _MUST_EXIST
+            text = (
+                _MUST_EXIST.replace("'Exist'", "'Exists'")
+                if behaviour.applies("quota-error-names-exists")
+                else _MUST_EXIST
+            )
             yield invalid_value(f"{path}.operator", operator, text)
         if operator in ("In", "NotIn"):
             if not values:
@@ -133,18 +140,22 @@ def _shown(scopes: Sequence[str]) -> Shown:
     return texts(scopes or None, "core.ResourceQuotaScope")
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    return [error for part in ("hard", "used") for error in _validate_amounts(f"status.{part}", status.get(part) or {})]
+    return [
+        error
+        for part in ("hard", "used")
+        for error in _validate_amounts(behaviour, f"status.{part}", status.get(part) or {})
+    ]
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     hard, used = at(obj, "status", "hard") or {}, at(obj, "status", "used") or {}
     parts: dict[bool, list[str]] = {False: [], True: []}
     for name in sorted(hard):
         parts[name.startswith("limits.")].append(f"{name}: {used.get(name, '0')}/{hard[name]}")
     requests, limits = (", ".join(parts[is_limit]) for is_limit in (False, True))
-    if applies("age-of-quotas-last"):
+    if behaviour.applies("age-of-quotas-last"):
         return [name_of(obj), requests, limits, created(obj, now)]
     return [name_of(obj), created(obj, now), requests, limits]
 

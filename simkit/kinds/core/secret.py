@@ -16,7 +16,7 @@ from simkit.kinds.parts.validation.fields import LARGEST, validate_key
 from simkit.kinds.parts.validation.pem import key_pair_error
 from simkit.kinds.rules import by, changes, fixed, immutable, last, validation, whole
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, selecting
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, invalid_value, required, too_long
 from simkit.meta.go_json import go_kind
@@ -38,7 +38,7 @@ def is_token_of(secret: Object, account: Object) -> bool:
     return named and notes.get(ACCOUNT_UID, uid) in ("", uid)
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     if not draft.get("type"):
         draft["type"] = OPAQUE
     texts = draft.pop("stringData", None)
@@ -47,14 +47,14 @@ def _default(draft: Draft) -> None:
         draft["data"] = {**(draft.get("data") or {}), **encoded}
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     without_empty(draft, ("data",))
 
 
-def _validate_data(path: str, obj: Object) -> Iterator[FieldError]:
+def _validate_data(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
     data: Mapping[str, str] = obj.get("data") or {}
     for key in data:
-        yield from validate_key(f".data[{key}]", key)
+        yield from validate_key(behaviour, f".data[{key}]", key)
     if sum(len(base64.b64decode(value)) for value in data.values()) > LARGEST:
         yield too_long(".data", LARGEST)
     kind = obj.get("type") or ""
@@ -101,9 +101,9 @@ def _why_no_document(encoded: str) -> str:
 _DATA: Final = by(_validate_data)
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     """The warnings about the key pair of a TLS secret, which is stored anyway."""
-    if obj.get("type") != _TLS or not applies("key-pairs-warned-of"):
+    if obj.get("type") != _TLS or not behaviour.applies("key-pairs-warned-of"):
         return ()
     data: Mapping[str, str] = obj.get("data") or {}
     certificates, key = (base64.b64decode(data.get(name) or "") for name in ("tls.crt", "tls.key"))

@@ -28,18 +28,17 @@ from simkit.kinds.parts.service.validation import (
 )
 from simkit.kinds.parts.validation.ip import balancer_warnings, cidr_warnings, ip_warnings
 from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.name_validation import dns1035_label, dns_label
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
-from simkit.meta.wording import Text
 
 _HINTS: Final = label("topology-aware-hints", "service")
 _MODE: Final = label("topology-mode", "service")
 _OPTIONAL: Final = ("ports", "selector", "externalIPs", "loadBalancerSourceRanges", "clusterIPs", "ipFamilies")
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     spec = own_copy(draft, "spec")
     without_empty(spec, _OPTIONAL)
     if old is None:
@@ -48,13 +47,13 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         drop_type_dependent_fields(draft, old)
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     spec, found = obj["spec"], list[str]()
-    if not applies("services-warned-of"):
+    if not behaviour.applies("services-warned-of"):
         return found
     if _HINTS in annotations_of(obj):
         found.append(f"annotation {_HINTS} is deprecated, please use {_MODE} instead")
-    if is_headless(obj) and applies("headless-services-warned"):
+    if is_headless(obj) and behaviour.applies("headless-services-warned"):
         found += [f"spec.{shown} is ignored for headless services" for shown in _ignored(spec)]
     given = [] if is_headless(obj) or type_of(obj) == EXTERNAL_NAME else spec.get("clusterIPs") or []
     places = [(f"spec.clusterIPs[{index}]", one) for index, one in enumerate(given)]
@@ -63,18 +62,18 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     if spec.get("loadBalancerIP"):
         places.append(("spec.loadBalancerIP", spec["loadBalancerIP"]))
     balancer = [place for place in places if place[0] == "spec.loadBalancerIP"]
-    found += [text for path, one in places if (path, one) not in balancer for text in ip_warnings(path, one)]
-    if direct and applies("external-addresses-deprecated"):
+    found += [text for path, one in places if (path, one) not in balancer for text in ip_warnings(behaviour, path, one)]
+    if direct and behaviour.applies("external-addresses-deprecated"):
         found.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
-    found += [text for path, one in balancer for text in ip_warnings(path, one)]
+    found += [text for path, one in balancer for text in ip_warnings(behaviour, path, one)]
     for index, one in enumerate(spec.get("loadBalancerSourceRanges") or ()):
-        found += cidr_warnings(f"spec.loadBalancerSourceRanges[{index}]", one.strip())
-    unused = applies("unused-fields-of-services-warned")
+        found += cidr_warnings(behaviour, f"spec.loadBalancerSourceRanges[{index}]", one.strip())
+    unused = behaviour.applies("unused-fields-of-services-warned")
     if unused and type_of(obj) == EXTERNAL_NAME and spec.get("externalIPs"):
         found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
     if unused and type_of(obj) != EXTERNAL_NAME and spec.get("externalName"):
         found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
-    if spec.get("trafficDistribution") == "PreferClose" and applies("close-traffic-deprecated"):
+    if spec.get("trafficDistribution") == "PreferClose" and behaviour.applies("close-traffic-deprecated"):
         found.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
     return found
 
@@ -89,7 +88,7 @@ def _ignored(spec: Object) -> Iterator[str]:
         yield "SessionAffinity"
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec = obj.get("spec") or {}
     first = next(iter(spec.get("clusterIPs") or ()), NONE)
     made = created(obj, now)
@@ -115,17 +114,10 @@ def _port(port: Object) -> str:
     return f"{port.get('port', 0)}{on_nodes}/{port.get('protocol', '')}"
 
 
-def _name_errors(name: str, prefix: bool = False) -> Sequence[Text]:
-    return dns_label(name, prefix) if applies("relaxed-service-names") else dns1035_label(name, prefix)
-
-
-def _tells_no_object() -> bool:
-    return not applies("deleted-services-told")
-
-
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,), after=(MetadataCheck(whole=True, until="services-checked-once"),)),
-    validate_name=_name_errors,
+    validate_name=dns1035_label,
+    validate_name_since=("relaxed-service-names", dns_label),
     default=default_service,
     prepare=_prepare,
     validate=validate_service,
@@ -135,5 +127,5 @@ STRATEGY = Strategy(
     subresources={"status": Subresource(keep_all_but_status, validate_service_status, balancer_warnings, creates=True)},
     allow_create_on_update=True,
     return_deleted_object=True,
-    tells_no_object=_tells_no_object,
+    tells_no_object=lambda behaviour: not behaviour.applies("deleted-services-told"),
 )

@@ -18,7 +18,7 @@ from simkit.kinds.parts.validation.fields import validate_immutable_field, valid
 from simkit.kinds.parts.validation.ip import address, ip_warnings, validate_ip, validate_non_special_ip
 from simkit.kinds.rules import REQUIRED, at_root, distinct, items, must, placed, row, table
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
@@ -32,19 +32,19 @@ _CLASSES: Final = {"IPv4": IPv4Address, "IPv6": IPv6Address}
 _MOST_ENDPOINTS, _MOST_ADDRESSES, _MOST_ZONES, _MOST_NODES = 1000, 100, 8, 8
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     for port in own_items(draft, "ports"):
         port.setdefault("name", "")
         port.setdefault("protocol", "TCP")
 
 
-def _prepare_older(draft: Draft, old: Object | None) -> None:
+def _prepare_older(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     """Set empty lists to null, as they are stored."""
     null_where_empty(draft, "endpoints", "ports")
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
-    _prepare_older(draft, old)
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
+    _prepare_older(behaviour, draft, old)
     if old is not None and draft["endpoints"] == old.get("endpoints"):
         return
     if old is not None:  # what is written counts for the generation, also what is dropped of it
@@ -62,13 +62,13 @@ def _raises_generation(obj: Object, old: Object) -> bool:
     return labels_of(obj) != labels_of(old) or any(obj.get(name) != old.get(name) for name in names)
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     kind = obj.get("addressType") or ""
-    parts = [list(_validate_endpoint(obj.get("endpoints") or (), kind)), at_root(_PORTS(obj))]
-    if applies("ports-of-endpoints-first"):
+    parts = [list(_validate_endpoint(behaviour, obj.get("endpoints") or (), kind)), at_root(_PORTS(behaviour, obj))]
+    if behaviour.applies("ports-of-endpoints-first"):
         parts.reverse()
     return [
-        *at_root(_TYPE(obj)),
+        *at_root(_TYPE(behaviour, obj)),
         *chain.from_iterable(parts),
         *(validate_immutable_field("addressType", kind, old.get("addressType") or "") if old is not None else ()),
     ]
@@ -92,23 +92,23 @@ _ENDPOINT: Final = table(
 )
 
 
-def _validate_endpoint(endpoints: Sequence[Object], kind: str) -> Iterator[FieldError]:
+def _validate_endpoint(behaviour: ServedBehaviour, endpoints: Sequence[Object], kind: str) -> Iterator[FieldError]:
     if len(endpoints) > _MOST_ENDPOINTS:
         yield too_many("endpoints", len(endpoints), _MOST_ENDPOINTS)
         return
     for index, endpoint in enumerate(endpoints):
-        yield from _validate_one(endpoint, f"endpoints[{index}]", kind)
+        yield from _validate_one(behaviour, endpoint, f"endpoints[{index}]", kind)
 
 
-def _validate_one(endpoint: Object, path: str, kind: str) -> Iterator[FieldError]:
+def _validate_one(behaviour: ServedBehaviour, endpoint: Object, path: str, kind: str) -> Iterator[FieldError]:
     addresses = endpoint.get("addresses") or ()
     if not addresses:
         yield required(f"{path}.addresses", "must contain at least 1 address")
     elif len(addresses) > _MOST_ADDRESSES:
         yield too_many(f"{path}.addresses", len(addresses), _MOST_ADDRESSES)
     for index, one in enumerate(addresses):
-        yield from _validate_address(f"{path}.addresses[{index}]", one, kind)
-    yield from placed(path, _ENDPOINT(endpoint))
+        yield from _validate_address(behaviour, f"{path}.addresses[{index}]", one, kind)
+    yield from placed(path, _ENDPOINT(behaviour, endpoint))
     if endpoint.get("hints") is not None:
         for name, most, rule in (("forZones", _MOST_ZONES, label_value), ("forNodes", _MOST_NODES, dns_subdomain)):
             hints = endpoint["hints"].get(name) or ()
@@ -117,19 +117,19 @@ def _validate_one(endpoint: Object, path: str, kind: str) -> Iterator[FieldError
                 return
 
 
-def _validate_address(path: str, text: str, kind: str) -> Iterator[FieldError]:
+def _validate_address(behaviour: ServedBehaviour, path: str, text: str, kind: str) -> Iterator[FieldError]:
     if kind == "FQDN":
         yield from validate_qualified_domain(path, text)
-    elif kind in _CLASSES and applies("addresses-of-endpoints-by-family"):
-        errors = list(validate_ip(path, text))
+    elif kind in _CLASSES and behaviour.applies("addresses-of-endpoints-by-family"):
+        errors = list(validate_ip(behaviour, path, text))
         if not errors and not isinstance(address(text), _CLASSES[kind]):
             errors.append(invalid_value(path.rpartition("[")[0], text, f"must be an {kind} address"))
-            errors += validate_non_special_ip(path, text)
-        yield from errors or validate_non_special_ip(path, text)
+            errors += validate_non_special_ip(behaviour, path, text)
+        yield from errors or validate_non_special_ip(behaviour, path, text)
     elif kind in _CLASSES:
         if not isinstance(address(text), _CLASSES[kind]):
             yield invalid_value(path, text, f"must be a valid {kind} address")
-        yield from validate_non_special_ip(path, text)
+        yield from validate_non_special_ip(behaviour, path, text)
 
 
 def _validate_hints(
@@ -167,15 +167,15 @@ def _some(texts: Sequence[str]) -> str:
     return (",".join(texts[:3]) or UNSET) + (f" + {more} more..." if more > 0 else "")
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     """The warnings about a type of addresses that goes, and about addresses that no controller has written."""
     found = []
-    if old is None and obj.get("addressType") == "FQDN" and applies("slices-of-names-warned"):
+    if old is None and obj.get("addressType") == "FQDN" and behaviour.applies("slices-of-names-warned"):
         found.append("spec.addressType: FQDN endpoints are deprecated")
-    if applies("addresses-warned-about") and labels_of(obj).get(_MANAGED_BY) not in _CONTROLLERS:
+    if behaviour.applies("addresses-warned-about") and labels_of(obj).get(_MANAGED_BY) not in _CONTROLLERS:
         for place, endpoint in enumerate(obj.get("endpoints") or ()):
             for index, text in enumerate(endpoint.get("addresses") or ()):
-                found += ip_warnings(f"endpoints[{place}].addresses[{index}]", text)
+                found += ip_warnings(behaviour, f"endpoints[{place}].addresses[{index}]", text)
     return found
 
 

@@ -18,6 +18,7 @@ from simkit.kinds.parts.event import (
 )
 from simkit.kinds.rules import at_root
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.fielderror import FieldError
 from simkit.meta.name_validation import dns_subdomain, path_segment
@@ -26,13 +27,13 @@ from simkit.meta.objects import Object
 _BEFORE: Final = f"{EVENTS_GROUP}/v1beta1"
 
 
-def _lenient(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _lenient(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors in both versions, which are those of the core group: the beta version requires no more."""
-    return list(validate_event(obj, field="reportingController"))
+    return list(validate_event(behaviour, obj, field="reportingController"))
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return at_root(STRICT(obj)) if old is None else list(strict_changes(obj, old))
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return at_root(STRICT(behaviour, obj)) if old is None else list(strict_changes(behaviour, obj, old))
 
 
 _LENIENT: Final = Strategy(

@@ -16,6 +16,7 @@ from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.conditions import status_of
 from simkit.kinds.rules import by, fields, must, row, validation
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, unsupported
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -24,12 +25,12 @@ _METHODS: Final = ("ByNamespace", "ByUser")
 _LISTS: Final = {"resourceRules": ("apiGroups", "resources", "verbs"), "nonResourceRules": ("nonResourceURLs", "verbs")}
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     spec["matchingPrecedence"] = spec.get("matchingPrecedence") or 1000
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     if old is None:
         draft["status"] = {}
     for rule in own_items(own_copy(draft, "spec"), "rules"):
@@ -39,16 +40,16 @@ def _prepare(draft: Draft, old: Object | None) -> None:
                 null_where_empty(one, *names)
 
 
-def _validate_fixed(path: str, obj: Object) -> Iterator[FieldError]:
+def _validate_fixed(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
     """The errors of changes to mandatory flow schemas."""
     spec, name = obj["spec"], name_of(obj)
-    wanted = mandatory_spec("FlowSchema", name)
+    wanted = mandatory_spec(behaviour, "FlowSchema", name)
     if wanted is not None and not same(spec, wanted):
         shown = structure("flowcontrol.FlowSchemaSpec", spec)
         yield invalid_value(".spec", shown, f"spec of '{name}' must equal the fixed value")
 
 
-def _validate_method(path: str, method: Object) -> Iterator[FieldError]:
+def _validate_method(behaviour: ServedBehaviour, path: str, method: Object) -> Iterator[FieldError]:
     if method.get("type") not in _METHODS:
         yield unsupported(f"{path}.type", structure("flowcontrol.FlowDistinguisherMethod", method), _METHODS)
 
@@ -72,7 +73,7 @@ _RULES: Final = validation(
 )
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec = obj.get("spec") or {}
     dangling = status_of(obj, "Dangling")
     return [

@@ -17,7 +17,7 @@ from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.rules import by, fields, must, row, table, validation
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy, Subresource, spec_differs
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 from simkit.meta.wording import Worded
@@ -27,7 +27,7 @@ _QUEUING: Final = {"queues": 64, "handSize": 8, "queueLengthLimit": 50}
 _HASH_BITS: Final = 60
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     if spec.get("exempt") is not None:
         exempt = own_copy(spec, "exempt")
@@ -36,23 +36,23 @@ def _default(draft: Draft) -> None:
     if spec.get("limited") is not None:
         limited = own_copy(spec, "limited")
         limited.setdefault(_SHARES, 30)
-        if applies("levels-lend-seats"):
+        if behaviour.applies("levels-lend-seats"):
             limited.setdefault("lendablePercent", 0)
         if at(limited, "limitResponse", "queuing") is not None:
             queuing = own_copy(limited, "limitResponse", "queuing")
             queuing.update({name: value for name, value in _QUEUING.items() if not queuing.get(name)})
 
 
-def _validate_note(path: str, obj: Object) -> Iterator[FieldError]:
+def _validate_note(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
     """The error of the annotation of v1beta3, which other versions may not have."""
     if KEEP_ZERO in annotations_of(obj):
         yield forbidden_field(".metadata.annotations", f"annotation '{KEEP_ZERO}' is forbidden")
 
 
-def _validate_fixed(path: str, obj: Object) -> Iterator[FieldError]:
+def _validate_fixed(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
     """The errors of changes to mandatory priority levels, except the shares of the exempt one."""
     spec, name = obj["spec"], name_of(obj)
-    wanted = mandatory_spec("PriorityLevelConfiguration", name)
+    wanted = mandatory_spec(behaviour, "PriorityLevelConfiguration", name)
     if wanted is None:
         return
     shown, free = structure("flowcontrol.PriorityLevelConfigurationSpec", spec), "exempt" in wanted
@@ -66,7 +66,7 @@ def _differs_from_name(obj: Object) -> bool:
     return bool((name_of(obj) == "exempt") != (at(obj, "spec", "type") == "Exempt"))
 
 
-def _validate_queuing(path: str, queuing: Object) -> Iterator[FieldError]:
+def _validate_queuing(behaviour: ServedBehaviour, path: str, queuing: Object) -> Iterator[FieldError]:
     queues, hand = queuing["queues"], queuing["handSize"]
     if hand <= 0:
         yield invalid_value(f"{path}.handSize", hand, "must be positive")
@@ -140,7 +140,7 @@ _RULES: Final = validation(
 )
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec = obj.get("spec") or {}
     queuing = at(spec, "limited", "limitResponse", "queuing") or {}
     shares = at(spec, "limited", _SHARES)

@@ -13,7 +13,7 @@ from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, prepared
 from simkit.kinds.parts.go_printing.structures import texts
 from simkit.kinds.parts.printers.cells import UNSET, columns
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
-from simkit.meta.behaviour import served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import TOLD
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required
 from simkit.meta.name_validation import dns1035_label, dns_subdomain, qualified_name
@@ -37,7 +37,7 @@ def _validate_name(name: str, prefix: bool) -> Sequence[str]:
     return found + [f"the resource segment {text}" for text in dns1035_label(resource)]
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
     servers = status.get("storageVersions") or ()
     errors, seen, letters = list[FieldError](), set[str](), 0
@@ -47,7 +47,7 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
             errors.append(duplicate(f"{path}.apiServerID", identity))
         seen.add(identity)
         found = list(_validate_server(path, server, TOLD - letters))
-        letters += sum(len(told(error.detail, served())) for error in found)
+        letters += sum(len(told(error.detail, behaviour)) for error in found)
         errors += found
     errors += _validate_common_version(servers, status.get("commonEncodingVersion"))
     errors += _validate_conditions(status.get("conditions") or ())

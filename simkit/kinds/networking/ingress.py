@@ -17,12 +17,11 @@ from simkit.kinds.parts.validation.ip import PORT, address, balancer_warnings
 from simkit.kinds.parts.validation.object_meta import validate_local_reference
 from simkit.kinds.rules import placed
 from simkit.kinds.strategy import Strategy, Subresource, spec_differs
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label, dns_label, dns_subdomain, port_name
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
-from simkit.meta.wording import Text
 
 _CLASS: Final = label("ingress.class")
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
@@ -32,26 +31,26 @@ _SUFFIXES: Final = ("/..", "/.")
 _SHOWN: Final = 3
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     """Forget rules that are an empty list; errors tell them from none where there is no other backend."""
     if at(draft, "spec", "defaultBackend") is not None:
         without_empty(own_copy(draft, "spec"), ("rules",))
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate_fields(obj["spec"]), *(_validate_annotation(obj) if old is None else ())]
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_validate_fields(behaviour, obj["spec"]), *(_validate_annotation(behaviour, obj) if old is None else ())]
 
 
-def _validate_fields(spec: Object) -> Iterator[FieldError]:
+def _validate_fields(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
     rules = spec.get("rules") or ()
     if not rules and "defaultBackend" not in spec:
         given = spec.get("rules")
         shown = Shown(f"[]networking.IngressRule{'(nil)' if given is None else '{}'}", given)
         yield invalid_value("spec", shown, "either `defaultBackend` or `rules` must be specified")
     if "defaultBackend" in spec:
-        yield from _validate_backend(spec["defaultBackend"], "spec.defaultBackend")
+        yield from _validate_backend(behaviour, spec["defaultBackend"], "spec.defaultBackend")
     for index, rule in enumerate(rules):
-        yield from _validate_rule(rule, f"spec.rules[{index}]")
+        yield from _validate_rule(behaviour, rule, f"spec.rules[{index}]")
     for index, tls in enumerate(spec.get("tls") or ()):
         for number, host in enumerate(tls.get("hosts") or ()):
             yield from _validate_host(host, f"spec.tls[{index}].hosts[{number}]")
@@ -61,12 +60,12 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
         yield from validate_text("spec.ingressClassName", spec["ingressClassName"], dns_subdomain)
 
 
-def _validate_annotation(obj: Object) -> Iterator[FieldError]:
+def _validate_annotation(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
     """The error of a class in the old annotation that differs from the field."""
     given, chosen = annotations_of(obj).get(_CLASS), obj["spec"].get("ingressClassName")
     if given is None or chosen is None:
         return
-    if not applies("ingress-class-twice"):
+    if not behaviour.applies("ingress-class-twice"):
         yield invalid_value(f"annotations.{_CLASS}", given, "can not be set when the class field is also set")
     elif given != chosen:
         yield invalid_value(f"annotations.{_CLASS}", given, "must match `ingressClassName` when both are specified")
@@ -76,7 +75,7 @@ def _validate_host(host: str, path: str) -> Iterator[FieldError]:
     yield from validate_text(path, host, wildcard_subdomain if "*" in host else dns_subdomain)
 
 
-def _validate_rule(rule: Object, path: str) -> Iterator[FieldError]:
+def _validate_rule(behaviour: ServedBehaviour, rule: Object, path: str) -> Iterator[FieldError]:
     host = rule.get("host") or ""
     if host:
         if address(host) is not None:
@@ -88,10 +87,10 @@ def _validate_rule(rule: Object, path: str) -> Iterator[FieldError]:
     if not paths:
         yield required(f"{path}.http.paths")
     for index, one in enumerate(paths):
-        yield from _validate_path(one, f"{path}.http.paths[{index}]")
+        yield from _validate_path(behaviour, one, f"{path}.http.paths[{index}]")
 
 
-def _validate_path(one: Object, path: str) -> Iterator[FieldError]:
+def _validate_path(behaviour: ServedBehaviour, one: Object, path: str) -> Iterator[FieldError]:
     kind, text = one.get("pathType"), one.get("path") or ""
     if kind is None:
         yield required(f"{path}.pathType", "pathType must be specified")
@@ -107,55 +106,51 @@ def _validate_path(one: Object, path: str) -> Iterator[FieldError]:
         for part in _SUFFIXES:
             if text.endswith(part):
                 yield invalid_value(f"{path}.path", text, f"cannot end with '{part}'")
-    yield from _validate_backend(one.get("backend") or {}, f"{path}.backend")
+    yield from _validate_backend(behaviour, one.get("backend") or {}, f"{path}.backend")
 
 
-def _validate_backend(backend: Object, path: str) -> Iterator[FieldError]:
+def _validate_backend(behaviour: ServedBehaviour, backend: Object, path: str) -> Iterator[FieldError]:
     service, resource = backend.get("service"), backend.get("resource")
     if service is not None and resource is not None:
         yield invalid_value(path, "", "cannot set both resource and service backends")
     elif resource is not None:
-        yield from validate_local_reference(f"{path}.resource", resource)
+        yield from validate_local_reference(behaviour, f"{path}.resource", resource)
     elif service is not None:
-        yield from _validate_service(service, path)
+        yield from _validate_service(behaviour, service, path)
     else:
         yield invalid_value(path, "", "resource or service backend is required")
 
 
-def _name_errors(name: str) -> Sequence[Text]:
-    """The errors of the name of a service that a backend leads to."""
-    return (dns_label if applies("relaxed-service-names") else dns1035_label)(name)
-
-
-def _validate_service(service: Object, path: str) -> Iterator[FieldError]:
+def _validate_service(behaviour: ServedBehaviour, service: Object, path: str) -> Iterator[FieldError]:
     name = service.get("name") or ""
     if not name:
         yield required(f"{path}.service.name")
     else:
-        yield from validate_text(f"{path}.service.name", name, _name_errors)
+        rule = dns_label if behaviour.applies("relaxed-service-names") else dns1035_label
+        yield from validate_text(f"{path}.service.name", name, rule)
     named, number = at(service, "port", "name") or "", at(service, "port", "number") or 0
     if named and number:
         yield invalid_value(path, "", "cannot set both port name & port number")
     elif named:
         yield from validate_text(f"{path}.service.port.name", named, port_name)
     elif number:
-        yield from placed(f"{path}.service.port.number", PORT(number))
+        yield from placed(f"{path}.service.port.number", PORT(behaviour, number))
     else:
         yield required(path, "port name or number is required")
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(validate_load_balancer_status("status.loadBalancer", obj.get("status") or {}, modes=False))
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(validate_load_balancer_status(behaviour, "status.loadBalancer", obj.get("status") or {}, modes=False))
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     named = at(obj, "spec", "ingressClassName") is not None
-    if old is not None or named or _CLASS not in annotations_of(obj) or not applies("ingress-class-twice"):
+    if old is not None or named or _CLASS not in annotations_of(obj) or not behaviour.applies("ingress-class-twice"):
         return ()
     return [f"annotation \"{_CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"]
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec = obj.get("spec") or {}
     reached = ",".join(reached_at(obj.get("status") or {}))
     ports = "80, 443" if spec.get("tls") else "80"

@@ -13,11 +13,12 @@ from simkit.kinds.parts.validation.fields import validate_domain_path
 from simkit.kinds.parts.validation.object_meta import validate_local_reference
 from simkit.kinds.rules import by, fields, fixed, last, must, row, table, validation, whole
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, spec_differs
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Draft, Object, at
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     if at(draft, "spec", "parameters") is not None:
         own_copy(draft, "spec", "parameters").setdefault("scope", "Cluster")
 

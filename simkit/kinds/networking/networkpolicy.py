@@ -18,7 +18,7 @@ from simkit.kinds.parts.validation.ip import PORT, Network, cidr_warnings, netwo
 from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR
 from simkit.kinds.rules import by, items, must, placed, row, table, validation
 from simkit.kinds.strategy import Strategy, Subresource, checked_twice, spec_differs
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import port_name
 from simkit.meta.objects import Draft, Object, at
@@ -29,8 +29,8 @@ _SHOWN_TYPES: Final = partial(texts, kind="networking.PolicyType")
 _SIDES: Final = (("ingress", "from"), ("egress", "to"))
 
 
-def _default(draft: Draft) -> None:
-    if applies("network-policies-have-status"):
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
+    if behaviour.applies("network-policies-have-status"):
         draft.setdefault("status", {})
     spec = own_copy(draft, "spec")
     for side, _ in _SIDES:
@@ -41,7 +41,7 @@ def _default(draft: Draft) -> None:
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
 
-def _validate_end(path: str, port: Object) -> Iterator[FieldError]:
+def _validate_end(behaviour: ServedBehaviour, path: str, port: Object) -> Iterator[FieldError]:
     """The errors of a port or range of ports; kube-apiserver shows the first number where the last is less."""
     first, last = port.get("port"), port.get("endPort")
     if isinstance(first, str):
@@ -49,28 +49,28 @@ def _validate_end(path: str, port: Object) -> Iterator[FieldError]:
             yield invalid_value(f"{path}.endPort", last, "may not be specified when `port` is non-numeric")
         yield from validate_text(f"{path}.port", first, port_name)
     elif first is not None:
-        yield from placed(f"{path}.port", PORT(first))
+        yield from placed(f"{path}.port", PORT(behaviour, first))
         if last is not None:
             if last < first:
                 yield invalid_value(f"{path}.endPort", first, "must be greater than or equal to `port`")
-            yield from placed(f"{path}.endPort", PORT(last))
+            yield from placed(f"{path}.endPort", PORT(behaviour, last))
     elif last is not None:
         yield invalid_value(f"{path}.endPort", last, "may not be specified when `port` is not specified")
 
 
-def _validate_block(path: str, block: Object) -> Iterator[FieldError]:
+def _validate_block(behaviour: ServedBehaviour, path: str, block: Object) -> Iterator[FieldError]:
     text = block.get("cidr") or ""
     if not text:
         yield required(f"{path}.cidr")
         return
-    yield from validate_cidr(f"{path}.cidr", text, formerly=_NO_RANGE)
+    yield from validate_cidr(behaviour, f"{path}.cidr", text, formerly=_NO_RANGE)
     whole = network(text)
     if whole is None:
         return
     for index, one in enumerate(block.get("except") or ()):
         where, part = f"{path}.except[{index}]", network(one)
-        yield from validate_cidr(where, one, formerly=_NO_RANGE)
-        if part is None and not applies("addresses-told-alike"):
+        yield from validate_cidr(behaviour, where, one, formerly=_NO_RANGE)
+        if part is None and not behaviour.applies("addresses-told-alike"):
             return
         if part is not None and not _inside(part, whole):
             yield invalid_value(where, one, "must be a strict subset of `cidr`")
@@ -114,18 +114,18 @@ _RULES: Final = validation(
 )
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     """The warnings about ranges, which came when all warnings about addresses changed."""
-    if not applies("addresses-warned-about"):
+    if not behaviour.applies("addresses-warned-about"):
         return ()
     found: list[str] = []
     for side, peers in _SIDES:
         for index, rule in enumerate(at(obj, "spec", side) or ()):
             for number, peer in enumerate(rule.get(peers) or ()):
                 block, path = peer.get("ipBlock") or {}, f"spec.{side}[{index}].{peers}[{number}].ipBlock"
-                found += cidr_warnings(f"{path}.cidr", block.get("cidr") or "")
+                found += cidr_warnings(behaviour, f"{path}.cidr", block.get("cidr") or "")
                 for place, text in enumerate(block.get("except") or ()):
-                    found += cidr_warnings(f"{path}.except[{place}]", text)
+                    found += cidr_warnings(behaviour, f"{path}.except[{place}]", text)
     return found
 
 
@@ -133,21 +133,21 @@ def _selected(obj: Object) -> str:
     return selector_text(at(obj, "spec", "podSelector"))
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     """From 1.24 to 1.27 the status of a policy that has conditions already stays."""
-    if not _wipes_status() and old is not None and at(old, "status", "conditions"):
+    if not _wipes_status(behaviour) and old is not None and at(old, "status", "conditions"):
         draft["status"] = old["status"]
 
 
-def _keep_old_status(draft: Draft, live: Object) -> None:
+def _keep_old_status(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
     """Without the feature gate a status can only be cleared."""
-    keep_all_but_status(draft, live)
-    if not _wipes_status():
+    keep_all_but_status(behaviour, draft, live)
+    if not _wipes_status(behaviour):
         draft["status"] = live.get("status") or {} if at(draft, "status", "conditions") else {}
 
 
-def _wipes_status() -> bool:
-    return not applies("network-policies-have-status")
+def _wipes_status(behaviour: ServedBehaviour) -> bool:
+    return not behaviour.applies("network-policies-have-status")
 
 
 STRATEGY = Strategy(

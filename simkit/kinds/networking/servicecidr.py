@@ -15,7 +15,7 @@ from simkit.kinds.parts.printers.cells import columns
 from simkit.kinds.parts.validation.ip import family, network, validate_canonical_cidr
 from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.objects import Draft, Object, at
 
@@ -23,15 +23,15 @@ _RANGES: Final = "spec.cidrs"
 _ONE_EACH: Final = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     draft["status"] = draft.get("status") or {}
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     ranges: Sequence[str] | None = at(obj, "spec", "cidrs")
     if old is None:
         return list(_validate_ranges(ranges or []))
-    return list(_validate_change(ranges, at(old, "spec", "cidrs") or []))
+    return list(_validate_change(behaviour, ranges, at(old, "spec", "cidrs") or []))
 
 
 def _validate_ranges(ranges: Sequence[str]) -> Iterator[FieldError]:
@@ -49,10 +49,12 @@ def _validate_ranges(ranges: Sequence[str]) -> Iterator[FieldError]:
         yield invalid_value(_RANGES, texts(ranges), _ONE_EACH)
 
 
-def _validate_change(given: Sequence[str] | None, before: Sequence[str]) -> Iterator[FieldError]:
+def _validate_change(
+    behaviour: ServedBehaviour, given: Sequence[str] | None, before: Sequence[str]
+) -> Iterator[FieldError]:
     """The errors of a change: one range may get a second of the other family."""
     now = given or []
-    if not applies("service-ranges-grow"):
+    if not behaviour.applies("service-ranges-grow"):
         if list(now) != list(before):
             yield invalid_value(_RANGES, texts(given), FIXED)
     elif len(now) == len(before):
@@ -67,13 +69,13 @@ def _validate_change(given: Sequence[str] | None, before: Sequence[str]) -> Iter
         yield invalid_value(_RANGES, texts(given), FIXED)
 
 
-def _wipes_status() -> bool:
-    return applies("status-of-ranges-apart")
+def _wipes_status(behaviour: ServedBehaviour) -> bool:
+    return behaviour.applies("status-of-ranges-apart")
 
 
-def _reset_fields() -> Mapping[str, Sequence[str]]:
+def _reset_fields(behaviour: ServedBehaviour) -> Mapping[str, Sequence[str]]:
     """No fields before 1.36, whose sources say them for a group of another name."""
-    return {} if applies("status-of-ranges-apart") else {"": (), "status": ()}
+    return {} if behaviour.applies("status-of-ranges-apart") else {"": (), "status": ()}
 
 
 def _ranges(obj: Object) -> str:

@@ -17,7 +17,7 @@ from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.parts.validation.object_meta import validate_labels
 from simkit.kinds.rules import REQUIRED, by, fixed, items, last, must, placed, row, validation
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, duplicate
 from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Object, at
@@ -25,19 +25,19 @@ from simkit.meta.objects import Object, at
 _EACH: Final = items(TOLERATION)
 
 
-def _validate_tolerations(path: str, tolerations: Sequence[Object]) -> Iterator[FieldError]:
-    once = applies("tolerations-of-runtime-classes-named-once")
-    yield from placed(path if once else f"{path}.tolerations", _EACH(tolerations))
+def _validate_tolerations(behaviour: ServedBehaviour, path: str, tolerations: Sequence[Object]) -> Iterator[FieldError]:
+    once = behaviour.applies("tolerations-of-runtime-classes-named-once")
+    yield from placed(path if once else f"{path}.tolerations", _EACH(behaviour, tolerations))
     fields = ("key", "operator", "value", "effect")
     for index in sorted(repeats(tuple(each.get(name) or "" for name in fields) for each in tolerations)):
         yield duplicate(f"{path}[{index}]", structure("core.Toleration", tolerations[index]))
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    if not applies("node-labels-of-classes-warned"):
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+    if not behaviour.applies("node-labels-of-classes-warned"):
         return ()
     keys = at(obj, "scheduling", "nodeSelector") or ()
-    return [f"scheduling.nodeSelector: {deprecation(key)}" for key in keys if deprecation(key)]
+    return [f"scheduling.nodeSelector: {deprecation(behaviour, key)}" for key in keys if deprecation(behaviour, key)]
 
 
 STRATEGY = Strategy(

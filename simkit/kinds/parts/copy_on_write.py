@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Draft, Object, copied
 
 
@@ -46,10 +47,12 @@ def without_empty(holder: Draft, names: Iterable[str]) -> None:
             del holder[name]
 
 
-def prepared(*, spec: bool = False, status: Object | None = None) -> Callable[[Draft, Object | None], None]:
+def prepared(
+    *, spec: bool = False, status: Object | None = None
+) -> Callable[[ServedBehaviour, Draft, Object | None], None]:
     """A preparation after which an object has a ``spec``, if it says so, and a new one this status, if one is given."""
 
-    def prepare(draft: Draft, old: Object | None) -> None:
+    def prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
         if spec:
             draft["spec"] = draft.get("spec") or {}
         if status is not None and old is None:
@@ -58,7 +61,7 @@ def prepared(*, spec: bool = False, status: Object | None = None) -> Callable[[D
     return prepare
 
 
-def keep_all_but_status(draft: Draft, live: Draft | Any) -> None:
+def keep_all_but_status(behaviour: ServedBehaviour, draft: Draft, live: Draft | Any) -> None:
     """Keep everything but status and metadata of the live object on a write of the status."""
     fixed = ("status", "metadata", "apiVersion", "kind")
     for name in [name for name in draft if name not in fixed and name not in live]:
@@ -83,14 +86,14 @@ def reset_object_meta_for_status(draft: Draft, live: Draft | Any) -> None:
     draft["metadata"] = {**{name: value for name, value in draft["metadata"].items() if name not in _RESET}, **kept}
 
 
-def keep_all_but_own_status(draft: Draft, live: Draft | Any) -> None:
+def keep_all_but_own_status(behaviour: ServedBehaviour, draft: Draft, live: Draft | Any) -> None:
     """Keep everything but the status of the live object, with most of its metadata."""
-    keep_all_but_status(draft, live)
+    keep_all_but_status(behaviour, draft, live)
     reset_object_meta_for_status(draft, live)
 
 
-def keep_metadata_and_all_but_status(draft: Draft, live: Draft | Any) -> None:
+def keep_metadata_and_all_but_status(behaviour: ServedBehaviour, draft: Draft, live: Draft | Any) -> None:
     """Keep everything but the status of the live object, and of the draft the managed fields too."""
-    keep_all_but_status(draft, live)
+    keep_all_but_status(behaviour, draft, live)
     tracked = draft["metadata"].get("managedFields")
     draft["metadata"] = {**live["metadata"], "managedFields": tracked}

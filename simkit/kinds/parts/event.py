@@ -12,6 +12,7 @@ from simkit.kinds.parts.go_printing.structures import structure, time
 from simkit.kinds.parts.printers.cells import UNKNOWN, age
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.rules import FIXED, REQUIRED, Check, at_root, by, must, row, table
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import DEFAULT_NAMESPACE, SYSTEM_NAMESPACE
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.name_validation import dns_subdomain, qualified_name
@@ -53,7 +54,7 @@ def renamed(event: Object, names: Mapping[str, str]) -> Draft:
     return {names.get(name, name): value for name, value in event.items()}
 
 
-def validate_event(event: Object, *, field: str) -> Iterator[FieldError]:
+def validate_event(behaviour: ServedBehaviour, event: Object, *, field: str) -> Iterator[FieldError]:
     """The errors of an event in either group; ``field`` is the name of the reporting controller."""
     about, namespace = at(event, "involvedObject", "namespace") or "", namespace_of(event)
     elsewhere = invalid_value("involvedObject.namespace", about, "does not match event.namespace")
@@ -63,7 +64,7 @@ def validate_event(event: Object, *, field: str) -> Iterator[FieldError]:
     else:
         if not about and namespace not in (DEFAULT_NAMESPACE, SYSTEM_NAMESPACE):
             yield elsewhere
-        yield from _validate_new(event, field)
+        yield from _validate_new(behaviour, event, field)
     yield from validate_text("namespace", namespace, dns_subdomain)
 
 
@@ -85,13 +86,13 @@ _REPORTED: Final = table(
 )
 
 
-def _validate_new(event: Object, field: str) -> Iterator[FieldError]:
+def _validate_new(behaviour: ServedBehaviour, event: Object, field: str) -> Iterator[FieldError]:
     """The errors of an event that has an ``eventTime``."""
     controller = event.get("reportingComponent") or ""
     if not controller:
         yield required(field)
     yield from validate_text(field, controller, qualified_name)
-    yield from at_root(_REPORTED(event))
+    yield from at_root(_REPORTED(behaviour, event))
 
 
 _UNSET: Final = must.hold(lambda value: not value, "needs to be unset", _nothing)
@@ -102,7 +103,7 @@ _SERIES: Final = row(
 )
 
 
-def _validate_type(path: str, kind: str) -> Iterator[FieldError]:
+def _validate_type(behaviour: ServedBehaviour, path: str, kind: str) -> Iterator[FieldError]:
     if kind not in ("Normal", "Warning"):
         yield invalid_value(path, "", f"has invalid value: {kind}")
 
@@ -119,10 +120,10 @@ STRICT: Final = table(
 """The check of a new event in the group events."""
 
 
-def strict_changes(event: Object, old: Object) -> Iterator[FieldError]:
+def strict_changes(behaviour: ServedBehaviour, event: Object, old: Object) -> Iterator[FieldError]:
     """Returns errors for changes of anything but the series in the group events."""
     if event.get("series") != old.get("series"):
-        yield from at_root(_SERIES(event))
+        yield from at_root(_SERIES(behaviour, event))
     for name in _FIXED:
         stored = OLDER.get(name, name)
         if _given(name, event.get(stored)) != _given(name, old.get(stored)):
@@ -151,7 +152,7 @@ def event_fields(event: Object) -> dict[str, str]:
     return {"source": at(event, "source", "component") or component, "reportingComponent": component}
 
 
-def event_row(obj: Object, now: float) -> Sequence[Any]:
+def event_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     """The cells of an event's row: time, type, reason, object, message."""
     seen, first = _seen(obj, now)
     about = (at(obj, "involvedObject", "kind") or "").lower()

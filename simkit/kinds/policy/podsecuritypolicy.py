@@ -16,7 +16,7 @@ from simkit.kinds.parts.pod.validation.volumes import validate_driver
 from simkit.kinds.parts.validation.fields import DESCENDING
 from simkit.kinds.rules import Row, by, distinct, fields, must, placed, row, table
 from simkit.kinds.strategy import Strategy
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import (
     FieldError,
@@ -77,7 +77,7 @@ _SYSCTLS_RE: Final = re.compile(_SYSCTLS)
 _LONGEST_SYSCTL: Final = 253
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     if spec.get("allowPrivilegeEscalation") is None:
         spec["allowPrivilegeEscalation"] = True
@@ -92,23 +92,23 @@ def _without_false(rule: Object) -> Object:
     return {name: value for name, value in rule.items() if value is not False}
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
     former = ((old or {}).get("spec") or {}).get("volumes") or ()
-    with_ephemeral = applies("ephemeral-volumes-in-policies") or _EPHEMERAL in former
+    with_ephemeral = behaviour.applies("ephemeral-volumes-in-policies") or _EPHEMERAL in former
     return [
-        *_validate_annotations(obj),
-        *placed("spec", _IDENTIFIERS(spec)),
+        *_validate_annotations(behaviour, obj),
+        *placed("spec", _IDENTIFIERS(behaviour, spec)),
         *_validate_volumes(spec, with_ephemeral=with_ephemeral),
         *_validate_capabilities(spec),
-        *placed("spec", _FLAGS(spec)),
-        *_validate_sources(spec),
+        *placed("spec", _FLAGS(behaviour, spec)),
+        *_validate_sources(behaviour, spec),
         *_validate_sysctls(spec),
-        *placed("spec", _CLASSES(spec)),
+        *placed("spec", _CLASSES(behaviour, spec)),
     ]
 
 
-def _validate_annotations(obj: Object) -> Iterator[FieldError]:
+def _validate_annotations(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
     notes = annotations_of(obj)
     for key, several in ((_APP_ARMOR_DEFAULT, False), (_APP_ARMOR_ALLOWED, True)):
         value = notes.get(key)
@@ -120,12 +120,12 @@ def _validate_annotations(obj: Object) -> Iterator[FieldError]:
         value = notes.get(key)
         for profile in (value.split(",") if several else (value,)) if value else ():
             if not several or profile != _ALL:
-                yield from _validate_seccomp(f"metadata.annotations[{key}]", profile)
+                yield from _validate_seccomp(behaviour, f"metadata.annotations[{key}]", profile)
 
 
-def _validate_seccomp(path: str, profile: str) -> Iterator[FieldError]:
+def _validate_seccomp(behaviour: ServedBehaviour, path: str, profile: str) -> Iterator[FieldError]:
     if profile.startswith("localhost/"):
-        yield from placed(path, DESCENDING(profile.removeprefix("localhost/")))
+        yield from placed(path, DESCENDING(behaviour, profile.removeprefix("localhost/")))
     elif profile not in ("runtime/default", "docker/default", "unconfined"):
         yield invalid_value(path, profile, "must be a valid seccomp profile")
 
@@ -137,7 +137,7 @@ def _shown(ranges: Sequence[Object] | None) -> Shown:
     return Shown(f"[]policy.IDRange{{{', '.join(each)}}}")
 
 
-def _needs_ranges(strategy: Object) -> Sequence[FieldError]:
+def _needs_ranges(behaviour: ServedBehaviour, strategy: Object) -> Sequence[FieldError]:
     return (invalid_value(".ranges", _shown(strategy.get("ranges")), "must provide at least one range"),)
 
 
@@ -209,7 +209,7 @@ _FLAGS: Final = table(
 )
 
 
-def _validate_sources(spec: Object) -> Iterator[FieldError]:
+def _validate_sources(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
     for index, each in enumerate(spec.get("allowedHostPaths") or ()):
         prefix = each.get("pathPrefix") or ""
         if not prefix:
@@ -222,7 +222,9 @@ def _validate_sources(spec: Object) -> Iterator[FieldError]:
             path = f"spec.allowedFlexVolumes.allowedFlexVolumes[{index}].driver"
             yield required(path, "must specify a driver")
     for index, each in enumerate(spec.get("allowedCSIDrivers") or ()):
-        yield from validate_driver(f"spec.allowedCSIDrivers.allowedCSIDriver[{index}].name", each.get("name") or "")
+        yield from validate_driver(
+            behaviour, f"spec.allowedCSIDrivers.allowedCSIDriver[{index}].name", each.get("name") or ""
+        )
 
 
 def _validate_sysctls(spec: Object) -> Iterator[FieldError]:
@@ -260,7 +262,7 @@ def _class_texts(name: str) -> Sequence[Text]:
     return () if name == _ALL else dns_subdomain(name)
 
 
-def _validate_default(path: str, strategy: Object) -> Iterator[FieldError]:
+def _validate_default(behaviour: ServedBehaviour, path: str, strategy: Object) -> Iterator[FieldError]:
     default, names = strategy.get("defaultRuntimeClassName"), strategy.get("allowedRuntimeClassNames") or ()
     if default is not None and default not in names and _ALL not in names:
         yield required(f"{path}.allowedRuntimeClassNames", f"default {quoted(default)} must be allowed")
@@ -284,7 +286,7 @@ _CLASSES: Final = row(
 )
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec = obj.get("spec") or {}
     return [
         name_of(obj),

@@ -12,11 +12,12 @@ from simkit.kinds.parts.rbac.binding import ACCESS_KIND, normalize_rules, rules_
 from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR
 from simkit.kinds.parts.workload.template_owner import selector_of
 from simkit.kinds.rules import by, must, row, table, validation
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Object
 
 
-def _validate_parsed(path: str, selector: Object) -> Iterator[FieldError]:
+def _validate_parsed(behaviour: ServedBehaviour, path: str, selector: Object) -> Iterator[FieldError]:
     if selector_of(selector) is None:
         yield invalid_value(path, None, "invalid label selector.")
 

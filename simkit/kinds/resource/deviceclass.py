@@ -13,7 +13,7 @@ from simkit.kinds.parts.devices.requests import MOST_CONFIGURATIONS, validate_se
 from simkit.kinds.parts.printers.cells import columns
 from simkit.kinds.parts.validation.resource_quantities import is_extended
 from simkit.kinds.strategy import MetadataCheck, MetadataChecks, Strategy, again, spec_differs
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object, at
@@ -21,12 +21,12 @@ from simkit.meta.objects import Object, at
 _UNCHECKED: Final = "prefixes-of-device-classes-unchecked"
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
     selectors = spec.get("selectors") or ()
-    stored = old is not None and applies(_UNCHECKED) and selectors == (at(old, "spec", "selectors") or ())
-    errors = [*validate_selectors("spec.selectors", selectors, stored=stored)]
-    errors += validate_each("spec.config", spec.get("config") or (), MOST_CONFIGURATIONS, validate_opaque)
+    stored = old is not None and behaviour.applies(_UNCHECKED) and selectors == (at(old, "spec", "selectors") or ())
+    errors = [*validate_selectors(behaviour, "spec.selectors", selectors, stored=stored)]
+    errors += validate_each(behaviour, "spec.config", spec.get("config") or (), MOST_CONFIGURATIONS, validate_opaque)
     extended = spec.get("extendedResourceName")
     if extended is not None and not is_extended(extended):
         errors.append(invalid_value("spec.extendedResourceName", extended, "must be a valid extended resource name"))
@@ -34,7 +34,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_name(name: str, prefix: bool) -> Sequence[str]:
-    return () if prefix and applies(_UNCHECKED) else dns_subdomain(name, prefix)
+    return () if prefix else dns_subdomain(name)
 
 
 _CHECKS: Final = (
@@ -45,7 +45,7 @@ _CHECKS: Final = (
 _LATE: Final = (MetadataCheck(whole=False, until=_UNCHECKED), again(_UNCHECKED))
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks(_CHECKS, after=_LATE),
-    validate_name=_validate_name,
+    validate_name_since=(_UNCHECKED, _validate_name),
     validate=_validate,
     raises_generation=spec_differs,
     print_row=columns(),

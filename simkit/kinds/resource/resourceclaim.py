@@ -27,7 +27,7 @@ from simkit.kinds.parts.devices.status import validate_claim_status
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy, Subresource
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
@@ -37,16 +37,16 @@ _ADMIN: Final = label("admin-access", "resource")
 _ADMIN_NEEDS: Final = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = dict(draft.get("spec") or {})
-    if applies("claims-of-devices"):
+    if behaviour.applies("claims-of-devices"):
         spec["devices"] = defaulted_devices(spec.get("devices") or {})
     else:
         spec["allocationMode"] = spec.get("allocationMode") or "WaitForFirstConsumer"
     draft["spec"] = spec
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     if old is None:
         draft["status"] = {}
     else:
@@ -68,28 +68,28 @@ def _allocated(claim: Object) -> set[tuple[str, ...]]:
     return {device_key(one) for one in at(claim, "status", "allocation", "devices", "results") or ()}
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    if not applies("claims-of-devices"):
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    if not behaviour.applies("claims-of-devices"):
         return ()
     spec = obj.get("spec") or {}
-    if old is None or _twice():
-        return [*validate_devices("spec.devices", spec.get("devices") or {})]
+    if old is None or _twice(behaviour):
+        return [*validate_devices(behaviour, "spec.devices", spec.get("devices") or {})]
     return ()
 
 
-def _twice() -> bool:
+def _twice(behaviour: ServedBehaviour) -> bool:
     """True if an update validates the claim like a new one, and then once more as a change."""
-    return not applies(_UNREAD)
+    return not behaviour.applies(_UNREAD)
 
 
-def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
+def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
-    if not applies("claims-of-devices"):
+    if not behaviour.applies("claims-of-devices"):
         return ()
     changed = without_empty_requests(spec) != old.get("spec")
     shown = structure("resource.ResourceClaimSpec", spec)
     errors = [invalid_value("spec", shown, "field is immutable")] if changed else []
-    return [*errors, *(_validate(obj, old) if _twice() else ())]
+    return [*errors, *(_validate(behaviour, obj, old) if _twice(behaviour) else ())]
 
 
 def _canonicalize(draft: Draft) -> None:
@@ -102,13 +102,13 @@ def _canonicalize(draft: Draft) -> None:
             null_where_empty(device, "conditions")
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*validate_claim_status(obj, old or {})] if applies("claims-of-devices") else ()
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*validate_claim_status(behaviour, obj, old or {})] if behaviour.applies("claims-of-devices") else ()
 
 
-def admin_errors(claim: Object, labels: Mapping[str, str]) -> Sequence[FieldError]:
+def admin_errors(behaviour: ServedBehaviour, claim: Object, labels: Mapping[str, str]) -> Sequence[FieldError]:
     """The errors of requests for devices that are in use, which need a namespace that is labelled for it."""
-    if labels.get(_ADMIN) == "true" or not applies("admin-access-to-devices"):
+    if labels.get(_ADMIN) == "true" or not behaviour.applies("admin-access-to-devices"):
         return ()
     for index, request in enumerate(at(claim, "spec", "devices", "requests") or ()):
         if at(request, "exactly", "adminAccess"):
@@ -117,9 +117,11 @@ def admin_errors(claim: Object, labels: Mapping[str, str]) -> Sequence[FieldErro
     return ()
 
 
-def admin_status_errors(claim: Object, old: Object, labels: Mapping[str, str]) -> list[FieldError]:
+def admin_status_errors(
+    behaviour: ServedBehaviour, claim: Object, old: Object, labels: Mapping[str, str]
+) -> list[FieldError]:
     """The errors of allocated devices that are in use, as of requests for them."""
-    if labels.get(_ADMIN) == "true" or not applies("admin-access-to-devices") or _admin_path(old):
+    if labels.get(_ADMIN) == "true" or not behaviour.applies("admin-access-to-devices") or _admin_path(old):
         return []
     path = _admin_path(claim)
     return [forbidden_field(path, _ADMIN_NEEDS)] if path else []
@@ -133,13 +135,13 @@ def _admin_path(claim: Object) -> str:
     return ""
 
 
-def _reset_fields() -> Mapping[str, Sequence[str]]:
-    return {} if applies("metadata-of-claims-reset") else {"status": ("spec",)}
+def _reset_fields(behaviour: ServedBehaviour) -> Mapping[str, Sequence[str]]:
+    return {} if behaviour.applies("metadata-of-claims-reset") else {"status": ("spec",)}
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec = obj.get("spec") or {}
-    if applies("claims-of-devices"):
+    if behaviour.applies("claims-of-devices"):
         return [name_of(obj), _states(obj), created(obj, now)]
     mode = spec.get("allocationMode") or ""
     return [name_of(obj), spec.get("resourceClassName") or "", mode, _states(obj), created(obj, now)]

@@ -15,33 +15,33 @@ from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.volume.claim_spec import validate_template_metadata
 from simkit.kinds.resource.resourceclaim import admin_errors
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at, name_of
 
 
-def _default(draft: Draft) -> None:
-    if applies("claims-of-devices"):
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
+    if behaviour.applies("claims-of-devices"):
         claim = own_copy(draft, "spec", "spec")
         claim["devices"] = defaulted_devices(claim.get("devices") or {})
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return _spec_errors(obj) if applies("claims-of-devices") else ()
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return _spec_errors(behaviour, obj) if behaviour.applies("claims-of-devices") else ()
 
 
-def _spec_errors(obj: Object) -> list[FieldError]:
+def _spec_errors(behaviour: ServedBehaviour, obj: Object) -> list[FieldError]:
     return [
-        *validate_template_metadata("spec.metadata", at(obj, "spec", "metadata") or {}),
-        *validate_devices("spec.spec.devices", at(obj, "spec", "spec", "devices") or {}),
+        *validate_template_metadata(behaviour, "spec.metadata", at(obj, "spec", "metadata") or {}),
+        *validate_devices(behaviour, "spec.spec.devices", at(obj, "spec", "spec", "devices") or {}),
     ]
 
 
-def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
-    if not applies("claims-of-devices") or _canonical(obj.get("spec") or {}) == old.get("spec"):
+def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
+    if not behaviour.applies("claims-of-devices") or _canonical(obj.get("spec") or {}) == old.get("spec"):
         return ()
     shown = structure("resource.ResourceClaimTemplateSpec", obj.get("spec") or {})
-    again = _spec_errors(obj) if applies("changed-claim-templates-checked-again") else ()
+    again = _spec_errors(behaviour, obj) if behaviour.applies("changed-claim-templates-checked-again") else ()
     return [invalid_value("spec", shown, "field is immutable"), *again]
 
 
@@ -54,12 +54,12 @@ def _canonicalize(draft: Draft) -> None:
     draft["spec"] = _canonical(draft.get("spec") or {})
 
 
-def _admin_errors(obj: Object, labels: Mapping[str, str]) -> Sequence[FieldError]:
-    return admin_errors(obj.get("spec") or {}, labels)
+def _admin_errors(behaviour: ServedBehaviour, obj: Object, labels: Mapping[str, str]) -> Sequence[FieldError]:
+    return admin_errors(behaviour, obj.get("spec") or {}, labels)
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    if applies("claims-of-devices"):
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
+    if behaviour.applies("claims-of-devices"):
         return [name_of(obj), created(obj, now)]
     return [
         name_of(obj),

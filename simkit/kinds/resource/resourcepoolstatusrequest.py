@@ -16,7 +16,7 @@ from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.conditions import shown_conditions, validate_conditions
 from simkit.kinds.rules import FIXED, REQUIRED, at_root, by, fixed, must, placed, row, table, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
-from simkit.meta.behaviour import served_minor
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, required, too_many
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -26,18 +26,18 @@ _MOST_POOLS: Final = 1000
 _SHOWN: Final = ("totalDevices", "availableDevices", "allocatedDevices", "unavailableDevices")
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = draft["spec"] = dict(draft.get("spec") or {})
     if spec.get("limit") is None:
         spec["limit"] = _USUAL_LIMIT
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     if old is None:
         draft.pop("status", None)
 
 
-def _validate_driver(path: str, driver: str) -> Iterator[FieldError]:
+def _validate_driver(behaviour: ServedBehaviour, path: str, driver: str) -> Iterator[FieldError]:
     if not driver:
         yield required(path)
     for text in dns_subdomain(driver.lower()) if driver else ():
@@ -66,19 +66,19 @@ _RULES: Final = validation(
 )
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors of an answer, which is given once."""
     status, before = obj.get("status"), (old or {}).get("status")
     errors = list[FieldError]()
     if before is not None and status != before:
-        shown = internal_json(served_minor(), "*resource.ResourcePoolStatusRequestStatus", status)
+        shown = internal_json(behaviour.minor, "*resource.ResourcePoolStatusRequestStatus", status)
         if status is not None and status.get("conditions"):
             shown["Conditions"] = shown_conditions(status["conditions"])
         errors.append(invalid_value("status", shown, FIXED))
     elif before is None and status is not None:
-        errors += validate_conditions("status.conditions", status.get("conditions") or ())
+        errors += validate_conditions(behaviour, "status.conditions", status.get("conditions") or ())
     if status is not None and status != before:
-        errors += _validate_answer(obj, before or {})
+        errors += _validate_answer(behaviour, obj, before or {})
     return errors
 
 
@@ -99,19 +99,19 @@ _COUNT: Final = row("status.poolCount", must.be_given(pointer=True), must.be_non
 _FEW: Final = row("status.conditions", must.have_at_most(10))
 
 
-def _validate_answer(obj: Object, before: Object) -> Iterator[FieldError]:
-    yield from at_root(_COUNT(obj))
+def _validate_answer(behaviour: ServedBehaviour, obj: Object, before: Object) -> Iterator[FieldError]:
+    yield from at_root(_COUNT(behaviour, obj))
     pools, known = at(obj, "status", "pools") or (), before.get("pools") or ()
     if len(pools) > _MOST_POOLS:
         yield too_many("status.pools", len(pools), _MOST_POOLS)
         pools = ()
     for index, pool in enumerate(pools):
         if pool not in known:
-            yield from placed(f"status.pools[{index}]", _POOL(pool))
-    yield from at_root(_FEW(obj))
+            yield from placed(f"status.pools[{index}]", _POOL(behaviour, pool))
+    yield from at_root(_FEW(behaviour, obj))
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     status = obj.get("status")
     ended = None if status is None else _end(status)
     state, counts, completed = "Pending" if ended is None else ended["type"], ["-"] * (len(_SHOWN) + 1), NONE

@@ -12,13 +12,13 @@ from simkit.kinds.parts.copy_on_write import own_copy, own_items, without_empty
 from simkit.kinds.parts.devices.device import default_taint, validate_slice
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, WriteContext, spec_differs
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, quoted
 from simkit.meta.objects import Draft, Object, at, name_of
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    if applies("claims-of-devices"):
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
+    if behaviour.applies("claims-of-devices"):
         spec = obj.get("spec") or {}
         return [
             name_of(obj),
@@ -33,7 +33,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 _CONDITIONS: Final = ("bindingConditions", "bindingFailureConditions")
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     """Forget conditions that are empty lists; errors tell them from none where a device has the others."""
     if any(_has_empty_conditions(device) for device in at(draft, "spec", "devices") or ()):
         for device in own_items(own_copy(draft, "spec"), "devices"):
@@ -45,7 +45,9 @@ def _has_empty_conditions(device: Object) -> bool:
     return any(device.get(name) == [] for name in _CONDITIONS)
 
 
-def _prepare_with_context(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
+def _prepare_with_context(
+    behaviour: ServedBehaviour, draft: Draft, old: Object | None, circumstances: WriteContext
+) -> None:
     """Say of each taint when it was added."""
     if any(device.get("taints") for device in at(draft, "spec", "devices") or ()):
         for device in own_items(own_copy(draft, "spec"), "devices"):
@@ -53,15 +55,15 @@ def _prepare_with_context(draft: Draft, old: Object | None, circumstances: Write
                 default_taint(taint, circumstances.now)
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    if not applies("claims-of-devices"):
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    if not behaviour.applies("claims-of-devices"):
         return ()
-    return [*validate_slice(obj.get("spec") or {}, None if old is None else old.get("spec") or {})]
+    return [*validate_slice(behaviour, obj.get("spec") or {}, None if old is None else old.get("spec") or {})]
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     driver = at(obj, "spec", "driver") or ""
-    if driver == driver.lower() or not applies("drivers-of-devices-in-lower-case"):
+    if driver == driver.lower() or not behaviour.applies("drivers-of-devices-in-lower-case"):
         return []
     return [f"spec.driver: driver names should be lowercase; {quoted(driver)} contains uppercase characters"]
 

@@ -7,34 +7,34 @@ from typing import Any, Final
 
 from simkit.kinds.rules.must import Show
 from simkit.kinds.rules.row import Check, table
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.meta.objects import Object, at
 from simkit.meta.wording import Text
 
-Change = Callable[[Object, Object], Sequence[FieldError]]
-"""A function of a changed object and the stored one that returns the errors of the change."""
+Change = Callable[[ServedBehaviour, Object, Object], Sequence[FieldError]]
+"""A function of a changed object and the stored one that returns the errors of the change at a release."""
 
 FIXED: Final = "field is immutable"
 
 
 def validation(
     *always: Check, created: Sequence[Check] = (), changed: Change | None = None
-) -> Callable[[Object, Object | None], Sequence[FieldError]]:
+) -> Callable[[ServedBehaviour, Object, Object | None], Sequence[FieldError]]:
     """The ``validate`` of a strategy: rows, then those of new objects only, or the check of a change."""
     whole, new = table(*always), table(*always, *created)
 
-    def validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    def validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
         if old is None:
-            return at_root(new(obj))
-        return at_root([*whole(obj), *(changed(obj, old) if changed else ())])
+            return at_root(new(behaviour, obj))
+        return at_root([*whole(behaviour, obj), *(changed(behaviour, obj, old) if changed else ())])
 
     return validate
 
 
-def last(check: Change) -> Callable[[Object, Object], Sequence[FieldError]]:
+def last(check: Change) -> Change:
     """The ``validate_last`` of a strategy: the check of a change."""
-    return lambda obj, old: at_root(check(obj, old))
+    return lambda behaviour, obj, old: at_root(check(behaviour, obj, old))
 
 
 def at_root(errors: Iterable[FieldError]) -> list[FieldError]:
@@ -74,8 +74,8 @@ def fixed(
             else invalid_value(path, shown(value) if shown else value, detail)
         )
 
-    def check(obj: Object, old: Object) -> Sequence[FieldError]:
-        if (since and not applies(since)) or (until and applies(until)):
+    def check(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
+        if (since and not behaviour.applies(since)) or (until and behaviour.applies(until)):
             return ()
         values = ((path, at(obj, *steps), at(old, *steps)) for path, steps in paths)
         pairs = ((path, zero if now is None else now, zero if was is None else was) for path, now, was in values)
@@ -90,10 +90,10 @@ def immutable(*names: str) -> Change:
     check = fixed(*names, zero={}, detail=detail, forbidden=True)
     stays = (forbidden_field(".immutable", detail),)
 
-    def check_marked(obj: Object, old: Object) -> Sequence[FieldError]:
+    def check_marked(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
         if not old.get("immutable"):
             return ()
-        return [*(() if obj.get("immutable") else stays), *check(obj, old)]
+        return [*(() if obj.get("immutable") else stays), *check(behaviour, obj, old)]
 
     return check_marked
 
@@ -101,13 +101,13 @@ def immutable(*names: str) -> Change:
 def whole(*checks: Check, since: str = "") -> Change:
     """The check of a changed object like that of a new one."""
     check = table(*checks)
-    return lambda obj, _old: check(obj) if not since or applies(since) else ()
+    return lambda behaviour, obj, _old: check(behaviour, obj) if not since or behaviour.applies(since) else ()
 
 
 def changes(*checks: Change) -> Change:
     """All errors that some checks find in one change, in their order."""
 
-    def check(obj: Object, old: Object) -> Sequence[FieldError]:
-        return [error for each in checks for error in each(obj, old)]
+    def check(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
+        return [error for each in checks for error in each(behaviour, obj, old)]
 
     return check

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from simkit.kinds.rules.row import NONE, Check, Needed
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, too_long, too_many, unsupported
 from simkit.meta.fielderror import required as required_field
 from simkit.meta.wording import Text
@@ -22,7 +23,7 @@ def be_given(detail: Text = "", *, pointer: bool = False) -> Check:
 def be(rule: Callable[[str], Sequence[Text]]) -> Check:
     """The check of a text's format, by a function that returns what is wrong with it."""
 
-    def check(value: str) -> Sequence[FieldError]:
+    def check(behaviour: ServedBehaviour, value: str) -> Sequence[FieldError]:
         return [invalid_value("", value, detail) for detail in rule(value)]
 
     return check
@@ -31,7 +32,7 @@ def be(rule: Callable[[str], Sequence[Text]]) -> Check:
 def be_one_of(*choices: str) -> Check:
     """The check of a text that is one of a few, which the error lists in this order."""
 
-    def check(value: str) -> Sequence[FieldError]:
+    def check(behaviour: ServedBehaviour, value: str) -> Sequence[FieldError]:
         return NONE if value in choices else (unsupported("", value, choices),)
 
     return check
@@ -40,7 +41,7 @@ def be_one_of(*choices: str) -> Check:
 def hold(test: Callable[[Any], Any], detail: Text, shown: Show | None = None) -> Check:
     """The check of a value for which a test holds."""
 
-    def check(value: Any) -> Sequence[FieldError]:
+    def check(behaviour: ServedBehaviour, value: Any) -> Sequence[FieldError]:
         return NONE if test(value) else (invalid_value("", shown(value) if shown else value, detail),)
 
     return check
@@ -48,19 +49,19 @@ def hold(test: Callable[[Any], Any], detail: Text, shown: Show | None = None) ->
 
 def be_otherwise(detail: Text, shown: Show | None = None) -> Check:
     """The error of any value, where the condition of the row says when."""
-    return lambda value: (invalid_value("", shown(value) if shown else value, detail),)
+    return lambda _, value: (invalid_value("", shown(value) if shown else value, detail),)
 
 
 def be_set(detail: Text) -> Check:
     """The error of a field that needs a better value, where the condition of the row says when."""
     errors = (required_field("", detail),)
-    return lambda _value: errors
+    return lambda _, __: errors
 
 
 def be_refused(detail: Text) -> Check:
     """The error of a value that is forbidden, set or not, where the condition of the row says when."""
     errors = (forbidden_field("", detail),)
-    return lambda _value: errors
+    return lambda _, __: errors
 
 
 def be_absent(detail: Text, *, pointer: bool = False) -> Check:
@@ -69,7 +70,7 @@ def be_absent(detail: Text, *, pointer: bool = False) -> Check:
     ``pointer`` tells whether an empty value is one.
     """
 
-    def check(value: Any) -> Sequence[FieldError]:
+    def check(behaviour: ServedBehaviour, value: Any) -> Sequence[FieldError]:
         return (forbidden_field("", detail),) if value or pointer else NONE
 
     return check
@@ -99,7 +100,7 @@ be_above_zero: Final = hold(lambda value: value > 0, "must be greater than zero"
 def have_at_most(limit: int) -> Check:
     """The check of the number of a list's items."""
 
-    def check(value: Sequence[Any]) -> Sequence[FieldError]:
+    def check(behaviour: ServedBehaviour, value: Sequence[Any]) -> Sequence[FieldError]:
         return NONE if len(value) <= limit else (too_many("", len(value), limit),)
 
     return check
@@ -108,13 +109,13 @@ def have_at_most(limit: int) -> Check:
 def have_at_most_bytes(limit: int) -> Check:
     """The check of the length of a text in UTF-8."""
     errors = (too_long("", limit),)
-    return lambda value: errors if len(value.encode()) > limit else NONE
+    return lambda _, value: errors if len(value.encode()) > limit else NONE
 
 
 def be_no_longer_than(limit: int) -> Check:
     """The check of the length of a text or list."""
 
-    def check(value: Sequence[Any]) -> Sequence[FieldError]:
+    def check(behaviour: ServedBehaviour, value: Sequence[Any]) -> Sequence[FieldError]:
         return NONE if len(value) <= limit else (too_long("", limit),)
 
     return check

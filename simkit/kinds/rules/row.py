@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, duplicate
 from simkit.meta.fielderror import required as required_field
 from simkit.meta.objects import at
 from simkit.meta.wording import Text
 
-Check = Callable[[Any], Sequence[FieldError]]
-"""A function of a value that returns its errors, with fields relative to it."""
+Check = Callable[[ServedBehaviour, Any], Sequence[FieldError]]
+"""A function of a value that returns its errors at a release, with fields relative to it."""
 Condition = Callable[[Any], Any]
 """A predicate over the mapping that holds the field of a row."""
+_Asked = Callable[[ServedBehaviour, Any], bool]
+"""A predicate over that mapping at a release."""
 
 NONE: Final[Sequence[FieldError]] = ()
 """No errors."""
@@ -28,8 +30,8 @@ class Row:
     def __init__(self, field: str, run: Check, *, of_absent: bool) -> None:
         self.field, self.run, self.of_absent = field, run, of_absent
 
-    def __call__(self, holder: Any) -> Sequence[FieldError]:
-        return self.run(holder)
+    def __call__(self, behaviour: ServedBehaviour, holder: Any) -> Sequence[FieldError]:
+        return self.run(behaviour, holder)
 
 
 class Needed:
@@ -40,7 +42,7 @@ class Needed:
     def __init__(self, detail: Text = "", *, pointer: bool = False) -> None:
         self.detail, self.pointer = detail, pointer
 
-    def __call__(self, value: Any) -> Sequence[FieldError]:
+    def __call__(self, behaviour: ServedBehaviour, value: Any) -> Sequence[FieldError]:
         return NONE if value or (self.pointer and value is not None) else (required_field("", self.detail),)
 
 
@@ -57,7 +59,7 @@ class Distinct:
         seen = set[Any]()
         field, place = self.field, f".{self.field}" if self.field else ""
 
-        def check(item: Any) -> Sequence[FieldError]:
+        def check(behaviour: ServedBehaviour, item: Any) -> Sequence[FieldError]:
             key = (item.get(field) or "") if field else item
             if key in seen:
                 return (self.error(place, key),)
@@ -66,7 +68,7 @@ class Distinct:
 
         return check
 
-    def __call__(self, value: Any) -> Sequence[FieldError]:
+    def __call__(self, behaviour: ServedBehaviour, value: Any) -> Sequence[FieldError]:
         raise TypeError("distinct stands in a row of a list")
 
 
@@ -121,7 +123,7 @@ def row(
     check = items(*checks) if of_items else _chain(checks)
     skips_empty = not (empty or of_absent)
 
-    def run(holder: Any) -> Sequence[FieldError]:
+    def run(behaviour: ServedBehaviour, holder: Any) -> Sequence[FieldError]:
         value = holder.get(first) if single else at(holder, *steps)
         if value is None:
             if not of_absent:
@@ -129,30 +131,32 @@ def row(
             value = zero
         elif skips_empty and value == "":
             return NONE
-        if asked is not None and not asked(holder):
+        if asked is not None and not asked(behaviour, holder):
             return NONE
-        errors = check(value)
+        errors = check(behaviour, value)
         return placed(place, errors) if errors else NONE
 
     return Row(first, run, of_absent=of_absent)
 
 
-def _asked(when: Condition | None, unless: Condition | None, since: str, until: str) -> Condition | None:
+def _asked(when: Condition | None, unless: Condition | None, since: str, until: str) -> _Asked | None:
     """The conditions of a row as one; None for a row without any."""
     if when is None and unless is None and not since and not until:
         return None
 
-    def asked(holder: Any) -> bool:
-        if (since and not applies(since)) or (until and applies(until)):
+    def asked(behaviour: ServedBehaviour, holder: Any) -> bool:
+        if (since and not behaviour.applies(since)) or (until and behaviour.applies(until)):
             return False
         return (when is None or bool(when(holder))) and (unless is None or not unless(holder))
 
     return asked
 
 
-def _conditional(check: Check, asked: Condition | None) -> Check:
+def _conditional(check: Check, asked: _Asked | None) -> Check:
     """A check of the mapping itself, where the conditions hold."""
-    return check if asked is None else lambda holder: check(holder) if asked(holder) else NONE
+    if asked is None:
+        return check
+    return lambda behaviour, holder: check(behaviour, holder) if asked(behaviour, holder) else NONE
 
 
 def _chain(checks: Sequence[Check]) -> Check:
@@ -166,9 +170,9 @@ def first(*checks: Check) -> Check:
     if len(checks) == 1:
         return checks[0]
 
-    def check(value: Any) -> Sequence[FieldError]:
+    def check(behaviour: ServedBehaviour, value: Any) -> Sequence[FieldError]:
         for step in checks:
-            errors = step(value)
+            errors = step(behaviour, value)
             if errors:
                 return errors
         return NONE
@@ -180,11 +184,11 @@ def items(*checks: Check) -> Check:
     """The check of a list, each item of which is checked."""
     once = None if any(isinstance(check, Distinct) for check in checks) else _chain(checks)
 
-    def check(values: Any) -> Sequence[FieldError]:
+    def check(behaviour: ServedBehaviour, values: Any) -> Sequence[FieldError]:
         of_item = once or table(*(each.fresh() if isinstance(each, Distinct) else each for each in checks))
         found: list[FieldError] = []
         for index, item in enumerate(values):
-            errors = of_item(item)
+            errors = of_item(behaviour, item)
             if errors:
                 found += placed(f"[{index}]", errors)
         return found
@@ -199,11 +203,11 @@ def table(*checks: Check) -> Check:
         for check in checks
     ]
 
-    def check(value: Any) -> Sequence[FieldError]:
+    def check(behaviour: ServedBehaviour, value: Any) -> Sequence[FieldError]:
         found: list[FieldError] = []
         for field, run in steps:
             if not field or field in value:
-                errors = run(value)
+                errors = run(behaviour, value)
                 if errors:
                     found += errors
         return found
@@ -222,11 +226,11 @@ def placed(path: str, errors: Iterable[FieldError]) -> list[FieldError]:
     return [FieldError(error.kind, path + error.field, error.value, error.detail) for error in errors]
 
 
-def by(validate: Callable[[str, Any], Iterable[FieldError]]) -> Check:
-    """The check of a function that takes a path and a value."""
+def by(validate: Callable[[ServedBehaviour, str, Any], Iterable[FieldError]]) -> Check:
+    """The check of a function that takes the release's behaviour, a path and a value."""
 
-    def check(value: Any) -> Sequence[FieldError]:
-        return list(validate("", value))
+    def check(behaviour: ServedBehaviour, value: Any) -> Sequence[FieldError]:
+        return list(validate(behaviour, "", value))
 
     return check
 

@@ -14,6 +14,7 @@ from simkit.kinds.parts.printers.cells import NONE, columns
 from simkit.kinds.parts.validation.conditions import status_of, validate_conditions
 from simkit.kinds.rules import FIXED, REQUIRED, Change, Check, by, must, row, table, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Draft, Object, at
@@ -25,7 +26,7 @@ def exactly_one(*names: str) -> Check:
     """The check of a value that must have one of some fields."""
     listed = ", ".join(f"`{name}`" for name in names)
 
-    def check(path: str, value: Object) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, path: str, value: Object) -> Iterator[FieldError]:
         given = [name for name in names if value.get(name) is not None]
         if not given:
             yield invalid_value(path, "", f"must specify one of: {listed}")
@@ -43,7 +44,7 @@ POLICY: Final = table(exactly_one(*POLICIES), row("gang", row("minCount", REQUIR
 def never_changed(*names: str) -> Change:
     """The check of fields of a specification that never change; the new value is not shown."""
 
-    def check(obj: Object, old: Object) -> list[FieldError]:
+    def check(behaviour: ServedBehaviour, obj: Object, old: Object) -> list[FieldError]:
         changed = (name for name in names if (at(obj, "spec", name) or None) != (at(old, "spec", name) or None))
         return [invalid_value(f"spec.{name}", None, FIXED) for name in changed]
 
@@ -61,15 +62,15 @@ _NEVER_CHANGED: Final = (
 )
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = draft["spec"] = dict(draft.get("spec") or {})
     if spec.get("disruptionMode") is None:
         spec["disruptionMode"] = "Pod"
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    errors = [*validate_conditions("status.conditions", status.get("conditions") or ())]
+    errors = [*validate_conditions(behaviour, "status.conditions", status.get("conditions") or ())]
     named = {claim.get("name") for claim in at(obj, "spec", "resourceClaims") or ()}
     for index, claim in enumerate(status.get("resourceClaimStatuses") or ()):
         if claim.get("name") not in named:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.rules import REQUIRED, by, changes, fixed, must, row, validation
 from simkit.kinds.strategy import CHANGES, DeleteStrategy, MetadataChecks, Strategy
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field
 from simkit.meta.objects import Draft, Object, name_of
 
@@ -22,11 +22,11 @@ _STAYS: Final = "this is a system priority class and cannot be deleted"
 HIGHEST: Final = 1000000000
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     draft.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
 
-def _validate_reserved(path: str, obj: Object) -> Iterator[FieldError]:
+def _validate_reserved(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
     if not name_of(obj).startswith("system-"):
         if obj["value"] > HIGHEST:
             yield forbidden_field(".value", f"maximum allowed value of a user defined priority is {HIGHEST}")
@@ -49,8 +49,8 @@ def _first_only(obj: Object, old: Object) -> bool:
     return False
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    policy = (obj.get("preemptionPolicy") or "",) if applies("preemption-policy-column") else ()
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
+    policy = (obj.get("preemptionPolicy") or "",) if behaviour.applies("preemption-policy-column") else ()
     return [name_of(obj), obj.get("value") or 0, bool(obj.get("globalDefault")), created(obj, now), *policy]
 
 

@@ -17,7 +17,7 @@ from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.rules import FIXED, REQUIRED, by, distinct, items, must, row, table, validation
 from simkit.kinds.scheduling.podgroup import POLICIES, POLICY, never_changed
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy
-from simkit.meta.behaviour import served_minor
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required
 from simkit.meta.name_validation import dns_label, dns_subdomain, path_segment
@@ -32,7 +32,7 @@ _CONTROLLER: Final = row(
 )
 
 
-def _unique_names(path: str, groups: Sequence[Object]) -> Iterator[FieldError]:
+def _unique_names(behaviour: ServedBehaviour, path: str, groups: Sequence[Object]) -> Iterator[FieldError]:
     again = repeats(group.get("name") or "" for group in groups)
     return (duplicate(f"{path}[{index}]", _shown(groups[index])) for index in sorted(again))
 
@@ -69,7 +69,7 @@ _STABLE: Final = Strategy(
 # The first version, of 1.35
 
 
-def _validate_first_policy(path: str, policy: Object) -> Iterator[FieldError]:
+def _validate_first_policy(behaviour: ServedBehaviour, path: str, policy: Object) -> Iterator[FieldError]:
     given = [name for name in POLICIES if policy.get(name) is not None]
     one = f"exactly one of {', '.join(f'`{name}`' for name in POLICIES)} is required"
     if not given:
@@ -79,16 +79,16 @@ def _validate_first_policy(path: str, policy: Object) -> Iterator[FieldError]:
         yield invalid_value(path, f"{{{listed}}}", f"{one}, but multiple fields are set")
 
 
-def _validate_first_fixed(obj: Object, old: Object) -> Sequence[FieldError]:
+def _validate_first_fixed(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
     spec, before = obj["spec"], old.get("spec") or {}
     errors = list[FieldError]()
     if before.get("controllerRef") and spec.get("controllerRef") != before["controllerRef"]:
-        shown = internal_json(served_minor(), "*scheduling.TypedLocalObjectReference", spec.get("controllerRef"))
+        shown = internal_json(behaviour.minor, "*scheduling.TypedLocalObjectReference", spec.get("controllerRef"))
         errors.append(invalid_value("controllerRef", shown, FIXED))
     if spec.get("podGroups") != before.get("podGroups"):
         errors.append(
             invalid_value(
-                "podGroups", internal_json(served_minor(), "[]scheduling.PodGroup", spec.get("podGroups")), FIXED
+                "podGroups", internal_json(behaviour.minor, "[]scheduling.PodGroup", spec.get("podGroups")), FIXED
             )
         )
     return errors

@@ -15,7 +15,7 @@ from simkit.kinds.parts.printers.cells import NONE, UNSET, columns, flag
 from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.rules import by, changes, fields, fixed, must, placed, row, table, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, spec_differs
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, duplicate, unsupported
 from simkit.meta.objects import Draft, Object, at
 
@@ -33,7 +33,7 @@ _LOGGED_TOKENS: Final = (
 )
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     spec = own_copy(draft, "spec")
     for name, value in _DEFAULTS.items():
         if spec.get(name) is None:
@@ -42,7 +42,7 @@ def _default(draft: Draft) -> None:
         spec["volumeLifecycleModes"] = ["Persistent"]
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     """Raise the generation when the spec changes; a new driver has none."""
     if old is not None and spec_differs(draft, old):
         draft["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
@@ -54,16 +54,16 @@ _SECONDS: Final = table(
 )
 
 
-def _validate_tokens(path: str, requests: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_tokens(behaviour: ServedBehaviour, path: str, requests: Sequence[Object]) -> Iterator[FieldError]:
     again = repeats(request["audience"] for request in requests)
     for index, request in enumerate(requests):
         if index in again:
             yield duplicate(f"{path}[{index}].audience", request["audience"])
         elif request.get("expirationSeconds") is not None:
-            yield from placed(f"{path}[{index}].expirationSeconds", _SECONDS(request["expirationSeconds"]))
+            yield from placed(f"{path}[{index}].expirationSeconds", _SECONDS(behaviour, request["expirationSeconds"]))
 
 
-def _validate_modes(path: str, modes: Sequence[str]) -> Iterator[FieldError]:
+def _validate_modes(behaviour: ServedBehaviour, path: str, modes: Sequence[str]) -> Iterator[FieldError]:
     known = ("Persistent", "Ephemeral")
     return (unsupported(path, mode, known) for mode in modes if mode not in known)
 
@@ -89,12 +89,12 @@ _RULES: Final = validation(
 )
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     spec = obj.get("spec") or {}
     requests = spec.get("tokenRequests")
     changed = old is None or at(old, "spec", "tokenRequests") != requests
     told = requests and changed and spec.get("serviceAccountTokenInSecrets") is None
-    return [_LOGGED_TOKENS] if told and applies("token-requests-of-drivers-warned") else []
+    return [_LOGGED_TOKENS] if told and behaviour.applies("token-requests-of-drivers-warned") else []
 
 
 def _audiences(obj: Object) -> str:

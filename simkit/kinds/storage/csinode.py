@@ -14,38 +14,38 @@ from simkit.kinds.parts.printers.cells import columns, count
 from simkit.kinds.parts.validation.fields import repeats, validate_text
 from simkit.kinds.rules import REQUIRED, by, distinct, must, row, validation
 from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy, again
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, at
 from simkit.meta.wording import Written
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     spec = own_copy(draft, "spec")
     null_where_empty(spec, "drivers")
     for driver in own_items(spec, "drivers"):
         null_where_empty(driver, "topologyKeys")
 
 
-def _validate_change(obj: Object, old: Object) -> Sequence[FieldError]:
-    path = "spec.drivers" if applies("driver-errors-name-list") else "CSINodeDriver"
+def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
+    path = "spec.drivers" if behaviour.applies("driver-errors-name-list") else "CSINodeDriver"
     return [
-        invalid_value(path, _shown(_fixed(driver)), "field is immutable")
+        invalid_value(path, _shown(_fixed(behaviour, driver)), "field is immutable")
         for before in at(old, "spec", "drivers") or ()
         for driver in obj["spec"].get("drivers") or ()
-        if driver["name"] == before["name"] and _fixed(driver) != _fixed(before)
+        if driver["name"] == before["name"] and _fixed(behaviour, driver) != _fixed(behaviour, before)
     ]
 
 
-def _fixed(driver: Object) -> Object:
+def _fixed(behaviour: ServedBehaviour, driver: Object) -> Object:
     """A driver without what may change."""
-    if not applies("volume-counts-of-nodes-change"):
+    if not behaviour.applies("volume-counts-of-nodes-change"):
         return driver
     return {name: value for name, value in driver.items() if name != "allocatable"}
 
 
-def _validate_keys(path: str, driver: Object) -> Iterator[FieldError]:
+def _validate_keys(behaviour: ServedBehaviour, path: str, driver: Object) -> Iterator[FieldError]:
     """The errors of the topology keys of a driver; kube-apiserver names the driver, not the keys."""
     keys = driver.get("topologyKeys") or ()
     again = repeats(keys)

@@ -14,7 +14,7 @@ from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR
 from simkit.kinds.parts.validation.resource_quantities import validate_nonnegative_quantity
 from simkit.kinds.rules import by, changes, fixed, last, must, row, validation
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import Shown
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object, metadata, name_of
@@ -25,17 +25,17 @@ def _shown(topology: Object | None) -> Shown | Written | None:
     return shown_selector(topology) if topology is not None else None
 
 
-def _checked_once() -> bool:
-    return applies("storage-capacities-checked-once")
+def _checked_once(behaviour: ServedBehaviour) -> bool:
+    return behaviour.applies("storage-capacities-checked-once")
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    if not applies("node-labels-of-classes-warned"):
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+    if not behaviour.applies("node-labels-of-classes-warned"):
         return ()
-    return list(selector_warnings("nodeTopology", obj.get("nodeTopology") or {}))
+    return list(selector_warnings(behaviour, "nodeTopology", obj.get("nodeTopology") or {}))
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), metadata(obj).get("creationTimestamp")]
 
 

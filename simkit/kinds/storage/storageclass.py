@@ -15,7 +15,7 @@ from simkit.kinds.parts.validation.deprecated_node_labels import deprecation
 from simkit.kinds.parts.volume.persistent_spec import validate_parameters, validate_provisioner, validate_topology
 from simkit.kinds.rules import Change, by, changes, fixed, last, must, row, validation
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import Shown
 from simkit.meta.objects import Draft, Object, annotations_of
@@ -24,19 +24,19 @@ DEFAULT: Final = label("is-default-class", "storageclass")
 _OLDER: Final = label("is-default-class", "storageclass.beta")
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     draft.setdefault("reclaimPolicy", "Delete")
     draft.setdefault("volumeBindingMode", "Immediate")
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    if not applies("node-labels-of-classes-warned"):
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+    if not behaviour.applies("node-labels-of-classes-warned"):
         return ()
     return [
-        f"allowedTopologies[{index}].matchLabelExpressions[{number}].key: {deprecation(one.get('key') or '')}"
+        f"allowedTopologies[{index}].matchLabelExpressions[{number}].key: {text}"
         for index, term in enumerate(obj.get("allowedTopologies") or ())
         for number, one in enumerate(term.get("matchLabelExpressions") or ())
-        if deprecation(one.get("key") or "")
+        if (text := deprecation(behaviour, one.get("key") or ""))
     ]
 
 
@@ -52,9 +52,9 @@ def _forbidden(name: str, zero: Any = None) -> Change:
     return fixed(name, zero=zero, detail=f"updates to {name} are forbidden.", forbidden=True, until=_IMMUTABLE)
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     annotations = annotations_of(obj)
-    name, *cells = _CELLS(obj, now)
+    name, *cells = _CELLS(behaviour, obj, now)
     return [f"{name} (default)" if "true" in (annotations.get(DEFAULT), annotations.get(_OLDER)) else name, *cells]
 
 

@@ -17,7 +17,7 @@ from simkit.kinds.parts.printers.cells import columns, flag
 from simkit.kinds.parts.volume.persistent_spec import default_sources, validate_inline_volume
 from simkit.kinds.rules import REQUIRED, by, fields, fixed, last, must, row, table, validation
 from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy, Subresource, again
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, too_long
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at
@@ -27,21 +27,21 @@ _ONCE: Final = "attachments-checked-once"
 _LARGEST: Final = 256 * 1024
 
 
-def _default(draft: Draft) -> None:
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     if at(draft, "spec", "source", "inlineVolumeSpec") is not None:
-        default_sources(own_copy(draft, "spec", "source", "inlineVolumeSpec"))
+        default_sources(behaviour, own_copy(draft, "spec", "source", "inlineVolumeSpec"))
 
 
 _BOTH: Final = fields.present("persistentVolumeName", "inlineVolumeSpec")
 _NAME: Final = must.be_given("must specify non empty persistentVolumeName")
 
 
-def _validate_reported(path: str, metadata: Mapping[str, str]) -> Iterator[FieldError]:
+def _validate_reported(behaviour: ServedBehaviour, path: str, metadata: Mapping[str, str]) -> Iterator[FieldError]:
     if sum(len(key.encode()) + len(value.encode()) for key, value in metadata.items()) > _LARGEST:
         yield too_long(path, _LARGEST)
 
 
-def _validate_message(path: str, message: str) -> Iterator[FieldError]:
+def _validate_message(behaviour: ServedBehaviour, path: str, message: str) -> Iterator[FieldError]:
     """The error of a long message: its limit is named as the metadata's, as in kube-apiserver."""
     if len(message.encode()) > 1024:
         yield too_long(path, _LARGEST)
@@ -73,9 +73,9 @@ _validate: Final = validation(
 )
 
 
-def _validate_part(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = _validate(obj, old)
-    return errors if applies(_ONCE) else [*errors, *errors]
+def _validate_part(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    errors = _validate(behaviour, obj, old)
+    return errors if behaviour.applies(_ONCE) else [*errors, *errors]
 
 
 _AGAIN: Final = MetadataCheck(whole=True, until="attachments-checked-once")

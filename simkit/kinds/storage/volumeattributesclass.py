@@ -13,6 +13,7 @@ from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.volume.persistent_spec import validate_parameters, validate_provisioner
 from simkit.kinds.rules import by, changes, fixed, last, must, row, table, validation, whole
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataCheck, MetadataChecks, Strategy
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, name_of
 
@@ -26,7 +27,7 @@ _FIELDS: Final = table(
 )
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     chosen = " (default)" if annotations_of(obj).get(_DEFAULT) == "true" else ""
     return [name_of(obj) + chosen, obj.get("driverName") or "", created(obj, now)]
 

@@ -14,7 +14,7 @@ from simkit.kinds.parts.go_printing.structures import structures
 from simkit.kinds.parts.validation.conditions import shown_conditions, status_of, validate_conditions
 from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required
 from simkit.meta.integers import parse_int
@@ -28,7 +28,7 @@ _CONDITIONS: Final = "status.conditions"
 _ENDS: Final = ("Running", "Failed", "Succeeded")
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     return list(_validate_resource(at(obj, "spec", "resource") or {}))
 
 
@@ -44,7 +44,7 @@ def _validate_resource(resource: Object) -> Iterator[FieldError]:
         yield invalid_value("spec.resource.group", group, ",".join(wrong))
 
 
-def _validate_fixed(obj: Object, old: Object) -> Sequence[FieldError]:
+def _validate_fixed(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
     spec, before = (at(each, "spec", "resource") or {} for each in (obj, old))
     if spec == before:
         return ()
@@ -52,19 +52,19 @@ def _validate_fixed(obj: Object, old: Object) -> Sequence[FieldError]:
     return [invalid_value("spec", shown, FIXED)]
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     status, before = (each.get("status") or {} for each in (obj, old or {}))
     version, conditions = status.get("resourceVersion") or "", status.get("conditions") or []
-    errors = list(_validate_version(version))
-    errors += validate_conditions(_CONDITIONS, conditions)
+    errors = list(_validate_version(behaviour, version))
+    errors += validate_conditions(behaviour, _CONDITIONS, conditions)
     errors += _validate_fixed_version(version, before.get("resourceVersion") or "", FIXED)
     shown = Shown("", shown_conditions(conditions))
-    return errors + list(_validate_end(obj, old or {}, shown))
+    return errors + list(_validate_end(behaviour, obj, old or {}, shown))
 
 
-def _validate_version(version: str) -> Iterator[FieldError]:
+def _validate_version(behaviour: ServedBehaviour, version: str) -> Iterator[FieldError]:
     well_formed = version.isascii() and version.isdigit() and version[0] != "0"
-    if not well_formed and (version or not applies("migrations-without-a-version")):
+    if not well_formed and (version or not behaviour.applies("migrations-without-a-version")):
         yield invalid_value(_VERSION, version, f"resource version is not well formed: {version}")
 
 
@@ -73,12 +73,12 @@ def _validate_fixed_version(version: str, before: str, text: Text) -> Iterator[F
         yield invalid_value(_VERSION, version, text)
 
 
-def _validate_end(obj: Object, old: Object, shown: Shown | Written) -> Iterator[FieldError]:
+def _validate_end(behaviour: ServedBehaviour, obj: Object, old: Object, shown: Shown | Written) -> Iterator[FieldError]:
     """Errors of a migration that has ended in two ways, runs on after its end, or begins anew."""
     running, failed, succeeded = (_is(obj, kind) for kind in _ENDS)
     if succeeded and failed:
         yield invalid_value(_CONDITIONS, shown, "Both success and failed conditions cannot be true at the same time")
-    if running and not applies("migrations-without-a-version"):
+    if running and not behaviour.applies("migrations-without-a-version"):
         for ended, word in ((succeeded, "success"), (failed, "failed")):
             if ended:
                 text = f"Running condition cannot be true when {word} condition is true"
@@ -92,7 +92,7 @@ def _is(obj: Object, kind: str) -> bool:
     return (status_of(obj, kind) or {}).get("status") == "True"
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     conditions = at(obj, "status", "conditions") or ()
     states = [each["type"] for each in conditions if each.get("status") == "True" and each.get("type") in _ENDS]
     resource = at(obj, "spec", "resource") or {}
@@ -103,28 +103,28 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 # The first version, up to 1.34
 
 
-def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     resource = at(obj, "spec", "resource") or {}
     named = ("resource", "version")
     return [required(f"spec.resource.{name}", f"{name} is required") for name in named if not resource.get(name)]
 
 
-def _validate_fixed_older(obj: Object, old: Object) -> Sequence[FieldError]:
+def _validate_fixed_older(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
     spec, before = (at(each, "spec", "resource") or {} for each in (obj, old))
     named = ("group", "version", "resource")
     changed = [name for name in named if (spec.get(name) or "") != (before.get(name) or "")]
     return [invalid_value(name, spec.get(name) or "", FIXED) for name in changed]
 
 
-def _validate_older_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_older_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     status, before = (each.get("status") or {} for each in (obj, old or {}))
     version, conditions = status.get("resourceVersion") or "", status.get("conditions") or []
     errors = list(_validate_older_version(version))
-    errors += validate_conditions(_CONDITIONS, conditions, stamp="lastUpdateTime")
+    errors += validate_conditions(behaviour, _CONDITIONS, conditions, stamp="lastUpdateTime")
     told = Worded("required-values-told-alone", FIXED, "resourceVersion cannot be updated")
     errors += _validate_fixed_version(version, before.get("resourceVersion") or "", told)
     shown = structures("storagemigration.MigrationCondition", conditions)
-    return errors + list(_validate_end(obj, old or {}, shown))
+    return errors + list(_validate_end(behaviour, obj, old or {}, shown))
 
 
 def _validate_older_version(version: str) -> Iterator[FieldError]:
@@ -136,7 +136,7 @@ def _validate_older_version(version: str) -> Iterator[FieldError]:
         yield invalid_value(_VERSION, number, "must be greater than or equal to 0")
 
 
-def _older_row(obj: Object, now: float) -> Sequence[Any]:
+def _older_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     resource = at(obj, "spec", "resource") or {}
     return [name_of(obj), ".".join(resource.get(name) or "" for name in ("resource", "version", "group"))]
 

@@ -12,6 +12,7 @@ from simkit.kinds.parts.devices.requests import MOST_COST, device_program
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.lib_quantity import quantity
 from simkit.language.cel.lib_semver import semver
+from simkit.meta.behaviour import ServedBehaviour
 
 _KINDS: Final = ("int", "bool", "string", "version")
 
@@ -25,9 +26,9 @@ class _ByDomain(dict[str, Mapping[str, Any]]):
         return {}
 
 
-def selects_device(expression: str, driver: str, device: Mapping[str, Any]) -> bool:
+def selects_device(behaviour: ServedBehaviour, expression: str, driver: str, device: Mapping[str, Any]) -> bool:
     """True if an expression selects a device as a slice has it. Raises CompileError or EvaluationError."""
-    program = device_program(expression)
+    program = device_program(behaviour, expression)
     found = program.evaluate({"device": _variable(driver, device)}, budget=MOST_COST).value
     if not isinstance(found, bool):
         raise EvaluationError(f"CEL result of type {type(found).__name__} could not be converted to bool")

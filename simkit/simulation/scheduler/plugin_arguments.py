@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from simkit.kinds.parts.pod.validation.scheduling import NODE_SELECTOR
 from simkit.kinds.parts.validation.object_meta import validate_qualified_name
 from simkit.kinds.rules import placed
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required, unsupported
 
 # The fields of a KubeSchedulerConfiguration and of the arguments of its plugins: their names and types.
@@ -296,9 +297,9 @@ def _weighted(resource: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"name": resource.get("name") or "", "weight": resource.get("weight") or 1}
 
 
-def validate_arguments(path: str, plugin: str, given: Arguments) -> Iterator[FieldError]:
+def validate_arguments(behaviour: ServedBehaviour, path: str, plugin: str, given: Arguments) -> Iterator[FieldError]:
     """The errors of the arguments of a plugin, which have their defaults."""
-    yield from _CHECKS[plugin](path, given)
+    yield from _CHECKS[plugin](behaviour, path, given)
 
 
 def _range(path: str, value: int, low: int, high: int) -> Iterator[FieldError]:
@@ -306,7 +307,7 @@ def _range(path: str, value: int, low: int, high: int) -> Iterator[FieldError]:
         yield invalid_value(path, value, f"not in valid range [{low}, {high}]")
 
 
-def _preemption(path: str, given: Arguments) -> Iterator[FieldError]:
+def _preemption(behaviour: ServedBehaviour, path: str, given: Arguments) -> Iterator[FieldError]:
     percentage, absolute = given["minCandidateNodesPercentage"], given["minCandidateNodesAbsolute"]
     names = (f"{path}.minCandidateNodesPercentage", f"{path}.minCandidateNodesAbsolute")
     yield from _range(names[0], percentage, 0, 100)
@@ -317,17 +318,17 @@ def _preemption(path: str, given: Arguments) -> Iterator[FieldError]:
             yield invalid_value(name, 0, f"cannot be zero at the same time as {other.rpartition('.')[2]}")
 
 
-def _pod_affinity(path: str, given: Arguments) -> Iterator[FieldError]:
+def _pod_affinity(behaviour: ServedBehaviour, path: str, given: Arguments) -> Iterator[FieldError]:
     yield from _range(f"{path}.hardPodAffinityWeight", given["hardPodAffinityWeight"], 0, 100)
 
 
-def _node_affinity(path: str, given: Arguments) -> Iterator[FieldError]:
+def _node_affinity(behaviour: ServedBehaviour, path: str, given: Arguments) -> Iterator[FieldError]:
     selector = (given.get("addedAffinity") or {}).get(_REQUIRED)
     if selector is not None:
-        yield from placed(f"{path}.addedAffinity.{_REQUIRED}", NODE_SELECTOR(selector))
+        yield from placed(f"{path}.addedAffinity.{_REQUIRED}", NODE_SELECTOR(behaviour, selector))
 
 
-def _balance(path: str, given: Arguments) -> Iterator[FieldError]:
+def _balance(behaviour: ServedBehaviour, path: str, given: Arguments) -> Iterator[FieldError]:
     seen: set[str] = set()
     for index, each in enumerate(given["resources"]):
         if each["name"] in seen:
@@ -337,14 +338,14 @@ def _balance(path: str, given: Arguments) -> Iterator[FieldError]:
             yield invalid_value(f"{path}.resources[{index}].weight", each["weight"], "must be 1")
 
 
-def _fit(path: str, given: Arguments) -> Iterator[FieldError]:
+def _fit(behaviour: ServedBehaviour, path: str, given: Arguments) -> Iterator[FieldError]:
     for index, name in enumerate(given.get("ignoredResources") or ()):
-        yield from validate_qualified_name(f"{path}.ignoredResources[{index}]", name)
+        yield from validate_qualified_name(behaviour, f"{path}.ignoredResources[{index}]", name)
     for index, group in enumerate(given.get("ignoredResourceGroups") or ()):
         where = f"{path}.ignoredResourceGroups[{index}]"
         if "/" in group:
             yield invalid_value(where, group, "resource group name can't contain '/'")
-        yield from validate_qualified_name(where, group)
+        yield from validate_qualified_name(behaviour, where, group)
     yield from _strategy(f"{path}.scoringStrategy", given["scoringStrategy"])
 
 
@@ -380,7 +381,7 @@ def _shape(path: str, points: Sequence[Mapping[str, Any]]) -> Iterator[FieldErro
         yield from _range(f"{path}[{index}].score", each.get("score") or 0, 0, 10)
 
 
-def _spread(path: str, given: Arguments) -> Iterator[FieldError]:
+def _spread(behaviour: ServedBehaviour, path: str, given: Arguments) -> Iterator[FieldError]:
     kind, constraints = given["defaultingType"], given["defaultConstraints"]
     if kind not in ("System", "List"):
         yield unsupported(f"{path}.defaultingType", kind, ("System", "List"))
@@ -395,7 +396,7 @@ def _spread(path: str, given: Arguments) -> Iterator[FieldError]:
         if not key:
             yield required(f"{where}.topologyKey", "can not be empty")
         else:
-            yield from validate_qualified_name(f"{where}.topologyKey", key)
+            yield from validate_qualified_name(behaviour, f"{where}.topologyKey", key)
         if not action:
             yield required(f"{where}.whenUnsatisfiable", "can not be empty")
         elif action not in ("DoNotSchedule", "ScheduleAnyway"):
@@ -408,7 +409,7 @@ def _spread(path: str, given: Arguments) -> Iterator[FieldError]:
         seen.add((key or "", action or ""))
 
 
-def _volumes(path: str, given: Arguments) -> Iterator[FieldError]:
+def _volumes(behaviour: ServedBehaviour, path: str, given: Arguments) -> Iterator[FieldError]:
     if given["bindTimeoutSeconds"] < 0:
         text = "invalid BindTimeoutSeconds, should not be a negative value"
         yield invalid_value(f"{path}.bindTimeoutSeconds", given["bindTimeoutSeconds"], text)
@@ -417,7 +418,7 @@ def _volumes(path: str, given: Arguments) -> Iterator[FieldError]:
         yield invalid_value(f"{path}.shape", given["shape"], text)
 
 
-_CHECKS: Final[Mapping[str, Callable[[str, Arguments], Iterator[FieldError]]]] = {
+_CHECKS: Final[Mapping[str, Callable[[ServedBehaviour, str, Arguments], Iterator[FieldError]]]] = {
     "DefaultPreemption": _preemption,
     "InterPodAffinity": _pod_affinity,
     "NodeAffinity": _node_affinity,

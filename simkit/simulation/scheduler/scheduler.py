@@ -17,7 +17,7 @@ from simkit.client.resources import DEVICE_CLASSES, NODES, PODS, RESOURCE_CLAIMS
 from simkit.client.work_queue import RequeueError
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import find
-from simkit.meta.behaviour import ServedBehaviour, serving
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, NameSource, timestamp
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
@@ -104,10 +104,6 @@ class Scheduler:
         self._random.setstate(other._random.getstate())
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
-        with serving(self._behaviour):
-            self._sync(client, snapshot, changes)
-
-    def _sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None) -> None:
         if changes is None or not self._known:
             self._start(snapshot)
         else:

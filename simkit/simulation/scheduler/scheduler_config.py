@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from simkit.meta.behaviour import ServedBehaviour, serving
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, aggregate_errors, duplicate, invalid_value
@@ -89,11 +89,6 @@ def scheduler_config(document: Any, behaviour: ServedBehaviour) -> SchedulerConf
     SimkitError
         For an invalid document in kube-scheduler's words.
     """
-    with serving(behaviour):
-        return _config(document, behaviour)
-
-
-def _config(document: Any, behaviour: ServedBehaviour) -> SchedulerConfig:
     _check_kind(document, behaviour.minor)
     if document.get("extenders"):
         raise SimkitError("extenders: the simulated scheduler asks none; remove them, or run kube-scheduler itself")
@@ -101,7 +96,7 @@ def _config(document: Any, behaviour: ServedBehaviour) -> SchedulerConfig:
     profiles = document.get("profiles") or [{}]
     names = [str(each.get("schedulerName") or (NAME if len(profiles) == 1 else "")) for each in profiles]
     arguments = [dict(_arguments(each, index)) for index, each in enumerate(profiles)]
-    errors = [*_validate(document, profiles, names, arguments)]
+    errors = [*_validate(behaviour, document, profiles, names, arguments)]
     if errors:
         raise SimkitError(aggregate_errors(error.told(behaviour) for error in errors))
     made = []
@@ -154,6 +149,7 @@ def _number(document: Mapping[str, Any], field: str, default: int) -> int:
 
 
 def _validate(
+    behaviour: ServedBehaviour,
     document: Mapping[str, Any],
     profiles: list[Mapping[str, Any]],
     names: list[str],
@@ -167,7 +163,7 @@ def _validate(
         if not name:
             yield FieldError("FieldValueRequired", f"{path}.schedulerName")
         yield from _percentage(f"{path}.percentageOfNodesToScore", profile)
-        yield from _plugin_config(path, profile, arguments[index])
+        yield from _plugin_config(behaviour, path, profile, arguments[index])
         if name in names[:index]:
             yield duplicate(f"{path}.schedulerName", f"profiles[{names.index(name)}].schedulerName")
     yield from _percentage("percentageOfNodesToScore", document)
@@ -185,14 +181,16 @@ def _percentage(path: str, given: Mapping[str, Any]) -> Iterator[FieldError]:
         yield invalid_value(path, told, "not in valid range [0-100]")
 
 
-def _plugin_config(path: str, profile: Mapping[str, Any], known: dict[str, Arguments]) -> Iterator[FieldError]:
+def _plugin_config(
+    behaviour: ServedBehaviour, path: str, profile: Mapping[str, Any], known: dict[str, Arguments]
+) -> Iterator[FieldError]:
     seen: set[str] = set()
     for index, each in enumerate(profile.get("pluginConfig") or ()):
         where, plugin = f"{path}.pluginConfig[{index}]", str(each.get("name") or "")
         if plugin in seen:
             yield duplicate(where, plugin)
         seen.add(plugin)
-        yield from validate_arguments(f"{where}.args", plugin, known[plugin])
+        yield from validate_arguments(behaviour, f"{where}.args", plugin, known[plugin])
 
 
 # Profiles of the scheduler: the filters and scores by which it decides on the pods that ask for one.

@@ -12,7 +12,6 @@ import orjson
 
 from simkit.kinds.conversions import ConversionError, convert
 from simkit.kinds.strategies import strategy_of
-from simkit.meta.behaviour import serving
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError, StatusError, unexplained
 from simkit.meta.names import GroupResource, GroupVersionKind, Key, Revision
@@ -104,8 +103,7 @@ class Values:
         behaviour, wanted = self._catalogue.behaviour, resource.storage_gvk
         plain = normalise(behaviour, obj, self._catalogue.schema(found))
         kept = plain if found == wanted else copied(convert(plain, wanted.api_version, behaviour))
-        with serving(behaviour):
-            strategy_of(wanted.group_kind).default(kept)
+        strategy_of(wanted.group_kind).default(behaviour, kept)
         return kept
 
 

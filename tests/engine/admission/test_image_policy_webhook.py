@@ -17,8 +17,6 @@ from simkit.schema.behaviour import default_behaviour
 from tests.engine.admission.objects import container, obj, pod, refusal
 from tests.engine.egress.service import Service, serving
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 Making = Callable[..., simkit.Cluster]
 _KEY = "who.image-policy.k8s.io/asked"
 

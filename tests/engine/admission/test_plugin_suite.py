@@ -12,8 +12,6 @@ from simkit.seams import Plugin
 from simkit.testing.suites import AdmissionSuite
 from tests.engine.admission.conftest import Making
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 _ELSEWHERE: Final = {"ImagePolicyWebhook", "EventRateLimit"}
 """Plugins that cannot be on without a configuration file; their own tests have one."""
 _ADDITIONS: Final = {

@@ -20,8 +20,6 @@ from simkit.schema.behaviour import default_behaviour
 from simkit.seams import Review
 from tests.engine.admission.objects import change, container, obj, pod, refusal
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 ANN = Identity("ann")
 MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 

@@ -23,8 +23,6 @@ from tests.engine.authn.providers import Issuer, who
 from tests.engine.egress.service import serving
 from tests.releases import BASE
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 
 def entry(of: Issuer | None = None, **changes: Any) -> dict[str, Any]:
     url = of.url if of else "https://issuer.example"

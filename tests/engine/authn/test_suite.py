@@ -25,8 +25,6 @@ from tests.engine.authn.test_serviceaccount import World
 from tests.engine.authn.test_x509 import START, chain, constraints, make, pem
 from tests.releases import BASE
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 ANN = Identity("ann")
 ROBOT = "system:serviceaccount:ns:robot"
 

@@ -16,14 +16,12 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from simkit.engine.authn.union import RequestHeaders
 from simkit.engine.authn.x509 import ClientCertificates
-from simkit.meta.behaviour import ServedBehaviour, serving
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
 from tests.releases import BASE
-
-pytestmark = pytest.mark.usefixtures("at_1_30")
 
 START = datetime(2024, 4, 17, tzinfo=UTC)
 UID = x509.ObjectIdentifier("1.3.6.1.4.1.57683.2")
@@ -314,8 +312,7 @@ def test_a_verified_chain_is_kept_until_a_certificate_begins_or_ends() -> None:
 
 
 def user_at(minor: int, made: Made) -> Identity | None:
-    with serving(ServedBehaviour(minor)):
-        return ClientCertificates(ServedBehaviour(minor), pem(CA), SimulatedClock(START)).authenticate(chain(made))
+    return ClientCertificates(ServedBehaviour(minor), pem(CA), SimulatedClock(START)).authenticate(chain(made))
 
 
 def test_the_subject_of_a_certificate_has_a_uid() -> None:

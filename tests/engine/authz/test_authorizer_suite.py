@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import pytest
-
 from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.authz.webhook import Settings, WebhookAuthorizer
 from simkit.logic.authorizers.abac import PolicyFile, parse
@@ -19,8 +17,6 @@ from simkit.meta.clock import SimulatedClock
 from simkit.seams import Authorizer
 from simkit.testing.suites.authorizers import AuthorizerSuite
 from tests.releases import BASE
-
-pytestmark = pytest.mark.usefixtures("at_1_30")
 
 POLICIES: Final = (
     b'{"user": "ann", "namespace": "x", "resource": "pods", "apiGroup": "*", "readonly": true}',

@@ -25,8 +25,6 @@ from simkit.meta.message import Request
 from tests.engine.egress.service import serving
 from tests.releases import BASE
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 ASK = Attributes(Identity("ann"), "get", resource="pods", namespace="x")
 RELOADS = "apiserver_authorization_config_controller_automatic_reloads_total"
 

@@ -20,8 +20,6 @@ from tests.logic.rbac.worlds import World, binding, recorded_objects, role, rule
 from tests.releases import BASE
 from tests.shared import SHARED, needs_shared
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 GROUP = "rbac.authorization.k8s.io"
 ANN = Identity("ann", ("system:authenticated",))
 SECRETS = rule("get", "-", "secrets")

@@ -15,15 +15,12 @@ from simkit.language.cel.environment import CompileError, Environment, Evaluatio
 from simkit.language.cel.lib_authorizer import AuthorizerValue
 from simkit.language.cel.types import BOOL
 from simkit.meta.attributes import ALLOW, Attributes, Decision
-from simkit.meta.behaviour import serving
 from simkit.meta.fields import Term
 from simkit.meta.identity import AUTHENTICATED, Identity
 from simkit.meta.labels import Requirement
 from simkit.meta.message import Request
 from simkit.schema.behaviour import default_behaviour
 from tests.releases import BASE
-
-pytestmark = pytest.mark.usefixtures("at_1_30")
 
 BEHAVIOUR = default_behaviour("1.30")
 
@@ -35,8 +32,7 @@ PODS = "/api/v1/pods"
 def asked(method: str, path: str, release: str = "1.36", **query: str) -> Attributes:
     """The attributes of a request."""
     info = parse_request_info(method, path, {name: [value] for name, value in query.items()})
-    with serving(default_behaviour(release)):
-        return info.asks(default_behaviour(release), ANN)
+    return info.asks(default_behaviour(release), ANN)
 
 
 @pytest.mark.parametrize(
@@ -83,14 +79,12 @@ def test_webhooks_get_requirements() -> None:
 def test_conditions_of_webhooks_read_selectors() -> None:
     """Conditions see the selectors of a question; before 1.32 an expression that names them is refused."""
     source = "request.resourceAttributes.?fieldSelector.requirements.orValue([]).exists(r, r.values[0] == 'n1')"
-    with serving(default_behaviour("1.36")):
-        conditions, errors = compiled(default_behaviour("1.36"), [source], "authorizers[0]")
+    conditions, errors = compiled(default_behaviour("1.36"), [source], "authorizers[0]")
     assert conditions is not None
     assert not errors
     assert conditions.hold(spec_of(asked("GET", PODS, fieldSelector="spec.nodeName=n1")))
     assert not conditions.hold(spec_of(asked("GET", PODS)))
-    with serving(default_behaviour("1.30")):
-        _, errors = compiled(default_behaviour("1.30"), [source], "authorizers[0]")
+    _, errors = compiled(default_behaviour("1.30"), [source], "authorizers[0]")
     assert "undefined field 'fieldSelector'" in errors[0].told(BASE)
 
 
@@ -181,10 +175,9 @@ def test_nodes_read_their_own(path: str, query: dict[str, str], earlier: bool, n
             spec = {"nodeName": node, "containers": container}
             cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
         info = parse_request_info("GET", path, {name: [value] for name, value in query.items()})
-        with serving(cluster._control_plane.engine.behaviour):
-            decision = cluster._control_plane.engine.authorizer.authorize(
-                info.asks(cluster._control_plane.engine.behaviour, NODE)
-            )
+        decision = cluster._control_plane.engine.authorizer.authorize(
+            info.asks(cluster._control_plane.engine.behaviour, NODE)
+        )
         assert decision.allowed is allowed, gate
         assert gate is False or reason in decision.reason
 
@@ -208,13 +201,12 @@ def test_what_nodes_write(verb: str, path: str, allowed: bool) -> None:
     """What nodes write is left to admission; what they never do is refused."""
     cluster = of_nodes()
     info = parse_request_info(verb, path, {})
-    with serving(cluster._control_plane.engine.behaviour):
-        assert (
-            cluster._control_plane.engine.authorizer.authorize(
-                info.asks(cluster._control_plane.engine.behaviour, NODE)
-            ).allowed
-            is allowed
-        )
+    assert (
+        cluster._control_plane.engine.authorizer.authorize(
+            info.asks(cluster._control_plane.engine.behaviour, NODE)
+        ).allowed
+        is allowed
+    )
 
 
 def test_expressions_check_with_selectors() -> None:

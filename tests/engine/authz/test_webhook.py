@@ -25,8 +25,6 @@ from simkit.meta.identity import Identity
 from tests.engine.egress.service import serving
 from tests.releases import BASE
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 ANN = Identity("ann", ("devs",), "7", {"scopes": ("a", "b")})
 ASK = Attributes(ANN, "get", "apps", "v1", "deployments", "scale", "x", "d")
 

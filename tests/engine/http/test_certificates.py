@@ -23,8 +23,6 @@ from simkit.meta.message import Credentials
 from simkit.meta.whole_file import write_whole
 from tests.releases import BASE
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}

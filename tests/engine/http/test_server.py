@@ -28,8 +28,6 @@ from simkit.meta.message import BODY_LIMIT, Credentials
 from tests.engine.http.echo import Client, EchoHandler, eventually, trusting
 from tests.releases import BASE
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 

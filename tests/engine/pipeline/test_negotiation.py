@@ -12,8 +12,6 @@ from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
 from simkit.schema.behaviour import default_behaviour
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 TABLE = f"{JSON};as=Table;v=v1;g={META_GROUP}"
 
 

@@ -13,8 +13,6 @@ from simkit.meta.message import Request
 from simkit.meta.objects import Object
 from tests.releases import BASE
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 MERGE = "application/merge-patch+json"
 
 
@@ -25,7 +23,8 @@ def held(*finalizers: str) -> Object:
 def test_finalizers_that_exclude_each_other() -> None:
     """The two are told as kube-apiserver prints a list."""
     found = [
-        error.told(BASE) for error in validate_update(held("orphan", "foregroundDeletion"), held(), checks=(CHANGES,))
+        error.told(BASE)
+        for error in validate_update(BASE, held("orphan", "foregroundDeletion"), held(), checks=(CHANGES,))
     ]
     assert found == [
         'metadata.finalizers: Invalid value: []string{"orphan", "foregroundDeletion"}: '

@@ -20,7 +20,7 @@ RESOLVE = Catalogue.for_release("1.30").definition
 
 def _rules(*rules: Mapping[str, Any], **spec: Any) -> CelValidator:
     node = {"type": "object", "x-kubernetes-validations": list(rules), **spec}
-    return CelValidator(schema_of({"type": "object", "properties": {"spec": node}}, RESOLVE), root=True)
+    return CelValidator(BASE, schema_of({"type": "object", "properties": {"spec": node}}, RESOLVE), root=True)
 
 
 def _told(rules: CelValidator, value: Any, old: Any = ABSENT, *, budget: int = 10**7) -> tuple[list[str], list[str]]:
@@ -110,13 +110,14 @@ def test_elements_of_lists_without_keys_are_as_old_as_the_list(kind: dict[str, s
     """In a list without keys nothing but the whole can be told to be unchanged."""
     items = {"type": "integer", "x-kubernetes-validations": [{"rule": "self < 3"}]}
     rules = CelValidator(
+        BASE,
         schema_of(
             {
                 "type": "object",
                 "properties": {"spec": {"type": "array", "items": items, **kind}},
             },
             RESOLVE,
-        )
+        ),
     )
     assert _told(rules, [5], [5]) == ([], ['spec[0]: Invalid value: "integer": failed rule: self < 3'])
     assert len(_told(rules, [5, 1], [5])[0]) == 1
@@ -125,6 +126,7 @@ def test_elements_of_lists_without_keys_are_as_old_as_the_list(kind: dict[str, s
 def test_null_is_not_asked_about() -> None:
     """Rules of a nullable field see its values only."""
     rules = CelValidator(
+        BASE,
         schema_of(
             {
                 "type": "object",
@@ -133,7 +135,7 @@ def test_null_is_not_asked_about() -> None:
                 },
             },
             RESOLVE,
-        )
+        ),
     )
     assert _told(rules, None)[0] == []
     assert len(_told(rules, "")[0]) == 1

@@ -21,15 +21,15 @@ def _node(**fields: Any) -> Schema:
 def test_embedded_objects_say_what_they_are() -> None:
     """Kind and apiVersion are demanded of embedded objects, and their labels must be labels."""
     node = _node(t={"type": "object", "x-kubernetes-embedded-resource": True, "properties": {}})
-    assert [error.told(BASE) for error in embedded({"spec": {"t": {}}}, node)] == [
+    assert [error.told(BASE) for error in embedded(BASE, {"spec": {"t": {}}}, node)] == [
         "spec.t.apiVersion: Required value: must not be empty",
         "spec.t.kind: Required value: must not be empty",
     ]
     good = {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a": "b"}}}
-    assert embedded({"spec": {"t": good}}, node) == []
+    assert embedded(BASE, {"spec": {"t": good}}, node) == []
     names = {"name": "a/b", "generateName": "a%", "namespace": "N"}
     wrong = {"apiVersion": "a/b/c", "kind": "no kind", "metadata": {**names, "labels": {"a": "b c"}}}
-    assert [error.field for error in embedded({"spec": {"t": wrong}}, node)] == [
+    assert [error.field for error in embedded(BASE, {"spec": {"t": wrong}}, node)] == [
         "spec.t.apiVersion",
         "spec.t.kind",
         "spec.t.metadata.generateName",
@@ -45,10 +45,12 @@ def test_owners_and_finalizers_of_embedded_objects_are_checked() -> None:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": True}
     lists = {"ownerReferences": [owner, {**owner, "name": ""}], "finalizers": ["plain", "a b", "orphan"]}
     wrong = {"apiVersion": "v1", "kind": "Pod", "metadata": lists}
-    assert [(error.field, worded(error.detail, BASE)[:40]) for error in embedded({"spec": {"t": wrong}}, node)] == [
+    assert [
+        (error.field, worded(error.detail, BASE)[:40]) for error in embedded(BASE, {"spec": {"t": wrong}}, node)
+    ] == [
         ("spec.t.metadata.ownerReferences.name", "name must not be empty"),
         ("spec.t.metadata.ownerReferences", "Only one reference can have Controller s"),
         ("spec.t.metadata.finalizers", "name part must consist of alphanumeric c"),
     ]
     malformed = {"apiVersion": "v1", "kind": "Pod", "metadata": {"finalizers": [1], "ownerReferences": 3, "labels": 1}}
-    assert embedded({"spec": {"t": malformed}}, node) == []
+    assert embedded(BASE, {"spec": {"t": malformed}}, node) == []

@@ -12,6 +12,7 @@ from simkit.kinds.core.pod import STRATEGY, grace_seconds
 from simkit.kinds.parts.pod.qos import qos_class
 from simkit.meta.objects import Object
 from tests.kinds.made import changed, errors, made, strategy, with_status, written
+from tests.releases import BASE
 
 HERE = Path(__file__).parent
 ERRORS = yaml.safe_load((HERE / "pod_errors.yaml").read_text())
@@ -77,7 +78,7 @@ AMOUNTS = {"cpu": "1", "memory": "1Gi"}
 )
 def test_quality_of_service(resources: Object, expected: str) -> None:
     """Only pods that get exactly what they ask for are guaranteed."""
-    assert qos_class({"containers": [{"resources": resources}]}) == expected
+    assert qos_class(BASE, {"containers": [{"resources": resources}]}) == expected
 
 
 @pytest.mark.parametrize(
@@ -136,13 +137,13 @@ def test_ephemeral_containers() -> None:
     part = (STRATEGY.subresources or {})["ephemeralcontainers"]
     live = pod()
     wanted = changed(live, {"spec": {"hostname": "z", "ephemeralContainers": [{"name": "e", "image": "x"}]}})
-    part.merge(wanted, live)
+    part.merge(BASE, wanted, live)
     assert wanted["spec"].get("hostname") is None
     assert errors(wanted, live, "ephemeralcontainers") == []
     other = changed(
         wanted, {"spec": {"ephemeralContainers": [{"name": "c", "image": "x", "ports": [{"containerPort": 1}]}]}}
     )
-    part.merge(other, wanted)
+    part.merge(BASE, other, wanted)
     assert [text.partition("\n")[0] for text in errors(other, wanted, "ephemeralcontainers")] == [
         'spec.ephemeralContainers[0].name: Duplicate value: "c"',
         "spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container",
@@ -157,7 +158,7 @@ def test_app_armor_both_ways() -> None:
     profile = noted["spec"]["containers"][0]["securityContext"]["appArmorProfile"]
     assert profile == {"type": "Localhost", "localhostProfile": "p"}
     text = f'metadata.annotations[{key}]: deprecated since v1.30; use the "appArmorProfile" field instead'
-    assert STRATEGY.warnings(noted, None) == [text]
+    assert STRATEGY.warnings(BASE, noted, None) == [text]
     assert pod(securityContext={"appArmorProfile": {"type": "Unconfined"}})["metadata"]["annotations"] == {
         key: "unconfined"
     }
@@ -176,7 +177,7 @@ def test_warnings() -> None:
     }
     created = made(written("v1/Pod", {"spec": spec}))
     assert created["spec"]["terminationGracePeriodSeconds"] == 1
-    assert strategy("v1/Pod").warnings(created, None) == [
+    assert strategy("v1/Pod").warnings(BASE, created, None) == [
         'spec.nodeSelector[beta.kubernetes.io/arch]: deprecated since v1.14; use "kubernetes.io/arch" instead',
         'spec.imagePullSecrets[2].name: duplicate name "a"',
         'spec.imagePullSecrets[0].name: invalid empty name ""',
@@ -251,7 +252,7 @@ def test_rows(spec: Object, status: Object, ready: str, shown: str, restarts: st
     """The table tells at a glance what a pod is waiting for."""
     obj = {"metadata": {"name": "x"}, "spec": {"containers": [{"name": "c"}], **spec}, "status": status}
     assert STRATEGY.print_row is not None
-    cells = STRATEGY.print_row(obj, 100)
+    cells = STRATEGY.print_row(BASE, obj, 100)
     assert list(cells[1:4]) == [ready, shown, restarts]
     ended = {**obj, "metadata": {"name": "x", "deletionTimestamp": "1970-01-01T00:00:00Z"}}
-    assert STRATEGY.print_row(ended, 100)[2] == "Terminating"
+    assert STRATEGY.print_row(BASE, ended, 100)[2] == "Terminating"

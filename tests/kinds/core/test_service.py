@@ -81,7 +81,7 @@ def test_fields_that_the_client_sets_are_not_dropped() -> None:
 )
 def test_odd_addresses(text: str, warning: str) -> None:
     """Addresses that other software may read differently are told of."""
-    found = list(ip_warnings("spec.externalIPs[0]", text))
+    found = list(ip_warnings(BASE, "spec.externalIPs[0]", text))
     assert [warning in one for one in found] == ([True] if warning else [])
 
 
@@ -89,7 +89,7 @@ def test_warnings() -> None:
     """Old annotations, and fields that do nothing for the type."""
     obj = service(type="ExternalName", externalIPs=["10.0.0.1"], externalName="a")
     obj["metadata"]["annotations"] = {"service.kubernetes.io/topology-aware-hints": "auto"}
-    assert strategy("v1/Service").warnings(obj, None) == [
+    assert strategy("v1/Service").warnings(BASE, obj, None) == [
         "annotation service.kubernetes.io/topology-aware-hints is deprecated, "
         "please use service.kubernetes.io/topology-mode instead",
         'spec.externalIPs is ignored when spec.type is "ExternalName"',
@@ -119,7 +119,7 @@ def test_cells(spec: Any, status: Any, cells: list[str]) -> None:
     row = strategy("v1/Service").print_row
     assert row is not None
     obj = {**service(**spec), "status": status}
-    assert list(row(obj, 0))[1:5] == cells
+    assert list(row(BASE, obj, 0))[1:5] == cells
 
 
 def test_addresses_and_ranges() -> None:
@@ -144,7 +144,8 @@ def test_load_balancers_are_reached_at_load_balancers_only() -> None:
     status: Draft = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1", "ipMode": "Odd"}]}}
     check = (strategy("v1/Service").subresources or {})["status"].validate
     found = {
-        kind: [error.told(BASE) for error in check({**service(type=kind), "status": status}, None)] for kind in _TYPES
+        kind: [error.told(BASE) for error in check(BASE, {**service(type=kind), "status": status}, None)]
+        for kind in _TYPES
     }
     assert found["ClusterIP"] == [
         "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'"
@@ -160,7 +161,7 @@ _TYPES = ("ClusterIP", "LoadBalancer")
 def test_ranges_that_others_read_differently() -> None:
     """Leading zeros and long forms of the newer family are worth a warning."""
     ranges = ["10.0.0.0/8", "010.0.0.0/8", "2001:db8::/64", "2001:0db8::/64"]
-    told = strategy("v1/Service").warnings(service(type="LoadBalancer", loadBalancerSourceRanges=ranges), None)
+    told = strategy("v1/Service").warnings(BASE, service(type="LoadBalancer", loadBalancerSourceRanges=ranges), None)
     assert [text.partition(":")[0] for text in told] == [
         "spec.loadBalancerSourceRanges[1]",
         "spec.loadBalancerSourceRanges[3]",

@@ -53,7 +53,9 @@ def test_required_fields_of_the_newer_group() -> None:
     """A new event says when, who and what; the fields of old ones are left alone."""
     event = older({"metadata": {"name": "e", "namespace": "n"}, "deprecatedCount": 2, "type": "Odd"})
     rules = strategy_of(GroupKind("events.k8s.io", "Event"))
-    found = [error.told(BASE) for error in (*rules.validate_first(event, None), *rules.validate(event, None))]
+    found = [
+        error.told(BASE) for error in (*rules.validate_first(BASE, event, None), *rules.validate(BASE, event, None))
+    ]
     assert found == [
         'involvedObject.namespace: Invalid value: "": does not match event.namespace',
         "eventTime: Required value",
@@ -68,8 +70,10 @@ def test_an_event_changes_its_series_only() -> None:
     reference = {"namespace": "n", "name": "p", "kind": "Pod"}
     event = older({"metadata": {"name": "e", "namespace": "n"}, "regarding": reference, "note": "m"})
     series = {"count": 2, "lastObservedTime": "2024-01-01T00:00:00.000000Z"}
-    assert not rules.validate({**event, "series": series}, event)
-    found = [error.told(BASE) for error in rules.validate({**event, "message": "other", "series": {"count": 1}}, event)]
+    assert not rules.validate(BASE, {**event, "series": series}, event)
+    found = [
+        error.told(BASE) for error in rules.validate(BASE, {**event, "message": "other", "series": {"count": 1}}, event)
+    ]
     assert found == [
         'series.count: Invalid value: "": should be at least 2',
         "series.lastObservedTime: Required value",
@@ -95,4 +99,4 @@ def test_cells() -> None:
     row = strategy_of(GroupKind("", "Event")).print_row
     assert row is not None
     expected = ["60s", "Normal", "R", "pod/p", "spec", "example.com/c, i", "text", "2m", 7, "e"]
-    assert row(event, 120) == expected
+    assert row(BASE, event, 120) == expected

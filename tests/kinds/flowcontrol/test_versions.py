@@ -11,6 +11,7 @@ from simkit.kinds.strategies import strategy_of
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import Draft
 from simkit.schema.behaviour import default_behaviour
+from tests.releases import BASE
 
 GROUP = "flowcontrol.apiserver.k8s.io"
 OLDER, STORED = f"{GROUP}/v1beta3", f"{GROUP}/v1"
@@ -30,7 +31,7 @@ def level(shares: int | None, notes: dict[str, str] | None = None) -> Draft:
 def test_there_and_back(shares: int, notes: dict[str, str]) -> None:
     """An object read in the older version and written back is the same, but for the annotation itself."""
     stored = level(shares, notes)
-    RULES.default(stored)
+    RULES.default(BASE, stored)
     shown = convert(stored, OLDER, default_behaviour("1.30"))
     back = convert(shown, STORED, default_behaviour("1.30"))
     assert back["spec"] == stored["spec"]
@@ -49,5 +50,5 @@ def test_zero_written_in_the_older_version(notes: dict[str, str], expected: int)
 def test_zero_written_in_the_newer_version(shares: int | None, expected: int) -> None:
     """Only what is left out is filled in."""
     draft = level(shares)
-    RULES.default(draft)
+    RULES.default(BASE, draft)
     assert draft["spec"]["limited"]["nominalConcurrencyShares"] == expected

@@ -35,16 +35,16 @@ def written(body: Object, old: Object | None) -> tuple[Object, list[FieldError]]
     """An object as a write leaves it, and what is wrong with it."""
     rules = strategy_of(GroupKind(RBAC_GROUP, body["kind"]))
     draft = copied(body)
-    rules.prepare(draft, old)
-    rules.default(draft)
+    rules.prepare(BASE, draft, old)
+    rules.default(BASE, draft)
     names = [
         invalid_value("metadata.name", name_of(draft), text) for text in rules.validate_name(name_of(draft), False)
     ]
-    told = rules.validate(draft, old)
+    told = rules.validate(BASE, draft, old)
     if old is None:
         return draft, [*names, *told]
-    again = [each for check in rules.metadata_checks.after if check.kind and check.asked() for each in told]
-    return draft, [*names, *told, *again, *rules.validate_last(draft, old)]
+    again = [each for check in rules.metadata_checks.after if check.kind and check.asked(BASE) for each in told]
+    return draft, [*names, *told, *again, *rules.validate_last(BASE, draft, old)]
 
 
 @needs_shared
@@ -143,5 +143,5 @@ def test_rows() -> None:
     }
     row = strategy_of(GroupKind(RBAC_GROUP, "RoleBinding")).print_row
     assert row is not None
-    assert list(row(binding, 1713312000 + 400)) == ["b", "Role/r", "6m40s", "u", "g1, g2", "d/s"]
+    assert list(row(BASE, binding, 1713312000 + 400)) == ["b", "Role/r", "6m40s", "u", "g1, g2", "d/s"]
     assert strategy_of(GroupKind(RBAC_GROUP, "Role")).print_row is None

@@ -16,8 +16,6 @@ from simkit.meta.attributes import Attributes
 from simkit.meta.identity import AUTHENTICATED, Identity
 from simkit.meta.names import GroupResource, Key
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 NODE = Identity("system:node:n1", ("system:nodes", AUTHENTICATED))
 OTHER = Identity("system:node:n2", ("system:nodes", AUTHENTICATED))
 

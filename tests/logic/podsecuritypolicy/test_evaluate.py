@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from simkit.logic.podsecuritypolicy.evaluate import defaulted, is_usable, problems
-from simkit.meta.behaviour import serving
 from simkit.schema.behaviour import default_behaviour
 
 ANY = {"rule": "RunAsAny"}
@@ -30,8 +29,7 @@ def pod(context: dict[str, Any] | None = None, notes: dict[str, str] | None = No
 
 
 def texts(rules: Mapping[str, Any], made: Mapping[str, Any], release: str = "1.24") -> list[str]:
-    with serving(default_behaviour(release)):
-        return [error.told(default_behaviour(release)) for error in problems(default_behaviour(release), rules, made)]
+    return [error.told(default_behaviour(release)) for error in problems(default_behaviour(release), rules, made)]
 
 
 def ranges(rule: str, *pairs: tuple[int, int]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from simkit.logic.quota.device_claims import RESOURCE_CLAIMS, BackedResources, backed_resources
 from simkit.logic.quota.usage import PODS, matching, usage
-from simkit.meta.behaviour import serving
 from simkit.schema.behaviour import default_behaviour
 
 GPU = "example.com/gpu"
@@ -36,12 +35,11 @@ def claim(*requests: dict[str, Any], **meta: Any) -> dict[str, Any]:
 
 def amounts(release: str, found: dict[str, Any], backed: BackedResources | None = None) -> dict[str, int]:
     """The usage by a claim at a release, without the number of claims."""
-    with serving(default_behaviour(release)):
-        backed = backed or backed_resources(default_behaviour(release), lambda: CLASSES, lambda _: None, lambda _: ())
-        names = {
-            name: amount.whole
-            for name, amount in usage(default_behaviour(release), RESOURCE_CLAIMS, found, 0.0, backed).items()
-        }
+    backed = backed or backed_resources(default_behaviour(release), lambda: CLASSES, lambda _: None, lambda _: ())
+    names = {
+        name: amount.whole
+        for name, amount in usage(default_behaviour(release), RESOURCE_CLAIMS, found, 0.0, backed).items()
+    }
     assert names.pop(COUNT) == 1
     return names
 
@@ -90,8 +88,7 @@ def test_the_claim_of_a_pod_is_not_charged_twice(
     annotations = {"resource.kubernetes.io/extended-resource-claim": marked}
     found = claim(exactly("a", count=2), annotations=annotations, creationTimestamp="5")
     owned = [found, *({"metadata": {"name": "x", "creationTimestamp": each}} for each in others)]
-    with serving(default_behaviour("1.36")):
-        backed = backed_resources(default_behaviour("1.36"), lambda: CLASSES, lambda _: pod, lambda _: owned)
+    backed = backed_resources(default_behaviour("1.36"), lambda: CLASSES, lambda _: pod, lambda _: owned)
     names = amounts("1.36", found, backed)
     assert (f"requests.{GPU}" in names) is counts
     assert names[PER_CLASS.format("a")] == 2
@@ -108,10 +105,9 @@ def test_names_that_claims_and_pods_use() -> None:
         "pods",
     ]
     for release, claims, pods in (("1.30", 1, 3), ("1.34", 2, 3), ("1.36", 4, 4)):
-        with serving(default_behaviour(release)):
-            backed = backed_resources(default_behaviour(release), lambda: CLASSES, lambda _: None, lambda _: ())
-            assert len(matching(default_behaviour(release), RESOURCE_CLAIMS, names, backed)) == claims
-            assert len(matching(default_behaviour(release), PODS, names)) == pods
+        backed = backed_resources(default_behaviour(release), lambda: CLASSES, lambda _: None, lambda _: ())
+        assert len(matching(default_behaviour(release), RESOURCE_CLAIMS, names, backed)) == claims
+        assert len(matching(default_behaviour(release), PODS, names)) == pods
 
 
 REQUESTS = st.builds(exactly, st.sampled_from("ab"), st.sampled_from(["ExactCount", "All"]), st.integers(1, 5))

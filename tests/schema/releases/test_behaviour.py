@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
-from contextvars import Context
 from pathlib import Path
 
 import pytest
@@ -78,10 +78,16 @@ def test_an_error_is_worded_for_each_release() -> None:
         str(error)
 
 
-def test_nobody_asks_outside_of_a_release() -> None:
-    """There are no rules that hold where no release is stated."""
-    with pytest.raises(LookupError):
-        Context().run(behaviour.applies, "values-in-json")
+def test_no_context_variable_carries_a_release() -> None:
+    """The behaviour of a release is passed: no context variable has it, or the catalogue or snapshot that carries it."""
+    variables = [
+        f"{file.relative_to(PACKAGE)}: {ast.unparse(node)}"
+        for file in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Assign | ast.AnnAssign) and "ContextVar" in ast.unparse(node)
+    ]
+    assert variables
+    assert not [each for each in variables if re.search("Behaviour|Catalogue|Snapshot|[Rr]elease", each)]
 
 
 def test_the_way_back_undoes_the_way_there() -> None:

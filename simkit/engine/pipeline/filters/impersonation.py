@@ -186,7 +186,7 @@ def _errors(behaviour: ServedBehaviour, extra: Mapping[str, Sequence[str]]) -> I
     for key, values in extra.items():
         if not key:
             yield "impersonating the empty string key in extra is not allowed"
-        errors = aggregate_errors(error.told(behaviour) for error in validate_domain_path("extra.key", key))
+        errors = aggregate_errors(error.told(behaviour) for error in validate_domain_path(behaviour, "extra.key", key))
         if errors:
             yield f"impersonating an invalid key in extra is not allowed: {errors}"
         if key != key.lower():

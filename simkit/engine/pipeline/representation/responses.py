@@ -10,6 +10,7 @@ from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YA
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.kinds.apiextensions.customresource import column_definitions
 from simkit.meta import go_json
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, not_acceptable, unexplained
 from simkit.meta.fielderror import quoted
@@ -52,7 +53,11 @@ def of(
         objects = sorted(objects, key=scope.strategy.row_sort_key)
     conditions = scope.strategy.print_row_conditions
     rows = [
-        {"cells": list(cells(told, now)), **_conditions(conditions(told)), **_carried(scope, obj, api_version, include)}
+        {
+            "cells": list(cells(scope.behaviour, told, now)),
+            **_conditions(conditions(told)),
+            **_carried(scope, obj, api_version, include),
+        }
         for obj, told in zip(objects, map(scope.as_stored, objects), strict=True)
     ]
     return {
@@ -93,7 +98,7 @@ def _columns(resource: Resource) -> Sequence[Column]:
     return columns_of(resource.gvr) or columns_of(GroupVersionResource(stored.group, stored.version, resource.resource))
 
 
-def default_row(obj: Object, now: float) -> Sequence[Any]:
+def default_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     """Name and creation time."""
     metadata = obj["metadata"]
     return [metadata.get("name", ""), metadata.get("creationTimestamp")]

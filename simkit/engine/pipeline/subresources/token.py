@@ -51,7 +51,7 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
     gvk = scope.resource.subresource_gvk("token")
     draft = request_object.read(engine, context, gvk, engine.catalogue.schema(gvk), options.validation)
     request_object.check_address(context, scope, draft, named=False)
-    strategy_of(gvk.group_kind).default(draft)
+    strategy_of(gvk.group_kind).default(engine.behaviour, draft)
     owned = _owned(engine, draft, gvk, options)
     name = context.info.name
     review = create_attributes(context, scope, gvk, name, draft, options)
@@ -60,7 +60,7 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
         detail = "must match the service account name if specified"
         raise invalid(engine.behaviour, gvk.group_kind, name, [invalid_value("metadata.name", name_of(draft), detail)])
     account = _existing(engine, _ACCOUNTS, context.info.namespace, name)
-    errors = strategy_of(gvk.group_kind).validate(draft, None)
+    errors = strategy_of(gvk.group_kind).validate(engine.behaviour, draft, None)
     if errors:
         raise invalid(engine.behaviour, gvk.group_kind, "", errors)
     _check_uid(engine.behaviour, context, gvk, draft, account)

@@ -180,7 +180,7 @@ class AdmissionBinding:
     def _warnings(self, obj: Object, live: Object | None) -> Sequence[str]:
         subresource, strategy = self.context.info.subresource, self.scope.strategy
         special = (strategy.subresources or {}).get(subresource) if subresource and live is not None else strategy
-        found = special.warnings(obj, live) if special is not None else ()
+        found = special.warnings(self.engine.behaviour, obj, live) if special is not None else ()
         return found if found and self.engine.behaviour.applies("writers-warned") else ()
 
     def validate_delete(self, live: Object) -> None:
@@ -205,7 +205,9 @@ class AdmissionBinding:
         namespace = self.engine.store.get(Key(_NAMESPACES, "", self.context.info.namespace))
         from simkit.kinds.resource.resourceclaim import admin_status_errors
 
-        errors = admin_status_errors(obj, live, labels_of(namespace.object) if namespace is not None else {})
+        errors = admin_status_errors(
+            self.engine.behaviour, obj, live, labels_of(namespace.object) if namespace is not None else {}
+        )
         if self.engine.behaviour.applies("status-of-claims-needs-rights"):
             ask = self.context.info.asks(self.engine.behaviour, self.context.actor())
             errors += refused_claim_status(self.engine.behaviour, ask, self.engine.authorizer, obj, live)
@@ -240,7 +242,7 @@ _STATUS: Final = of_paths(("f:status",))
 
 def reset_fields(scope: RequestScope, subresource: str) -> Fields:
     """The fields that an endpoint resets: a write there does not own them."""
-    unwritten = scope.strategy.reset_fields().get(subresource)
+    unwritten = scope.strategy.reset_fields(scope.behaviour).get(subresource)
     if unwritten is not None:
         return of_paths(*(tuple(f"f:{step}" for step in name.split(".")) for name in unwritten))
     if not scope.resource.has_status:

@@ -91,7 +91,7 @@ def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) 
         return delete_unreadable(engine, context, scope, key)
     outcome = _delete(engine, context, scope, key, options)
     tells_object = not outcome.removed or scope.strategy.return_deleted_object
-    if tells_object and not scope.strategy.tells_no_object():
+    if tells_object and not scope.strategy.tells_no_object(engine.behaviour):
         status = 202 if not outcome.removed and cascades else 200
         return responses.object_response(
             scope, outcome.entry, context.output_media_type, status=status, now=engine.clock.now()

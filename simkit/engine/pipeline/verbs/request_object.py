@@ -211,10 +211,10 @@ def default(scope: RequestScope, draft: Draft) -> Draft:
     if not scope.is_storage_version and spoke.reshapes:
         return draft
     if scope.withheld.tree is None:
-        scope.strategy.default(draft)
+        scope.strategy.default(scope.behaviour, draft)
         return draft
     before = scope.withheld.places(draft)
-    scope.strategy.default(draft)
+    scope.strategy.default(scope.behaviour, draft)
     made = scope.withheld.without_added(draft, before)
     return draft if made is draft else dict(made)
 

@@ -28,7 +28,6 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.read import CacheDelegator, Selection, selection
 from simkit.engine.watch.watcher import Watcher, WatchReader
 from simkit.meta import go_json
-from simkit.meta.behaviour import serving
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN, META_GROUP
 from simkit.meta.errors import StatusError, bad_request, expired, not_acceptable, unexplained
 from simkit.meta.fielderror import quoted
@@ -245,12 +244,10 @@ class WatchStream:
         if self.closed:
             return []
         try:
-            with serving(self._engine.behaviour):  # the request's own context has ended
-                frames = self._frames(limit)
+            return self._frames(limit)
         except NoSuchForm:
             self.close()
             return []
-        return frames
 
     def _frames(self, limit: int) -> list[bytes]:
         ready = self._beginning(limit)

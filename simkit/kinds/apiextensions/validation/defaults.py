@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.validation.object_meta import validate_finalizers, validate_object_meta
 from simkit.language.cel.limits import OBJECT_BUDGET
-from simkit.meta.behaviour import served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, aggregate_errors, invalid_value, required
 from simkit.meta.name_validation import dns_label, kind_name, path_segment
 from simkit.meta.wording import Text, Worded
@@ -23,16 +23,16 @@ from simkit.schema.custom.validation import ABSENT, Check
 from simkit.schema.structural import Resolver, Schema
 
 
-def embedded(value: Any, schema: Schema, *, itself: bool = False) -> list[FieldError]:
+def embedded(behaviour: ServedBehaviour, value: Any, schema: Schema, *, itself: bool = False) -> list[FieldError]:
     """The errors of kind, apiVersion and metadata of embedded objects; with ``itself``, of the object too."""
 
     def visit(part: Any, node: Schema, path: Path) -> Iterator[FieldError]:
-        return _embedded(part, node, path) if path or itself else iter(())
+        return _embedded(behaviour, part, node, path) if path or itself else iter(())
 
     return list(walk(value, schema, "", visit))
 
 
-def _embedded(value: Any, schema: Schema, path: Path) -> Iterator[FieldError]:
+def _embedded(behaviour: ServedBehaviour, value: Any, schema: Schema, path: Path) -> Iterator[FieldError]:
     if not schema.embedded or not isinstance(value, Mapping):
         return
     for name in ("apiVersion", "kind"):
@@ -45,7 +45,7 @@ def _embedded(value: Any, schema: Schema, path: Path) -> Iterator[FieldError]:
         else:
             yield from _named_wrong(name, value[name], child(path, name))
     if "metadata" in value:
-        yield from _metadata(value["metadata"], child(path, "metadata"))
+        yield from _metadata(behaviour, value["metadata"], child(path, "metadata"))
 
 
 def _named_wrong(name: str, text: str, path: Path) -> Iterator[FieldError]:
@@ -63,7 +63,7 @@ _NAMED: Final[Mapping[str, Callable[[str], Sequence[Text]]]] = {
 }
 
 
-def _metadata(metadata: Any, path: Path) -> Iterator[FieldError]:
+def _metadata(behaviour: ServedBehaviour, metadata: Any, path: Path) -> Iterator[FieldError]:
     if not isinstance(metadata, Mapping):
         yield invalid_value(path, shown(metadata), "must be an object")
         return
@@ -72,7 +72,7 @@ def _metadata(metadata: Any, path: Path) -> Iterator[FieldError]:
         if isinstance(text, str) and text:
             yield from (invalid_value(child(path, field), text, wrong) for wrong in errors(text))
     typed = _typed(metadata)
-    yield from validate_object_meta(typed, path)
+    yield from validate_object_meta(behaviour, typed, path)
     yield from validate_finalizers(typed, path)
 
 
@@ -98,10 +98,12 @@ _EMBEDDED: Final = "x-kubernetes-embedded-resource"
 _HEADER: Final = {"kind": "Validation", "apiVersion": "validation/v1"}
 
 
-def validate_default(schema: Properties, path: str, resolve: Resolver, *, pruned: bool) -> list[FieldError]:
+def validate_default(
+    behaviour: ServedBehaviour, schema: Properties, path: str, resolve: Resolver, *, pruned: bool
+) -> list[FieldError]:
     """The errors of defaults, except those of map values. ``pruned``: they may not have unknown fields."""
     root = {**schema, _EMBEDDED: True}
-    return list(_Defaults(resolve, pruned).level(_Level(root, path, root)))
+    return list(_Defaults(behaviour, resolve, pruned).level(_Level(root, path, root)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,8 @@ class _Level:
 class _Defaults:
     """A walk over a schema with a common cost limit of the rules on its defaults."""
 
-    def __init__(self, resolve: Resolver, pruned: bool) -> None:
+    def __init__(self, behaviour: ServedBehaviour, resolve: Resolver, pruned: bool) -> None:
+        self._behaviour = behaviour
         self._resolve, self._pruned, self._budget = resolve, pruned, OBJECT_BUDGET
 
     def level(self, level: _Level) -> Iterator[FieldError]:
@@ -163,11 +166,11 @@ class _Defaults:
         else:
             if self._pruned and has_unknown(value, node):
                 yield invalid_value(path, shown(value), "must not have unknown fields")
-            errors = _under(path, embedded(value, node, itself=True))
-        errors = errors or Check(served(), level.schema, all_formats=True).errors(value, under=path)
+            errors = _under(path, embedded(self._behaviour, value, node, itself=True))
+        errors = errors or Check(self._behaviour, level.schema, all_formats=True).errors(value, under=path)
         yield from errors
         if not errors and has_rules(node):
-            rules = CelValidator(node, root=level.schema is level.outer)
+            rules = CelValidator(self._behaviour, node, root=level.schema is level.outer)
             found, left = rules.refusals(value, value, self._budget)
             if not found:
                 found, alone = rules.refusals(value, ABSENT, self._budget)
@@ -179,8 +182,8 @@ class _Defaults:
         return Schema(row_of(schema), self._resolve)
 
     def _metadata(self, value: Any, level: _Level, path: str) -> list[FieldError]:
-        wrong = embedded(level.object_around(value), self._node(level.outer), itself=True)
-        told = aggregate_errors(error.told(served()) for error in wrong)
+        wrong = embedded(self._behaviour, level.object_around(value), self._node(level.outer), itself=True)
+        told = aggregate_errors(error.told(self._behaviour) for error in wrong)
         return [invalid_value(path, shown(value), f"must result in valid metadata: {told}")] if told else []
 
 

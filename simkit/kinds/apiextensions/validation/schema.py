@@ -15,6 +15,7 @@ from simkit.kinds.apiextensions.fieldpath import BadPath, normalized
 from simkit.kinds.apiextensions.internal_form import printed_rule, shown_items
 from simkit.kinds.parts.go_printing.structures import texts
 from simkit.language.cel.limits import RULE_ESTIMATE, SCHEMA_ESTIMATE, excess
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     FieldError,
     Shown,
@@ -72,7 +73,9 @@ class RuleScope:
     uncorrelated: str
 
 
-def validate_rule(rules: Sequence[Rule], place: RuleScope, costs: Costs) -> Iterator[FieldError]:
+def validate_rule(
+    behaviour: ServedBehaviour, rules: Sequence[Rule], place: RuleScope, costs: Costs
+) -> Iterator[FieldError]:
     """The errors of the rules of one node."""
     path = f"{place.path}.x-kubernetes-validations"
     node = declared_node(place.node, root=place.root)
@@ -85,7 +88,7 @@ def validate_rule(rules: Sequence[Rule], place: RuleScope, costs: Costs) -> Iter
         return
     times = cardinality(node) if place.cardinality is None else place.cardinality
     for index, rule in enumerate(rules):
-        made = compiled(rule, place.node, node, stored=_is_known(rule, costs))
+        made = compiled(behaviour, rule, place.node, node, stored=_is_known(rule, costs))
         yield from _one(made, f"{path}[{index}]", times, costs)
         yield from _old_value(made, f"{path}[{index}]", place.uncorrelated)
 
@@ -178,14 +181,14 @@ class Visit:
         return self if self.uncorrelated else replace(self, uncorrelated=path)
 
 
-def validate_level(schema: Properties, path: str, visit: Visit) -> Found:
+def validate_level(behaviour: ServedBehaviour, schema: Properties, path: str, visit: Visit) -> Found:
     """The errors of a level and everything below."""
     found = Found(list(_standard(schema, path, visit)))
     if schema.get("uniqueItems"):
         detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
         found.schema.append(forbidden_field(f"{path}.uniqueItems", detail))
     for inner, where, below in _children(schema, path, visit, found):
-        lower = validate_level(inner, where, below)
+        lower = validate_level(behaviour, inner, where, below)
         found.schema += lower.schema
         found.rules += lower.rules
     found.schema += _markers(schema, path, visit)
@@ -194,7 +197,7 @@ def validate_level(schema: Properties, path: str, visit: Visit) -> Found:
         found.schema += _rule_texts(rule, f"{path}.x-kubernetes-validations[{index}]", visit.node)
     if rules and not found.schema and visit.costs is not None and visit.node is not None:
         place = RuleScope(path, visit.node, visit.root, visit.cardinality, visit.uncorrelated)
-        found.rules += validate_rule(rules, place, visit.costs)
+        found.rules += validate_rule(behaviour, rules, place, visit.costs)
     return found
 
 

@@ -30,6 +30,7 @@ from simkit.kinds.apiextensions.validation.structural import unreadable, validat
 from simkit.kinds.parts.admission.webhook_configuration import validate_client
 from simkit.kinds.parts.go_printing.structures import texts
 from simkit.kinds.parts.validation.fields import repeats
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label, dns_subdomain
 from simkit.meta.objects import Object
@@ -98,7 +99,7 @@ _WITHOUT_STATUS: Final = (
 """Fields forbidden at the root of a schema whose kind has a status subresource."""
 
 
-def validate_spec(spec: Object, options: ValidationOptions) -> Iterator[FieldError]:
+def validate_spec(behaviour: ServedBehaviour, spec: Object, options: ValidationOptions) -> Iterator[FieldError]:
     """All errors of the spec of a definition."""
     internal = internal_of(spec)
     yield from _validate_group(spec.get("group") or "")
@@ -125,9 +126,9 @@ def validate_spec(spec: Object, options: ValidationOptions) -> Iterator[FieldErr
         detail = "must be false in order to use defaults in the schema"
         yield invalid_value("spec.preserveUnknownFields", True, detail)
     for index, version in enumerate(internal.versions):
-        yield from _validate_version(version, f"spec.versions[{index}]", internal, options)
+        yield from _validate_version(behaviour, version, f"spec.versions[{index}]", internal, options)
     yield from _set_of_versions(internal)
-    yield from _validate_shared(internal, options)
+    yield from _validate_shared(behaviour, internal, options)
     strategy = (spec.get("conversion") or {}).get("strategy") or ""
     if spec.get("preserveUnknownFields") and spec.get("conversion") and strategy != "None":
         yield invalid_value("spec.conversion.strategy", strategy, "must be None if spec.preserveUnknownFields is true")
@@ -144,7 +145,7 @@ def _validate_group(group: str) -> Iterator[FieldError]:
 
 
 def _validate_version(
-    version: Version, path: str, internal: Internal, options: ValidationOptions
+    behaviour: ServedBehaviour, version: Version, path: str, internal: Internal, options: ValidationOptions
 ) -> Iterator[FieldError]:
     wrong = dns1035_label(version.name)
     if wrong:
@@ -152,7 +153,7 @@ def _validate_version(
     yield from validate_warning(version.deprecated, version.warning, f"{path}.deprecationWarning")
     own = replace(options, costs_each=version.name not in options.unchanged)
     with_status = internal.subresources_of(version).get("status") is not None
-    yield from _validate_validation(version.schema, f"{path}.schema", own, with_status=with_status)
+    yield from _validate_validation(behaviour, version.schema, f"{path}.schema", own, with_status=with_status)
     yield from validate_subresource(version.subresources, f"{path}.subresources")
     for index, column in enumerate(version.columns):
         yield from validate_column(column, f"{path}.additionalPrinterColumns[{index}]")
@@ -173,7 +174,9 @@ def _set_of_versions(internal: Internal) -> Iterator[FieldError]:
         yield invalid_value("spec.version", internal.version, ",".join(wrong))
 
 
-def _validate_shared(internal: Internal, options: ValidationOptions) -> Iterator[FieldError]:
+def _validate_shared(
+    behaviour: ServedBehaviour, internal: Internal, options: ValidationOptions
+) -> Iterator[FieldError]:
     names: Properties = internal.spec.get("names") or {}
     for field in ("plural", "singular", "kind", "listKind"):
         if not names.get(field):
@@ -181,7 +184,9 @@ def _validate_shared(internal: Internal, options: ValidationOptions) -> Iterator
     yield from validate_name(names, "spec.names")
     with_status = any(internal.subresources_of(each).get("status") is not None for each in internal.versions)
     own = replace(options, costs_each=not set(options.unchanged) & {each.name for each in internal.versions})
-    yield from _validate_validation(internal.shared.get("schema"), "spec.validation", own, with_status=with_status)
+    yield from _validate_validation(
+        behaviour, internal.shared.get("schema"), "spec.validation", own, with_status=with_status
+    )
     yield from validate_subresource(internal.shared.get("subresources"), "spec.subresources")
     for index, column in enumerate(internal.shared.get("additionalPrinterColumns") or ()):
         yield from validate_column(column, f"spec.additionalPrinterColumns[{index}]")
@@ -195,7 +200,12 @@ def _selected_from(validation: Properties | None) -> Schema | None:
 
 
 def _validate_validation(
-    validation: Properties | None, path: str, options: ValidationOptions, *, with_status: bool
+    behaviour: ServedBehaviour,
+    validation: Properties | None,
+    path: str,
+    options: ValidationOptions,
+    *,
+    with_status: bool,
 ) -> Iterator[FieldError]:
     schema = (validation or {}).get("openAPIV3Schema")
     if schema is None:
@@ -205,7 +215,7 @@ def _validate_validation(
     structural = options.structural and not why
     found = [
         *(_root_with_status(schema, path) if with_status else ()),
-        *_validate_schema(schema, path, options, structural=structural),
+        *_validate_schema(behaviour, schema, path, options, structural=structural),
     ]
     yield from found
     if why and not found:
@@ -213,21 +223,21 @@ def _validate_validation(
 
 
 def _validate_schema(
-    schema: Properties, path: str, options: ValidationOptions, *, structural: bool
+    behaviour: ServedBehaviour, schema: Properties, path: str, options: ValidationOptions, *, structural: bool
 ) -> Iterator[FieldError]:
     if schema.get("nullable"):
         yield forbidden_field(f"{path}.nullable", "nullable cannot be true at the root")
     resolve = Catalogue.for_release("1.30").definition
-    broken = validate_structure(schema, path) if structural else []
+    broken = validate_structure(behaviour, schema, path) if structural else []
     if structural and not broken:
-        broken = validate_default(schema, path, resolve, pruned=options.pruned_defaults)
+        broken = validate_default(behaviour, schema, path, resolve, pruned=options.pruned_defaults)
     yield from broken
     costs = None
     if structural and not broken:
         costs = Costs(options.known, options.costs_each)
     no_default = None if options.defaults else ""
     visit = Visit(options, costs, root=True, no_default=no_default, node=schema_of(schema, resolve))
-    found = validate_level(schema, path, visit)
+    found = validate_level(behaviour, schema, path, visit)
     yield from found.schema
     yield from found.rules
     if costs is not None:
@@ -253,11 +263,11 @@ def _is_set(value: Any) -> bool:
 # Updates
 
 
-def demands_on(spec: Object, old: Object) -> ValidationOptions:
+def demands_on(behaviour: ServedBehaviour, spec: Object, old: Object) -> ValidationOptions:
     """The requirements on a changed spec, without those that the old spec violates."""
     resolve = Catalogue.for_release("1.30").definition
     given = list(_schemas(old))
-    structural = not any(unreadable(schema) or validate_structure(schema, "") for schema in given)
+    structural = not any(unreadable(schema) or validate_structure(behaviour, schema, "") for schema in given)
     levels = [level for schema in given for level in _levels(schema)]
     webhook = (old.get("conversion") or {}).get("webhook") or {}
     reviews = webhook.get("conversionReviewVersions") or ()
@@ -276,9 +286,9 @@ def demands_on(spec: Object, old: Object) -> ValidationOptions:
     )
 
 
-def demands_of_beta(spec: Object, old: Object | None) -> ValidationOptions:
+def demands_of_beta(behaviour: ServedBehaviour, spec: Object, old: Object | None) -> ValidationOptions:
     """The requirements of v1beta1: a schema may be missing or not structural, and may have no defaults."""
-    known = ValidationOptions() if old is None else demands_on(spec, old)
+    known = ValidationOptions() if old is None else demands_on(behaviour, spec, old)
     defaults = any(map(_has_default, _schemas(old or {})))
     return replace(known, structural=False, types=False, schemas=False, defaults=defaults)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.meta.behaviour import served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 
 Properties = Mapping[str, Any]
@@ -79,10 +79,10 @@ def _alternatives(schema: Properties) -> Iterator[Properties]:
         yield from schema.get(junctor) or ()
 
 
-def validate_structure(schema: Properties, path: str) -> list[FieldError]:
+def validate_structure(behaviour: ServedBehaviour, schema: Properties, path: str) -> list[FieldError]:
     """The errors of a schema that is not structural, sorted by text as in kube-apiserver."""
     errors = [*_invariants(schema, _ROOT, path), *_completeness(schema, schema, path, path)]
-    return sorted(errors, key=lambda error: error.told(served()))
+    return sorted(errors, key=lambda error: error.told(behaviour))
 
 
 def _invariants(schema: Properties, level: str, path: str) -> Iterator[FieldError]:

@@ -16,7 +16,7 @@ from simkit.language.cel.environment import Environment, Program, stored_version
 from simkit.language.cel.errors import CompileError, ResultTypeError
 from simkit.language.cel.lib_patches import JSON_PATCH, OBJECT
 from simkit.language.cel.types import BOOL, DYN, INT, NULL, STRING, TIMESTAMP, Type, list_of, map_of, object_of, parsed
-from simkit.meta.behaviour import ServedBehaviour, applies, served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     FieldError,
     duplicate,
@@ -188,14 +188,15 @@ def explained(error: CompileError, behaviour: ServedBehaviour) -> str:
     return f"compilation failed: {error}"
 
 
-def compile_error(path: str, source: str, error: CompileError) -> FieldError:
+def compile_error(behaviour: ServedBehaviour, path: str, source: str, error: CompileError) -> FieldError:
     """The field error of an expression that does not compile."""
     if error.stage == "instantiation":
-        return internal_error(path, explained(error, served()))
-    return invalid_value(path, source, explained(error, served()))
+        return internal_error(path, explained(error, behaviour))
+    return invalid_value(path, source, explained(error, behaviour))
 
 
 def validate_match_condition(
+    behaviour: ServedBehaviour,
     conditions: Sequence[Object] | None,
     path: str,
     *,
@@ -218,7 +219,7 @@ def validate_match_condition(
     seen: set[str] = set()
     for index, condition in enumerate(listed):
         here = f"{path}[{index}]"
-        errors += _validate_condition(condition, here, params, known)
+        errors += _validate_condition(behaviour, condition, here, params, known)
         name = condition.get("name") or ""
         if name and name in seen:
             errors.append(duplicate(f"{here}.name", name))
@@ -226,16 +227,18 @@ def validate_match_condition(
     return errors
 
 
-def _validate_condition(condition: Object, here: str, params: bool, known: Collection[str]) -> list[FieldError]:
+def _validate_condition(
+    behaviour: ServedBehaviour, condition: Object, here: str, params: bool, known: Collection[str]
+) -> list[FieldError]:
     errors: list[FieldError] = []
     source = (condition.get("expression") or "").strip()
     if not source:
         errors.append(required(f"{here}.expression"))
     else:
         try:
-            match_condition(source, served(), params=params, stored=source in known)
+            match_condition(source, behaviour, params=params, stored=source in known)
         except CompileError as error:
-            errors.append(compile_error(f"{here}.expression", source, error))
+            errors.append(compile_error(behaviour, f"{here}.expression", source, error))
     name = condition.get("name") or ""
     if not name:
         errors.append(required(f"{here}.name"))
@@ -260,6 +263,8 @@ class PolicyReader:
 
     Parameters
     ----------
+    behaviour
+        The behaviour of the release, by which expressions are compiled.
     spec
         The spec that is being written.
     old
@@ -268,8 +273,10 @@ class PolicyReader:
         Whether ``variables`` is there even if there are none.
     """
 
-    def __init__(self, spec: Object, old: Object | None = None, *, composed: bool = False) -> None:
-        self._spec, self._old = spec, old
+    def __init__(
+        self, behaviour: ServedBehaviour, spec: Object, old: Object | None = None, *, composed: bool = False
+    ) -> None:
+        self._behaviour, self._spec, self._old = behaviour, spec, old
         self._params = spec.get("paramKind") is not None
         self._types: dict[str, Type] | None = {} if composed or spec.get("variables") else None
         self._checked = written(old, "validations")
@@ -280,7 +287,12 @@ class PolicyReader:
 
     def _environment(self, *, stored: bool, authorizer: bool = True, patches: bool = False) -> Environment:
         return environment(
-            served(), params=self._params, authorizer=authorizer, variables=self._types, stored=stored, patches=patches
+            self._behaviour,
+            params=self._params,
+            authorizer=authorizer,
+            variables=self._types,
+            stored=stored,
+            patches=patches,
         )
 
     def validate_match_condition(self, path: str) -> list[FieldError]:
@@ -288,7 +300,9 @@ class PolicyReader:
         conditions, old = self._spec.get("matchConditions"), self._old
         if old is not None and all(self._spec.get(part) == old.get(part) for part in ("paramKind", "matchConditions")):
             return []
-        return validate_match_condition(conditions, path, params=self._params, known=written(old, "matchConditions"))
+        return validate_match_condition(
+            self._behaviour, conditions, path, params=self._params, known=written(old, "matchConditions")
+        )
 
     def validate_variable(self, path: str) -> list[FieldError]:
         """The errors of the variables; each sees those before it.
@@ -306,13 +320,13 @@ class PolicyReader:
         if not name.strip():
             errors.append(required(f"{here}.name", "name is not specified"))
         elif not is_identifier(name):
-            errors.append(invalid_value(f"{here}.name", name, _bad_name()))
+            errors.append(invalid_value(f"{here}.name", name, _bad_name(self._behaviour)))
         if not source.strip():
             return [*errors, required(f"{here}.expression", "expression is not specified")]
         try:
             found = variable_type(self._environment(stored=source in self._checked).compile(source).type)
         except CompileError as error:
-            errors.append(compile_error(f"{here}.expression", source, error))
+            errors.append(compile_error(self._behaviour, f"{here}.expression", source, error))
             found = DYN
         self._types = {**(self._types or {}), name: found}
         return errors
@@ -332,7 +346,7 @@ class PolicyReader:
         try:
             known.compile(source, expected=expected)
         except CompileError as error:
-            return [compile_error(path, shown or source, error)]
+            return [compile_error(self._behaviour, path, shown or source, error)]
         return []
 
     def validate_mutation(self, kind: str, source: str, path: str) -> list[FieldError]:
@@ -394,6 +408,6 @@ def validate_validation(reader: PolicyReader, validation: Mapping[str, Any], pat
     return errors
 
 
-def _bad_name() -> str:
-    named = applies("details-without-field-names")
+def _bad_name(behaviour: ServedBehaviour) -> str:
+    named = behaviour.applies("details-without-field-names")
     return "must be a valid CEL identifier" if named else "name is not a valid CEL identifier"

@@ -13,6 +13,7 @@ from simkit.kinds.parts.copy_on_write import own_copy, own_items
 from simkit.kinds.parts.go_printing.structures import texts
 from simkit.kinds.parts.validation.object_meta import LABEL_SELECTOR
 from simkit.kinds.rules import REQUIRED, Check, by, distinct, must, row, table
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import path_segment
 from simkit.meta.objects import Draft
@@ -44,7 +45,7 @@ def _alone(words: str, kind: str = "string") -> Check:
     return must.hold(lambda values: len(values) == 1 or "*" not in values, detail, partial(texts, kind=kind))
 
 
-def _validate_resource(path: str, resources: Sequence[str]) -> Iterator[FieldError]:
+def _validate_resource(behaviour: ServedBehaviour, path: str, resources: Sequence[str]) -> Iterator[FieldError]:
     whole: set[str] = set()
     parts: set[str] = set()
     plain = False

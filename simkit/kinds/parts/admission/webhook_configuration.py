@@ -20,6 +20,7 @@ from simkit.kinds.parts.validation.ip import PORT_RANGE
 from simkit.kinds.parts.validation.object_meta import validate_label_selector
 from simkit.kinds.rules import must, placed, row, table
 from simkit.kinds.strategy import WHOLE, MetadataChecks, Strategy
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns1035_label, dns_subdomain
@@ -106,7 +107,7 @@ def webhook_rules(*, reinvoked: bool) -> Strategy:
     rules = Strategy(
         metadata_checks=MetadataChecks((WHOLE,)),
         unqualified_finalizers=True,
-        default=lambda draft: _default(draft, reinvoked=reinvoked),
+        default=lambda _, draft: _default(draft, reinvoked=reinvoked),
         prepare=_prepare,
         validate=_validate,
         raises_generation=_differ,
@@ -131,7 +132,7 @@ def _default(draft: Draft, *, reinvoked: bool) -> None:
             own_copy(webhook, "clientConfig", "service").setdefault("port", 443)
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     """Set lists to their stored form if they are empty."""
     without_empty(draft, ("webhooks",))
     for webhook in own_items(draft, "webhooks"):
@@ -155,7 +156,7 @@ class ValidationOptions:
     """The match conditions of the old webhooks, which are not validated if all are unchanged."""
 
     @classmethod
-    def towards(cls, old: Object | None) -> Self:
+    def towards(cls, behaviour: ServedBehaviour, old: Object | None) -> Self:
         before: Sequence[Object] = (old or {}).get("webhooks") or ()
         names = [one.get("name") for one in before]
         listed = [one.get("admissionReviewVersions") for one in before]
@@ -163,22 +164,28 @@ class ValidationOptions:
             effects=_ALL_EFFECTS if any(one.get("sideEffects") not in _EFFECTS for one in before) else _EFFECTS,
             same_names=len(set(names)) < len(names),
             unread_versions=any(versions and not set(versions) & set(_VERSIONS) for versions in listed),
-            any_value=any(validate_label_selector(one.get(name), name) for one in before for name in _SELECTORS),
+            any_value=any(
+                validate_label_selector(behaviour, one.get(name), name) for one in before for name in _SELECTORS
+            ),
             conditions=None if old is None else [one.get("matchConditions") for one in before],
         )
 
 
-def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors of all webhooks. Errors that the old webhooks have already are tolerated as upstream."""
-    return _validate_webhook(obj, old, ValidationOptions.towards(old))
+    return _validate_webhook(behaviour, obj, old, ValidationOptions.towards(behaviour, old))
 
 
-def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors in v1beta1, which allows side effects of any kind, and duplicate names."""
-    return _validate_webhook(obj, old, replace(ValidationOptions.towards(old), effects=_ALL_EFFECTS, same_names=True))
+    return _validate_webhook(
+        behaviour, obj, old, replace(ValidationOptions.towards(behaviour, old), effects=_ALL_EFFECTS, same_names=True)
+    )
 
 
-def _validate_webhook(obj: Object, old: Object | None, options: ValidationOptions) -> Sequence[FieldError]:
+def _validate_webhook(
+    behaviour: ServedBehaviour, obj: Object, old: Object | None, options: ValidationOptions
+) -> Sequence[FieldError]:
     webhooks = obj.get("webhooks") or ()
     known = {text for webhook in (old or {}).get("webhooks") or () for text in written(webhook, "matchConditions")}
     unchanged = options.conditions == [one.get("matchConditions") for one in webhooks]
@@ -186,9 +193,11 @@ def _validate_webhook(obj: Object, old: Object | None, options: ValidationOption
     seen: set[str] = set()
     for index, webhook in enumerate(webhooks):
         path, name = f"webhooks[{index}]", webhook.get("name") or ""
-        errors += _validate_fields(path, webhook, options)
+        errors += _validate_fields(behaviour, path, webhook, options)
         if not unchanged:
-            errors += validate_match_condition(webhook.get("matchConditions"), f"{path}.matchConditions", known=known)
+            errors += validate_match_condition(
+                behaviour, webhook.get("matchConditions"), f"{path}.matchConditions", known=known
+            )
         versions = webhook.get("admissionReviewVersions") or ()
         errors += _validate_version(f"{path}.admissionReviewVersions", versions, options)
         if not options.same_names and name and name in seen:
@@ -197,19 +206,21 @@ def _validate_webhook(obj: Object, old: Object | None, options: ValidationOption
     return errors
 
 
-def _validate_fields(path: str, webhook: Object, options: ValidationOptions) -> Iterator[FieldError]:
+def _validate_fields(
+    behaviour: ServedBehaviour, path: str, webhook: Object, options: ValidationOptions
+) -> Iterator[FieldError]:
     effects = options.effects
     yield from validate_qualified_webhook(f"{path}.name", webhook.get("name") or "")
-    yield from placed(path, _POLICIES(webhook))
+    yield from placed(path, _POLICIES(behaviour, webhook))
     given = webhook.get("sideEffects")
     if given is None:
         yield required(f"{path}.sideEffects", f"must specify one of {', '.join(effects)}")
     elif given not in effects:
         yield unsupported(f"{path}.sideEffects", given, effects)
-    yield from placed(path, _TIMEOUT(webhook))
+    yield from placed(path, _TIMEOUT(behaviour, webhook))
     for name in _SELECTORS:
-        yield from validate_label_selector(webhook[name], f"{path}.{name}", any_value=options.any_value)
-    yield from placed(path, _REINVOCATION(webhook))
+        yield from validate_label_selector(behaviour, webhook[name], f"{path}.{name}", any_value=options.any_value)
+    yield from placed(path, _REINVOCATION(behaviour, webhook))
     yield from validate_client(f"{path}.clientConfig", webhook.get("clientConfig") or {})
 
 

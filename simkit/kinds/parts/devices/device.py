@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -27,7 +26,7 @@ from simkit.kinds.parts.validation.fields import repeats, validate_immutable_fie
 from simkit.kinds.parts.validation.object_meta import validate_qualified_name
 from simkit.kinds.parts.validation.resource_quantities import compare, is_native
 from simkit.kinds.rules import REQUIRED, Check, by, must, placed, row, table
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.fielderror import (
     FieldError,
@@ -47,7 +46,7 @@ _MOST_OPTIONS: Final = 10
 _BOTH: Final = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
 
 
-def validate_capacity(path: str, capacity: Object, *, shared: bool) -> Iterator[FieldError]:
+def validate_capacity(behaviour: ServedBehaviour, path: str, capacity: Object, *, shared: bool) -> Iterator[FieldError]:
     """The errors of one capacity of a device; ``shared`` tells whether several claims may have the device."""
     policy = capacity.get("requestPolicy")
     if policy is None:
@@ -63,22 +62,24 @@ def validate_capacity(path: str, capacity: Object, *, shared: bool) -> Iterator[
         if options or within is not None:
             yield required(f"{here}.default", f"required when {'validValues' if options else 'validRange'} is defined")
     elif options:
-        yield from _validate_options(f"{here}.validValues", options, policy["default"], most)
+        yield from _validate_options(behaviour, f"{here}.validValues", options, policy["default"], most)
     elif within is not None:
         yield from _validate_range(f"{here}.validRange", within, policy["default"], most)
 
 
-def _validate_options(path: str, options: Sequence[str], default: str, most: str) -> Iterator[FieldError]:
+def _validate_options(
+    behaviour: ServedBehaviour, path: str, options: Sequence[str], default: str, most: str
+) -> Iterator[FieldError]:
     for index, (one, following) in enumerate(pairwise(options), start=1):
         if compare(one, following) > 0:
             yield invalid_value(f"{path}[{index}]", canonical(following), "values must be sorted in ascending order")
 
-    def check(at: str, option: str) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, at: str, option: str) -> Iterator[FieldError]:
         if compare(option, most) > 0:
             told = f"option is larger than capacity value: {canonical(most)}"
             yield invalid_value(at, canonical(option), told)
 
-    yield from validate_set(path, options, _MOST_OPTIONS, check, lambda option: str(parse(option).whole))
+    yield from validate_set(behaviour, path, options, _MOST_OPTIONS, check, lambda option: str(parse(option).whole))
     if len(options) > _MOST_OPTIONS or all(compare(option, default) for option in options):
         yield invalid_value(path, canonical(default), "default value is not valid according to the requestPolicy")
 
@@ -115,12 +116,14 @@ def _validate_step(path: str, low: str, step: str, most: str, amounts: Sequence[
             yield invalid_value(path, canonical(amount), told)
 
 
-def _any_amount(path: str, counter: Any) -> Iterator[FieldError]:
+def _any_amount(behaviour: ServedBehaviour, path: str, counter: Any) -> Iterator[FieldError]:
     return iter(())
 
 
-def _validate_counters(path: str, counters: Mapping[str, Any]) -> Iterator[FieldError]:
-    return validate_map(path, counters, 32, 63, partial(validate_text, rule=dns_label), _any_amount)
+def _validate_counters(behaviour: ServedBehaviour, path: str, counters: Mapping[str, Any]) -> Iterator[FieldError]:
+    return validate_map(
+        behaviour, path, counters, 32, 63, lambda _, at, name: validate_text(at, name, dns_label), _any_amount
+    )
 
 
 def _counters_of(named: str) -> Check:
@@ -135,9 +138,9 @@ _CONSUMPTION: Final = _counters_of("counterSet")
 _EFFECTS: Final = ("NoExecute", "NoSchedule", "None")
 
 
-def taint_effects() -> Sequence[str]:
+def taint_effects(behaviour: ServedBehaviour) -> Sequence[str]:
     """The effects that taints of devices may have at the served release."""
-    return _EFFECTS if applies("device-taints-without-effect") else _EFFECTS[:-1]
+    return _EFFECTS if behaviour.applies("device-taints-without-effect") else _EFFECTS[:-1]
 
 
 def default_taint(taint: Draft, now: float) -> None:
@@ -146,23 +149,25 @@ def default_taint(taint: Draft, now: float) -> None:
         taint["timeAdded"] = timestamp(now)
 
 
-def validate_taint(path: str, taint: Any) -> Iterator[FieldError]:
+def validate_taint(behaviour: ServedBehaviour, path: str, taint: Any) -> Iterator[FieldError]:
     """The errors of a new taint."""
-    return validate_changed_taint(path, taint, None)
+    return validate_changed_taint(behaviour, path, taint, None)
 
 
-def validate_changed_taint(path: str, taint: Object, old: Object | None) -> Iterator[FieldError]:
+def validate_changed_taint(
+    behaviour: ServedBehaviour, path: str, taint: Object, old: Object | None
+) -> Iterator[FieldError]:
     """The errors of a taint; an effect that was stored is not looked at."""
-    yield from validate_qualified_name(f"{path}.key", taint.get("key") or "")
+    yield from validate_qualified_name(behaviour, f"{path}.key", taint.get("key") or "")
     if taint.get("value"):
         yield from validate_text(f"{path}.value", taint["value"], label_value)
     effect = taint.get("effect") or ""
-    if old is not None and (old.get("effect") or "") == effect and applies("device-taints-without-effect"):
+    if old is not None and (old.get("effect") or "") == effect and behaviour.applies("device-taints-without-effect"):
         return
     if not effect:
         yield required(f"{path}.effect")
-    elif effect not in taint_effects():
-        yield unsupported(f"{path}.effect", effect, taint_effects())
+    elif effect not in taint_effects(behaviour):
+        yield unsupported(f"{path}.effect", effect, taint_effects(behaviour))
 
 
 _MOST_ATTRIBUTES: Final = 32
@@ -187,29 +192,37 @@ _NOT_HERE: Final = (
 )
 
 
-def validate_device(path: str, device: Object, old: Object | None, *, per_device: bool) -> Iterator[FieldError]:
+def validate_device(
+    behaviour: ServedBehaviour, path: str, device: Object, old: Object | None, *, per_device: bool
+) -> Iterator[FieldError]:
     """The errors of a device; ``per_device`` tells whether each device of its slice names its nodes."""
     yield from validate_text(f"{path}.name", device.get("name") or "", dns_label)
     attributes, capacities = device.get("attributes") or {}, device.get("capacity") or {}
     yield from _validate_sizes(path, attributes, capacities)
     yield from validate_map(
-        f"{path}.attributes", attributes, -1, LONGEST_QUALIFIED, validate_qualified, _validate_attribute
+        behaviour, f"{path}.attributes", attributes, -1, LONGEST_QUALIFIED, validate_qualified, _validate_attribute
     )
     shared = bool(device.get("allowMultipleAllocations"))
 
-    def check(at: str, capacity: Any) -> Iterator[FieldError]:
-        return validate_capacity(at, capacity, shared=shared)
+    def check(behaviour: ServedBehaviour, at: str, capacity: Any) -> Iterator[FieldError]:
+        return validate_capacity(behaviour, at, capacity, shared=shared)
 
-    yield from validate_map(f"{path}.capacity", capacities, -1, LONGEST_QUALIFIED, validate_qualified, check)
+    yield from validate_map(behaviour, f"{path}.capacity", capacities, -1, LONGEST_QUALIFIED, validate_qualified, check)
     taints = device.get("taints") or ()
-    if old is None or taints != (old.get("taints") or ()) or not applies("device-taints-without-effect"):
-        yield from validate_each(f"{path}.taints", taints, _MOST_TAINTS, validate_taint)
+    if old is None or taints != (old.get("taints") or ()) or not behaviour.applies("device-taints-without-effect"):
+        yield from validate_each(behaviour, f"{path}.taints", taints, _MOST_TAINTS, validate_taint)
     consumed = device.get("consumesCounters") or ()
     yield from validate_set(
-        f"{path}.consumesCounters", consumed, _MOST_CONSUMPTIONS, told_at(_CONSUMPTION), _counter_set, "counterSet"
+        behaviour,
+        f"{path}.consumesCounters",
+        consumed,
+        _MOST_CONSUMPTIONS,
+        told_at(_CONSUMPTION),
+        _counter_set,
+        "counterSet",
     )
-    yield from _validate_nodes(path, device, per_device=per_device)
-    yield from validate_binding_conditions(path, device)
+    yield from _validate_nodes(behaviour, path, device, per_device=per_device)
+    yield from validate_binding_conditions(behaviour, path, device)
     yield from _validate_mappings(f"{path}.nodeAllocatableResourceMappings", device, capacities)
 
 
@@ -229,7 +242,7 @@ def _validate_sizes(
         yield invalid_value(path, values, f"the total number of attribute values must not exceed {_MOST_VALUES}")
 
 
-def _validate_attribute(path: str, attribute: Any) -> Iterator[FieldError]:
+def _validate_attribute(behaviour: ServedBehaviour, path: str, attribute: Any) -> Iterator[FieldError]:
     checks: Mapping[str, Callable[[str, str], Iterator[FieldError]]] = {
         "string": _validate_string,
         "version": _validate_version,
@@ -245,7 +258,7 @@ def _validate_attribute(path: str, attribute: Any) -> Iterator[FieldError]:
             for index, value in enumerate(values or ()):
                 yield from checks[name[:-1]](f"{path}.{name}[{index}]", value)
     given = [name for name in ("int", "bool", "string", "version", *LISTS) if attribute.get(name) is not None]
-    if not given and applies("device-attributes-without-value-are-invalid"):
+    if not given and behaviour.applies("device-attributes-without-value-are-invalid"):
         yield invalid_value(path, "", "exactly one value must be specified")
     elif not given:
         yield required(path, "exactly one value must be specified")
@@ -279,13 +292,13 @@ def _ways(holder: Object, *names: str) -> list[str]:
     return [name for name in names if holder.get(name) or (name == "nodeSelector" and holder.get(name) is not None)]
 
 
-def _validate_nodes(path: str, device: Object, *, per_device: bool) -> Iterator[FieldError]:
+def _validate_nodes(behaviour: ServedBehaviour, path: str, device: Object, *, per_device: bool) -> Iterator[FieldError]:
     names = ("nodeName", "nodeSelector", "allNodes")
     if not per_device:
         if any(device.get(name) is not None for name in names):
             yield invalid_value(path, None, _NOT_HERE)
         return
-    yield from placed(path, _NODES(device))
+    yield from placed(path, _NODES(behaviour, device))
     ways = _ways(device, *names)
     if not ways:
         yield required(path, _ONE)
@@ -293,13 +306,13 @@ def _validate_nodes(path: str, device: Object, *, per_device: bool) -> Iterator[
         yield invalid_value(path, f"{{{', '.join(f'`{name}`' for name in ways)}}}", _ONE)
 
 
-def validate_binding_conditions(path: str, device: Object) -> Iterator[FieldError]:
+def validate_binding_conditions(behaviour: ServedBehaviour, path: str, device: Object) -> Iterator[FieldError]:
     """The errors of the conditions that a pod with a device waits for before it is bound."""
     wanted: Sequence[str] = device.get("bindingConditions") or ()
     failures: Sequence[str] = device.get("bindingFailureConditions") or ()
     wants, fails = f"{path}.bindingConditions", f"{path}.bindingFailureConditions"
-    yield from validate_each(wants, wanted, _MOST_CONDITIONS, validate_qualified_name)
-    yield from validate_each(fails, failures, _MOST_CONDITIONS, validate_qualified_name)
+    yield from validate_each(behaviour, wants, wanted, _MOST_CONDITIONS, validate_qualified_name)
+    yield from validate_each(behaviour, fails, failures, _MOST_CONDITIONS, validate_qualified_name)
     again = repeats(wanted)
     yield from (duplicate(f"{wants}[{index}]", name) for index, name in enumerate(wanted) if index in again)
     again = repeats(failures)
@@ -344,30 +357,30 @@ _MOST_COUNTER_SETS: Final = 8
 _ONE_OF_SLICE: Final = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 
 
-def validate_slice(spec: Object, old: Object | None) -> Iterator[FieldError]:
+def validate_slice(behaviour: ServedBehaviour, spec: Object, old: Object | None) -> Iterator[FieldError]:
     """The errors of the spec of a resource slice."""
-    yield from validate_driver("spec.driver", spec.get("driver") or "")
+    yield from validate_driver(behaviour, "spec.driver", spec.get("driver") or "")
     pool = spec.get("pool") or {}
-    yield from placed("spec.pool", _POOL(pool))
+    yield from placed("spec.pool", _POOL(behaviour, pool))
     if old is not None:
         yield from validate_immutable_field("spec.pool.name", pool.get("name") or "", at(old, "pool", "name") or "")
         yield from validate_immutable_field("spec.driver", spec.get("driver") or "", old.get("driver") or "")
         yield from validate_immutable_field("spec.nodeName", spec.get("nodeName"), old.get("nodeName"))
-    yield from _validate_slice_nodes(spec)
+    yield from _validate_slice_nodes(behaviour, spec)
     devices, counters = spec.get("devices"), spec.get("sharedCounters")
-    if devices is not None and counters is not None and applies("counters-in-slices-of-their-own"):
+    if devices is not None and counters is not None and behaviour.applies("counters-in-slices-of-their-own"):
         yield invalid_value("spec", "", "only one of `sharedCounters` or `devices` is allowed")
     before = {each.get("name") or "": each for each in (old or {}).get("devices") or ()}
 
-    def check(path: str, device: Any) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, path: str, device: Any) -> Iterator[FieldError]:
         known = before.get(device.get("name") or "")
-        return validate_device(path, device, known, per_device=bool(spec.get("perDeviceNodeSelection")))
+        return validate_device(behaviour, path, device, known, per_device=bool(spec.get("perDeviceNodeSelection")))
 
-    advanced = applies("counters-in-slices-of-their-own") and any(map(_is_advanced, devices or ()))
+    advanced = behaviour.applies("counters-in-slices-of-their-own") and any(map(_is_advanced, devices or ()))
     most = _MOST_ADVANCED_DEVICES if advanced else _MOST_DEVICES
-    yield from validate_set("spec.devices", devices or (), most, check, _name, "name")
+    yield from validate_set(behaviour, "spec.devices", devices or (), most, check, _name, "name")
     yield from validate_set(
-        "spec.sharedCounters", counters or (), _MOST_COUNTER_SETS, told_at(_COUNTER_SET), _name, "name"
+        behaviour, "spec.sharedCounters", counters or (), _MOST_COUNTER_SETS, told_at(_COUNTER_SET), _name, "name"
     )
 
 
@@ -382,7 +395,7 @@ def _is_advanced(device: Object) -> bool:
     return bool(device.get("taints") or device.get("consumesCounters") or lists)
 
 
-def _validate_one_term(path: str, selector: Object) -> Iterator[FieldError]:
+def _validate_one_term(behaviour: ServedBehaviour, path: str, selector: Object) -> Iterator[FieldError]:
     terms = selector.get("nodeSelectorTerms")
     if len(terms or ()) != 1:
         shown = structures("core.NodeSelectorTerm", terms)
@@ -407,9 +420,9 @@ _SLICE_NODES: Final = table(
 )
 
 
-def _validate_slice_nodes(spec: Object) -> Iterator[FieldError]:
+def _validate_slice_nodes(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
     """The errors of what names the nodes: a slice says it in exactly one way."""
-    yield from placed("spec", _SLICE_NODES(spec))
+    yield from placed("spec", _SLICE_NODES(behaviour, spec))
     ways = _ways(spec, "nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
     if not ways:
         yield required("spec", _ONE_OF_SLICE)

@@ -14,7 +14,7 @@ from simkit.kinds.parts.pod.validation.volumes import validate_driver
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.rules import placed
 from simkit.meta import go_json
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_long, too_many
 from simkit.meta.name_validation import dns_subdomain
 
@@ -31,34 +31,42 @@ _IDENTIFIER_RULE: Final = (
     f"or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '{_IDENTIFIER}')"
 )
 
-Check = Callable[[str, Any], Iterator[FieldError]]
+Check = Callable[[ServedBehaviour, str, Any], Iterator[FieldError]]
 
 
 def told_at(rule: rules.Check) -> Check:
     """The function of a path and a value that a table is."""
-    return lambda path, value: iter(placed(path, rule(value)))
+    return lambda behaviour, path, value: iter(placed(path, rule(behaviour, value)))
 
 
-def validate_each(path: str, items: Sequence[Any], most: int, check: Check) -> Iterator[FieldError]:
+def validate_each(
+    behaviour: ServedBehaviour, path: str, items: Sequence[Any], most: int, check: Check
+) -> Iterator[FieldError]:
     """The errors of each item of a list, or the one error of a list that is too long."""
     several = 0 <= most < len(items)
-    if several and applies("long-lists-of-devices-unread"):
+    if several and behaviour.applies("long-lists-of-devices-unread"):
         yield too_many(path, len(items), most)
         return
     for index, item in enumerate(items):
-        yield from check(f"{path}[{index}]", item)
+        yield from check(behaviour, f"{path}[{index}]", item)
     if several:
         yield too_many(path, len(items), most)
 
 
 def validate_set(
-    path: str, items: Sequence[Any], most: int, check: Check, key: Callable[[Any], Hashable], named: str = ""
+    behaviour: ServedBehaviour,
+    path: str,
+    items: Sequence[Any],
+    most: int,
+    check: Check,
+    key: Callable[[Any], Hashable],
+    named: str = "",
 ) -> Iterator[FieldError]:
     """The same of a list whose items have different keys; ``named`` is the field of the key."""
-    yield from validate_each(path, items, most, check)
-    if 0 <= most < len(items) and applies("long-lists-of-devices-unread"):
+    yield from validate_each(behaviour, path, items, most, check)
+    if 0 <= most < len(items) and behaviour.applies("long-lists-of-devices-unread"):
         return
-    below = f".{named}" if named and not applies("duplicate-devices-told-at-their-item") else ""
+    below = f".{named}" if named and not behaviour.applies("duplicate-devices-told-at-their-item") else ""
     seen: set[Hashable] = set()
     for index, item in enumerate(items):
         if key(item) in seen:
@@ -67,7 +75,13 @@ def validate_set(
 
 
 def validate_map(
-    path: str, values: Mapping[str, Any], most: int, longest: int, check_key: Check, check: Check
+    behaviour: ServedBehaviour,
+    path: str,
+    values: Mapping[str, Any],
+    most: int,
+    longest: int,
+    check_key: Check,
+    check: Check,
 ) -> Iterator[FieldError]:
     """The errors of each key and value of a map, or the one error of a map that is too large.
 
@@ -78,8 +92,8 @@ def validate_map(
         return
     for key, value in sorted(values.items()):
         here = f"{path}[{_shortened(key, longest)}]"
-        yield from check_key(path if applies("device-keys-told-at-their-map") else here, key)
-        yield from check(here, value)
+        yield from check_key(behaviour, path if behaviour.applies("device-keys-told-at-their-map") else here, key)
+        yield from check(behaviour, here, value)
 
 
 def _shortened(key: str, longest: int) -> str:
@@ -87,7 +101,7 @@ def _shortened(key: str, longest: int) -> str:
     return key if len(key) <= longest else f"{key[: (left + 1) // 2]}{_DOTS}{key[len(key) - left // 2 :]}"
 
 
-def validate_pool_name(path: str, name: str) -> Iterator[FieldError]:
+def validate_pool_name(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
     """The errors of the name of a pool: domains with slashes in between."""
     if not name:
         yield required(path)
@@ -98,7 +112,7 @@ def validate_pool_name(path: str, name: str) -> Iterator[FieldError]:
         yield from validate_text(path, part, dns_subdomain)
 
 
-def validate_pool_parts(path: str, name: str) -> Iterator[FieldError]:
+def validate_pool_parts(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
     """The errors of the name of a pool in the words of declared formats, which number its parts."""
     if len(name) > _LONGEST_POOL:
         yield too_long(path, _LONGEST_POOL)
@@ -112,7 +126,7 @@ def _in_bytes(text: str) -> str:
     return text.replace(" characters", " bytes") if text.startswith("must be no more than") else text
 
 
-def validate_qualified(path: str, name: str) -> Iterator[FieldError]:
+def validate_qualified(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
     """The errors of the name of an attribute or capacity, with or without a domain."""
     parts = name.split("/")
     if len(parts) == 1:
@@ -122,17 +136,17 @@ def validate_qualified(path: str, name: str) -> Iterator[FieldError]:
     if not parts[0]:
         yield invalid_value(path, "", "the domain must not be empty")
     else:
-        yield from validate_driver(path, parts[0])
+        yield from validate_driver(behaviour, path, parts[0])
     if not parts[1]:
         yield invalid_value(path, "", "the name must not be empty")
     else:
         yield from validate_identifier(path, parts[1])
 
 
-def validate_fully_qualified(path: str, name: str) -> Iterator[FieldError]:
+def validate_fully_qualified(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
     """The same of a name that needs a domain."""
-    yield from validate_qualified(path, name)
-    if "/" not in name and applies("words-for-a-missing-domain"):
+    yield from validate_qualified(behaviour, path, name)
+    if "/" not in name and behaviour.applies("words-for-a-missing-domain"):
         yield invalid_value(path, name, "a fully qualified name must be a domain and a name separated by a slash")
     elif name and "/" not in name:
         yield invalid_value(path, name, "must include a domain")
@@ -145,13 +159,13 @@ def validate_identifier(path: str, name: str) -> Iterator[FieldError]:
         yield invalid_value(path, name, _IDENTIFIER_RULE)
 
 
-def validate_opaque(path: str, config: Mapping[str, Any]) -> Iterator[FieldError]:
+def validate_opaque(behaviour: ServedBehaviour, path: str, config: Mapping[str, Any]) -> Iterator[FieldError]:
     """The errors of a configuration: the parameters for some driver."""
     opaque = config.get("opaque")
     if opaque is None:
         yield required(f"{path}.opaque")
         return
-    yield from validate_driver(f"{path}.opaque.driver", opaque.get("driver") or "")
+    yield from validate_driver(behaviour, f"{path}.opaque.driver", opaque.get("driver") or "")
     yield from validate_raw(f"{path}.opaque.parameters", opaque.get("parameters"))
 
 

@@ -18,7 +18,7 @@ from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import Environment, Program, own_version, type_named, written_version
 from simkit.language.cel.errors import CompileError, InstantiationError
 from simkit.language.cel.types import BOOL, STRING, Type, map_of, object_type
-from simkit.meta.behaviour import ServedBehaviour, applies, served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value
 from simkit.meta.objects import Draft, Object
@@ -100,14 +100,13 @@ def _program(source: str, behaviour: ServedBehaviour, version: str) -> Program:
     return Environment(behaviour, variables, version=version, bindings=True).compile(source)
 
 
-def device_program(source: str) -> Program:
+def device_program(behaviour: ServedBehaviour, source: str) -> Program:
     """The program of a stored expression, whose variable is ``device``. Raises CompileError."""
-    return _program(source, served(), own_version(served()))
+    return _program(source, behaviour, own_version(behaviour))
 
 
-def validate_expression(path: str, source: str, *, stored: bool) -> Iterator[FieldError]:
+def validate_expression(behaviour: ServedBehaviour, path: str, source: str, *, stored: bool) -> Iterator[FieldError]:
     """The error of an expression; ``stored`` tells whether it was there before."""
-    behaviour = served()
     fault = _fault(source, behaviour, own_version(behaviour) if stored else written_version(behaviour))
     if fault:
         yield invalid_value(path, source, fault)
@@ -161,51 +160,53 @@ def request_names(devices: Object) -> Names:
     }
 
 
-def validate_devices(path: str, devices: Object) -> Iterator[FieldError]:
+def validate_devices(behaviour: ServedBehaviour, path: str, devices: Object) -> Iterator[FieldError]:
     """The errors of the ``devices`` of a claim."""
     names = request_names(devices)
     requests, constraints = devices.get("requests") or (), devices.get("constraints") or ()
-    yield from validate_set(f"{path}.requests", requests, MOST_REQUESTS, _validate_request, _name, "name")
+    yield from validate_set(behaviour, f"{path}.requests", requests, MOST_REQUESTS, _validate_request, _name, "name")
     for index, constraint in enumerate(constraints):
-        yield from _validate_constraint(f"{path}.constraints[{index}]", constraint, names)
+        yield from _validate_constraint(behaviour, f"{path}.constraints[{index}]", constraint, names)
     for index, config in enumerate(devices.get("config") or ()):
         here = f"{path}.config[{index}]"
-        yield from validate_references(f"{here}.requests", config.get("requests") or (), names)
-        yield from validate_opaque(here, config)
+        yield from validate_references(behaviour, f"{here}.requests", config.get("requests") or (), names)
+        yield from validate_opaque(behaviour, here, config)
 
 
 def _name(item: Any) -> str:
     return item.get("name") or ""
 
 
-def _validate_request(path: str, request: Object) -> Iterator[FieldError]:
+def _validate_request(behaviour: ServedBehaviour, path: str, request: Object) -> Iterator[FieldError]:
     yield from validate_text(f"{path}.name", _name(request), dns_label)
     exactly, alternatives = request.get("exactly"), request.get("firstAvailable") or ()
     several = exactly is not None and bool(alternatives)
-    if not several or not applies("one-kind-of-request-read"):
+    if not several or not behaviour.applies("one-kind-of-request-read"):
         if alternatives:
             where = f"{path}.firstAvailable"
-            yield from validate_set(where, alternatives, _MOST_ALTERNATIVES, _validate_alternative, _name, "name")
+            yield from validate_set(
+                behaviour, where, alternatives, _MOST_ALTERNATIVES, _validate_alternative, _name, "name"
+            )
         if exactly is not None:
-            yield from _validate_exact(f"{path}.exactly", exactly)
+            yield from _validate_exact(behaviour, f"{path}.exactly", exactly)
     if several:
         yield invalid_value(path, None, f"{_ONE}, but multiple fields are set")
     elif exactly is None and not alternatives:
         yield required(path, _ONE)
 
 
-def _validate_alternative(path: str, request: Object) -> Iterator[FieldError]:
+def _validate_alternative(behaviour: ServedBehaviour, path: str, request: Object) -> Iterator[FieldError]:
     yield from validate_text(f"{path}.name", _name(request), dns_label)
-    yield from _validate_exact(path, request)
+    yield from _validate_exact(behaviour, path, request)
 
 
-def _validate_exact(path: str, request: Object) -> Iterator[FieldError]:
+def _validate_exact(behaviour: ServedBehaviour, path: str, request: Object) -> Iterator[FieldError]:
     name = request.get("deviceClassName") or ""
     if not name:
         yield required(f"{path}.deviceClassName")
     else:
         yield from validate_text(f"{path}.deviceClassName", name, dns_subdomain)
-    yield from validate_selectors(f"{path}.selectors", request.get("selectors") or ())
+    yield from validate_selectors(behaviour, f"{path}.selectors", request.get("selectors") or ())
     mode, count = request.get("allocationMode") or "", request.get("count") or 0
     if mode not in _MODES:
         yield unsupported(f"{path}.allocationMode", mode, _MODES)
@@ -214,13 +215,15 @@ def _validate_exact(path: str, request: Object) -> Iterator[FieldError]:
     elif mode == "ExactCount" and count <= 0:
         yield invalid_value(f"{path}.count", count, "must be greater than zero")
     for index, toleration in enumerate(request.get("tolerations") or ()):
-        yield from _validate_toleration(f"{path}.tolerations[{index}]", toleration)
+        yield from _validate_toleration(behaviour, f"{path}.tolerations[{index}]", toleration)
 
 
-def validate_selectors(path: str, selectors: Sequence[Object], *, stored: bool = False) -> Iterator[FieldError]:
+def validate_selectors(
+    behaviour: ServedBehaviour, path: str, selectors: Sequence[Object], *, stored: bool = False
+) -> Iterator[FieldError]:
     """The errors of selectors of devices; ``stored`` tells whether they were there before."""
 
-    def check(at: str, selector: Any) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, at: str, selector: Any) -> Iterator[FieldError]:
         if selector.get("cel") is None:
             yield required(f"{at}.cel")
             return
@@ -228,16 +231,16 @@ def validate_selectors(path: str, selectors: Sequence[Object], *, stored: bool =
         if len(source.encode()) > _LONGEST_EXPRESSION:
             yield too_long(f"{at}.cel.expression", _LONGEST_EXPRESSION)
         else:
-            yield from validate_expression(f"{at}.cel.expression", source, stored=stored)
+            yield from validate_expression(behaviour, f"{at}.cel.expression", source, stored=stored)
 
-    return validate_each(path, selectors, MOST_REQUESTS, check)
+    return validate_each(behaviour, path, selectors, MOST_REQUESTS, check)
 
 
-def _validate_toleration(path: str, toleration: Object) -> Iterator[FieldError]:
+def _validate_toleration(behaviour: ServedBehaviour, path: str, toleration: Object) -> Iterator[FieldError]:
     operator, value = toleration.get("operator") or "", toleration.get("value") or ""
     effect = toleration.get("effect") or ""
     if toleration.get("key"):
-        yield from validate_qualified_name(f"{path}.key", toleration["key"])
+        yield from validate_qualified_name(behaviour, f"{path}.key", toleration["key"])
     if operator == "Exists":
         if value:
             yield invalid_value(f"{path}.value", value, "must be empty for operator `Exists`")
@@ -247,26 +250,32 @@ def _validate_toleration(path: str, toleration: Object) -> Iterator[FieldError]:
         yield required(f"{path}.operator")
     else:
         yield unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
-    if effect and effect not in taint_effects():
-        yield unsupported(f"{path}.effect", effect, taint_effects())
+    if effect and effect not in taint_effects(behaviour):
+        yield unsupported(f"{path}.effect", effect, taint_effects(behaviour))
 
 
-def _validate_constraint(path: str, constraint: Object, names: Names) -> Iterator[FieldError]:
-    yield from validate_references(f"{path}.requests", constraint.get("requests") or (), names)
+def _validate_constraint(
+    behaviour: ServedBehaviour, path: str, constraint: Object, names: Names
+) -> Iterator[FieldError]:
+    yield from validate_references(behaviour, f"{path}.requests", constraint.get("requests") or (), names)
     for name in ("matchAttribute", "distinctAttribute"):
         if constraint.get(name) is not None:
-            yield from validate_fully_qualified(f"{path}.{name}", constraint[name])
+            yield from validate_fully_qualified(behaviour, f"{path}.{name}", constraint[name])
             return
-    if applies("distinct-attributes-of-devices"):
+    if behaviour.applies("distinct-attributes-of-devices"):
         both = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
         yield required(path, both)
     else:
         yield required(f"{path}.matchAttribute")
 
 
-def validate_references(path: str, given: Sequence[str], names: Names) -> Iterator[FieldError]:
+def validate_references(
+    behaviour: ServedBehaviour, path: str, given: Sequence[str], names: Names
+) -> Iterator[FieldError]:
     """The errors of names of requests, each of which the claim must have."""
-    return validate_set(path, given, MOST_REQUESTS, lambda at, name: validate_reference(at, name, names), str)
+    return validate_set(
+        behaviour, path, given, MOST_REQUESTS, lambda _, at, name: validate_reference(at, name, names), str
+    )
 
 
 def validate_reference(path: str, name: str, names: Names) -> Iterator[FieldError]:

@@ -25,7 +25,7 @@ from simkit.kinds.parts.validation.conditions import validate_conditions
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.parts.validation.ip import validate_interface_address
 from simkit.kinds.rules import placed
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     FieldError,
     Shown,
@@ -55,12 +55,12 @@ _NORMALIZED: Final = (
 _SOURCES: Final = ("FromClaim", "FromClass")
 
 
-def validate_claim_status(claim: Object, old: Object) -> Iterator[FieldError]:
+def validate_claim_status(behaviour: ServedBehaviour, claim: Object, old: Object) -> Iterator[FieldError]:
     """The errors of a written status of a claim."""
     status, before = claim.get("status") or {}, old.get("status") or {}
     reserved, allocation = status.get("reservedFor") or (), status.get("allocation")
-    yield from validate_set("status.reservedFor", reserved, _MOST_CONSUMERS, _validate_consumer, _uid, "uid")
-    yield from _validate_devices(status, allocation)
+    yield from validate_set(behaviour, "status.reservedFor", reserved, _MOST_CONSUMERS, _validate_consumer, _uid, "uid")
+    yield from _validate_devices(behaviour, status, allocation)
     if reserved and allocation is None:
         yield forbidden_field("status.reservedFor", "may not be specified when `allocated` is not set")
     elif metadata(claim).get("deletionTimestamp") and any(
@@ -72,7 +72,7 @@ def validate_claim_status(claim: Object, old: Object) -> Iterator[FieldError]:
         return
     if before.get("allocation") is None:
         names = request_names(at(claim, "spec", "devices") or {})
-        yield from _validate_allocation("status.allocation", allocation, names)
+        yield from _validate_allocation(behaviour, "status.allocation", allocation, names)
     elif without_empty_list(allocation, "results") != before["allocation"]:
         yield invalid_value(
             "status.allocation", structure("resource.AllocationResult", allocation), "field is immutable"
@@ -83,41 +83,43 @@ def _uid(consumer: Any) -> str:
     return consumer.get("uid") or ""
 
 
-def _validate_consumer(path: str, consumer: Object) -> Iterator[FieldError]:
+def _validate_consumer(behaviour: ServedBehaviour, path: str, consumer: Object) -> Iterator[FieldError]:
     return (required(f"{path}.{name}") for name in ("resource", "name", "uid") if not consumer.get(name))
 
 
-def _validate_devices(status: Object, allocation: Object | None) -> Iterator[FieldError]:
+def _validate_devices(behaviour: ServedBehaviour, status: Object, allocation: Object | None) -> Iterator[FieldError]:
     allocated = {device_key(one) for one in at(allocation or {}, "devices", "results") or ()}
 
-    def check(path: str, device: Object) -> Iterator[FieldError]:
-        yield from _validate_names(path, device)
+    def check(behaviour: ServedBehaviour, path: str, device: Object) -> Iterator[FieldError]:
+        yield from _validate_names(behaviour, path, device)
         yield from _validate_share(path, device)
         if device_key(device) not in allocated:
             shown = "/".join(filter(None, device_key(device)))
-            yield invalid_value(path, Shown(shown, _parts(device)), "must be an allocated device in the claim")
+            yield invalid_value(
+                path, Shown(shown, _parts(behaviour, device)), "must be an allocated device in the claim"
+            )
         conditions = device.get("conditions") or ()
         if len(conditions) > _MOST_CONDITIONS:
             yield too_many(f"{path}.conditions", len(conditions), _MOST_CONDITIONS)
-        yield from validate_conditions(f"{path}.conditions", conditions)
+        yield from validate_conditions(behaviour, f"{path}.conditions", conditions)
         if device.get("data") is not None:
             yield from validate_raw(f"{path}.data", device["data"])
-        yield from _validate_network(f"{path}.networkData", device.get("networkData") or {})
+        yield from _validate_network(behaviour, f"{path}.networkData", device.get("networkData") or {})
 
-    return validate_set("status.devices", status.get("devices") or (), -1, check, device_key, "deviceID")
+    return validate_set(behaviour, "status.devices", status.get("devices") or (), -1, check, device_key, "deviceID")
 
 
-def _parts(device: Object) -> Mapping[str, Any]:
+def _parts(behaviour: ServedBehaviour, device: Object) -> Mapping[str, Any]:
     """The parts of a device's identity, as messages show them: up to 1.34 as structures with nothing to see."""
     names = ("Driver", "Pool", "Device", "ShareID")
-    if applies("identities-of-devices-shown"):
+    if behaviour.applies("identities-of-devices-shown"):
         return dict(zip(names, device_key(device), strict=True))
-    return {name: {} for name in (names if applies("identities-of-devices-have-shares") else names[:3])}
+    return {name: {} for name in (names if behaviour.applies("identities-of-devices-have-shares") else names[:3])}
 
 
-def _validate_names(path: str, device: Object) -> Iterator[FieldError]:
-    yield from validate_driver(f"{path}.driver", device.get("driver") or "")
-    yield from validate_pool_name(f"{path}.pool", device.get("pool") or "")
+def _validate_names(behaviour: ServedBehaviour, path: str, device: Object) -> Iterator[FieldError]:
+    yield from validate_driver(behaviour, f"{path}.driver", device.get("driver") or "")
+    yield from validate_pool_name(behaviour, f"{path}.pool", device.get("pool") or "")
     yield from validate_text(f"{path}.device", device.get("device") or "", dns_label)
 
 
@@ -145,19 +147,23 @@ def _uuid_error(text: str) -> str:
     return "" if _UUID.fullmatch(text) else "invalid UUID format"
 
 
-def _validate_network(path: str, network: Object) -> Iterator[FieldError]:
+def _validate_network(behaviour: ServedBehaviour, path: str, network: Object) -> Iterator[FieldError]:
     for name, most in _LENGTHS.items():
         if len((network.get(name) or "").encode()) > most:
             yield too_long(f"{path}.{name}", most)
-    yield from validate_set(f"{path}.ips", network.get("ips") or (), _MOST_ADDRESSES, validate_interface_address, str)
+    yield from validate_set(
+        behaviour, f"{path}.ips", network.get("ips") or (), _MOST_ADDRESSES, validate_interface_address, str
+    )
 
 
-def _validate_allocation(path: str, allocation: Object, names: Names) -> Iterator[FieldError]:
+def _validate_allocation(
+    behaviour: ServedBehaviour, path: str, allocation: Object, names: Names
+) -> Iterator[FieldError]:
     for index, result in enumerate(at(allocation, "devices", "results") or ()):
         here = f"{path}.devices.results[{index}]"
         yield from validate_reference(f"{here}.request", result.get("request") or "", names)
-        yield from _validate_names(here, result)
-        yield from validate_binding_conditions(here, result)
+        yield from _validate_names(behaviour, here, result)
+        yield from validate_binding_conditions(behaviour, here, result)
         yield from _validate_share(here, result)
     for index, config in enumerate(at(allocation, "devices", "config") or ()):
         here, source = f"{path}.devices.config[{index}]", config.get("source") or ""
@@ -165,7 +171,7 @@ def _validate_allocation(path: str, allocation: Object, names: Names) -> Iterato
             yield required(f"{here}.source")
         elif source not in _SOURCES:
             yield unsupported(f"{here}.source", source, _SOURCES)
-        yield from validate_references(f"{here}.requests", config.get("requests") or (), names)
-        yield from validate_opaque(here, config)
+        yield from validate_references(behaviour, f"{here}.requests", config.get("requests") or (), names)
+        yield from validate_opaque(behaviour, here, config)
     if allocation.get("nodeSelector") is not None:
-        yield from placed(f"{path}.nodeSelector", DEVICE_NODE_SELECTOR(allocation["nodeSelector"]))
+        yield from placed(f"{path}.nodeSelector", DEVICE_NODE_SELECTOR(behaviour, allocation["nodeSelector"]))

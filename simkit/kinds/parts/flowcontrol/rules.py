@@ -12,7 +12,7 @@ from typing import Any, Final
 from simkit.kinds.parts.go_printing.structures import texts
 from simkit.kinds.rules import REQUIRED, Check, Row, by, distinct, fields, first, items, must, row, table, validation
 from simkit.meta import datasets
-from simkit.meta.behaviour import served_minor
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Object, name_of
@@ -28,12 +28,12 @@ def _alone(words: str) -> Check:
     return must.hold(lambda values: "*" not in values or len(values) == 1, detail, texts)
 
 
-def _validate_verbs(path: str, verbs: Sequence[str]) -> Iterator[FieldError]:
+def _validate_verbs(behaviour: ServedBehaviour, path: str, verbs: Sequence[str]) -> Iterator[FieldError]:
     if "*" not in verbs and not set(verbs) <= set(_VERBS):
         yield unsupported(path, texts(verbs), _VERBS)
 
 
-def _validate_namespace(path: str, name: str) -> Iterator[FieldError]:
+def _validate_namespace(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
     for wrong in dns_label(name):
         why = joined("; ", ("each member of this list must be '*' or a DNS-1123 label", wrong))
         yield invalid_value(path, name, why)
@@ -46,7 +46,7 @@ def _account_name(name: str) -> Sequence[Text]:
 def _unless_any(check: Check) -> Check:
     """The check of each item of a list that is not a wildcard."""
     each = items(check)
-    return lambda values: () if "*" in values else each(values)
+    return lambda behaviour, values: () if "*" in values else each(behaviour, values)
 
 
 def _subject(kind: str, *rows: Row) -> Check:
@@ -170,9 +170,9 @@ def _number(release: str | None, otherwise: int) -> int:
 _FIXED = ("exempt", "catch-all")
 
 
-def mandatory_spec(kind: str, name: str) -> Object | None:
+def mandatory_spec(behaviour: ServedBehaviour, kind: str, name: str) -> Object | None:
     """The spec that an object of this kind and name must have; None if it may have any."""
-    return _specs(kind, served_minor()).get(name)
+    return _specs(kind, behaviour.minor).get(name)
 
 
 @cache

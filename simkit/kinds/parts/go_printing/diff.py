@@ -19,7 +19,7 @@ from typing import Any, Final
 from simkit.kinds.parts.go_printing.structures import fields_of, internal_json, is_structure
 from simkit.kinds.parts.printers.cells import selector_structure
 from simkit.kinds.parts.validation.resource_quantities import compare, parts_of
-from simkit.meta.behaviour import applies, served_minor
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import quoted
 
 DOTS: Final = "..."
@@ -153,14 +153,15 @@ def parts_of_number(kind: str, value: Any) -> Any:
     return {"type": 1, "strVal": value} if isinstance(value, str) else {"intVal": value or 0}
 
 
-def is_zero(kind: str, value: Any) -> bool:
+def is_zero(behaviour: ServedBehaviour, kind: str, value: Any) -> bool:
     """True if a value is the zero value."""
     if value is None or value is ABSENT:
         return True
     if is_structure(kind):
         held = parts_of_number(kind, value)
         return all(
-            is_zero(each.kind, held.get(each.key) if each.key else held) for each in fields_of(served_minor(), kind)
+            is_zero(behaviour, each.kind, held.get(each.key) if each.key else held)
+            for each in fields_of(behaviour.minor, kind)
         )
     return not value and not isinstance(value, list | tuple | Mapping) and not kind.startswith("*")
 
@@ -178,57 +179,61 @@ def typed(kind: str, text: Text, mode: str, side: str) -> Text:
     return Wrap(_TYPES.get(kind, kind), text)
 
 
-def printed_value(kind: str, value: Any, mode: str, side: str, level: int) -> Text | None:
+def printed_value(behaviour: ServedBehaviour, kind: str, value: Any, mode: str, side: str, level: int) -> Text | None:
     """A printed value of a type; None for an absent one. Each level doubles the details."""
     if value is ABSENT:
         return None
     if kind.startswith("*"):
-        return _pointed(kind[1:], value, mode, side, level)
+        return _pointed(behaviour, kind[1:], value, mode, side, level)
     if kind.startswith("[]") or kind in ("texts", "map", "amounts"):
-        return _NIL if value is None else typed(kind, _held(kind, value, side, level), mode, side)
+        return _NIL if value is None else typed(kind, _held(behaviour, kind, value, side, level), mode, side)
     if kind == "moment":
         return f"s{quoted(_moment(value))}"
     if is_structure(kind):
-        return typed(kind, _structure(kind, parts_of_number(kind, value) or {}, side, level), mode, side)
+        return typed(kind, _structure(behaviour, kind, parts_of_number(kind, value) or {}, side, level), mode, side)
     if kind == "quantity":
         return typed(kind, _quantity(value or "0", side, level), mode, side)
     return _scalar(kind, value, level)
 
 
-def _pointed(kind: str, value: Any, mode: str, side: str, level: int) -> Text | None:
+def _pointed(behaviour: ServedBehaviour, kind: str, value: Any, mode: str, side: str, level: int) -> Text | None:
     if value is None:
         return _NIL
     if kind == "v1.LabelSelector":
         return f"s{_text(selector_structure(value), level)}"
-    inside = printed_value(kind, value, mode, side, level)
+    inside = printed_value(behaviour, kind, value, mode, side, level)
     return Wrap("&", inside) if inside is not None else None
 
 
-def _held(kind: str, value: Any, side: str, level: int) -> Text:
+def _held(behaviour: ServedBehaviour, kind: str, value: Any, side: str, level: int) -> Text:
     """The elements of a list, or the entries of a map."""
     if isinstance(value, Mapping):
         element = "quantity" if kind == "amounts" else ""
         entries = ((key_text(kind, key), element, value[key]) for key in sorted(value))
-        return _bounded(entries, "elide", side, level)
+        return _bounded(behaviour, entries, "elide", side, level)
     element = "" if kind == "texts" else kind.removeprefix("[]")
-    return _bounded((("", element, each) for each in value), "elide", side, level)
+    return _bounded(behaviour, (("", element, each) for each in value), "elide", side, level)
 
 
-def _structure(kind: str, value: Mapping[str, Any], side: str, level: int) -> Text:
+def _structure(behaviour: ServedBehaviour, kind: str, value: Mapping[str, Any], side: str, level: int) -> Text:
     parts = (
-        (each.name, each.kind, value.get(each.key) if each.key else value) for each in fields_of(served_minor(), kind)
+        (each.name, each.kind, value.get(each.key) if each.key else value) for each in fields_of(behaviour.minor, kind)
     )
-    return _bounded((part for part in parts if not is_zero(part[1], part[2])), "auto", side, level)
+    return _bounded(
+        behaviour, (part for part in parts if not is_zero(behaviour, part[1], part[2])), "auto", side, level
+    )
 
 
-def _bounded(parts: Iterable[tuple[str, str, Any]], mode: str, side: str, level: int) -> Text:
+def _bounded(
+    behaviour: ServedBehaviour, parts: Iterable[tuple[str, str, Any]], mode: str, side: str, level: int
+) -> Text:
     """As many parts as the level allows."""
     most, records = ((1 << level) >> 1) << 2, list[Record]()
     for name, kind, value in parts:
         if len(records) == most:
             records.append(Record(DOTS))
             break
-        text = printed_value(kind, value, mode, side, max(0, level - 1))
+        text = printed_value(behaviour, kind, value, mode, side, max(0, level - 1))
         if text is not None:
             records.append(Record(text, name))
     return Wrap("{", Listing(records), "}")
@@ -284,12 +289,12 @@ _HEADER: Final = 2
 """Lines of a unified diff that name the files."""
 
 
-def json_difference(kind: str, old: Any, new: Any) -> str:
+def json_difference(behaviour: ServedBehaviour, kind: str, old: Any, new: Any) -> str:
     """The lines that differ between the JSON texts of two values of a type, with three lines around them.
 
     Examples
     --------
-    >>> print(json_difference("core.HostAlias", {"ip": "1"}, {"ip": "2"}), end="")
+    >>> print(json_difference(ServedBehaviour(30), "core.HostAlias", {"ip": "1"}, {"ip": "2"}), end="")
     @@ -1,4 +1,4 @@
      {
     - "IP": "1",
@@ -297,12 +302,12 @@ def json_difference(kind: str, old: Any, new: Any) -> str:
       "Hostnames": null
      }
     """
-    found = list(unified_diff(_lines(kind, old), _lines(kind, new)))
+    found = list(unified_diff(_lines(behaviour, kind, old), _lines(behaviour, kind, new)))
     return "".join(found[_HEADER:])
 
 
-def _lines(kind: str, value: Any) -> list[str]:
-    text = json.dumps(internal_json(served_minor(), kind, value), indent=1, ensure_ascii=False).translate(_ESCAPED)
+def _lines(behaviour: ServedBehaviour, kind: str, value: Any) -> list[str]:
+    text = json.dumps(internal_json(behaviour.minor, kind, value), indent=1, ensure_ascii=False).translate(_ESCAPED)
     return [f"{line}\n" for line in text.split("\n")]
 
 
@@ -314,26 +319,30 @@ _ELEMENTS: Final[Mapping[str, str]] = {"texts": "", "map": "", "amounts": "quant
 _NAMES: Final = {"struct": "field", "list": "element", "map": "entry"}
 
 
-def change(kind: str, old: Any, new: Any) -> str:
+def change(behaviour: ServedBehaviour, kind: str, old: Any, new: Any) -> str:
     """The difference that the error of a changed specification shows: at some releases from the new to the old one."""
-    return difference(kind, old, new) if applies("changes-shown-forward") else difference(kind, new, old)
+    return (
+        difference(behaviour, kind, old, new)
+        if behaviour.applies("changes-shown-forward")
+        else difference(behaviour, kind, new, old)
+    )
 
 
-def difference(kind: str, old: Any, new: Any) -> str:
+def difference(behaviour: ServedBehaviour, kind: str, old: Any, new: Any) -> str:
     """The report on two values of a type; since release 1.34 that on their JSON.
 
     Examples
     --------
-    >>> print(difference("core.HostAlias", {"ip": "1"}, {"ip": "2"}).expandtabs(2), end="")
+    >>> print(difference(ServedBehaviour(30), "core.HostAlias", {"ip": "1"}, {"ip": "2"}).expandtabs(2), end="")
       core.HostAlias{
     -   IP:        "1",
     +   IP:        "2",
         Hostnames: nil,
       }
     """
-    if applies("differences-of-json"):
-        return json_difference(kind, old, new)
-    text = _report(_compared(kind, old, new), "emit", "", _DETAIL)
+    if behaviour.applies("differences-of-json"):
+        return json_difference(behaviour, kind, old, new)
+    text = _report(behaviour, _compared(behaviour, kind, old, new), "emit", "", _DETAIL)
     return laid_out(text if text is not None else "")
 
 
@@ -357,18 +366,18 @@ class _Node:
             self.depth = max(self.depth, part.depth + 1)
 
 
-def _compared(kind: str, before: Any, after: Any) -> _Node:
+def _compared(behaviour: ServedBehaviour, kind: str, before: Any, after: Any) -> _Node:
     if before is ABSENT or after is ABSENT:
         return _Node(kind, before, after, differs=True)
     if kind.startswith(("*", "[]")) or kind in _ELEMENTS:
         if before is None or after is None:
             return _Node(kind, before, after, differs=before is not after)
-        return _inside(kind, before, after)
+        return _inside(behaviour, kind, before, after)
     if is_structure(kind):
         before, after = parts_of_number(kind, before), parts_of_number(kind, after)
         parts = [
-            (each.name, _compared(each.kind, _part(before, each.key), _part(after, each.key)))
-            for each in fields_of(served_minor(), kind)
+            (each.name, _compared(behaviour, each.kind, _part(before, each.key), _part(after, each.key)))
+            for each in fields_of(behaviour.minor, kind)
         ]
         return _Node(kind, before, after, "struct", parts)
     if kind == "quantity":
@@ -380,19 +389,19 @@ def _part(value: Any, key: str) -> Any:
     return (value or {}).get(key) if key else value
 
 
-def _inside(kind: str, before: Any, after: Any) -> _Node:
+def _inside(behaviour: ServedBehaviour, kind: str, before: Any, after: Any) -> _Node:
     if kind.startswith("*"):
-        return _Node(kind, before, after, "pointer", [("", _compared(kind[1:], before, after))])
+        return _Node(kind, before, after, "pointer", [("", _compared(behaviour, kind[1:], before, after))])
     element = _ELEMENTS.get(kind, kind.removeprefix("[]"))
     if isinstance(before, Mapping):
         keys = sorted({*before, *after})
         pairs = ((key, before.get(key, ABSENT), after.get(key, ABSENT)) for key in keys)
-        parts = [(key_text(kind, key), _compared(element, one, other)) for key, one, other in pairs]
+        parts = [(key_text(kind, key), _compared(behaviour, element, one, other)) for key, one, other in pairs]
         return _Node(kind, before, after, "map", parts)
-    return _Node(kind, before, after, "list", [("", each) for each in _aligned(element, before, after)])
+    return _Node(kind, before, after, "list", [("", each) for each in _aligned(behaviour, element, before, after)])
 
 
-def _aligned(element: str, before: Sequence[Any], after: Sequence[Any]) -> Iterator[_Node]:
+def _aligned(behaviour: ServedBehaviour, element: str, before: Sequence[Any], after: Sequence[Any]) -> Iterator[_Node]:
     """The elements of two lists aligned: equal ones at both ends, then those between."""
     start, end, least = 0, 0, min(len(before), len(after))
     if len(before) != len(after):
@@ -404,26 +413,26 @@ def _aligned(element: str, before: Sequence[Any], after: Sequence[Any]) -> Itera
     ones = [*before[start : len(before) - end], *[ABSENT] * middle][:middle]
     others = [*after[start : len(after) - end], *[ABSENT] * middle][:middle]
     for one, other in zip([*before[:start], *ones], [*after[:start], *others], strict=True):
-        yield _compared(element, one, other)
+        yield _compared(behaviour, element, one, other)
     for one, other in zip(before[len(before) - end :], after[len(after) - end :], strict=True):
-        yield _compared(element, one, other)
+        yield _compared(behaviour, element, one, other)
 
 
-def _report(node: _Node, mode: str, side: str, level: int) -> Text | None:
+def _report(behaviour: ServedBehaviour, node: _Node, mode: str, side: str, level: int) -> Text | None:
     """The text of a node. ``side`` is a space for unchanged parts, ``-`` or ``+`` for those of one side."""
     level = 1 if side == " " else max(level, _DETAIL)
     if node.depth == 0:
         value = node.after if side == "+" else node.before
-        return printed_value(node.kind, value, mode, side, level)
+        return printed_value(behaviour, node.kind, value, mode, side, level)
     if node.shape == "pointer":
-        inside = _report(node.parts[0][1], mode, side, level)
+        inside = _report(behaviour, node.parts[0][1], mode, side, level)
         return Wrap("&", inside) if inside is not None else None
     below = "auto" if node.shape == "struct" else "elide"
-    records = _side(node, below, side, level) if side else _changes(node, below, level)
+    records = _side(behaviour, node, below, side, level) if side else _changes(behaviour, node, below, level)
     return typed(node.kind, Wrap("{", Listing(list(records)), "}"), mode, side)
 
 
-def _side(node: _Node, mode: str, side: str, level: int) -> Iterator[Record]:
+def _side(behaviour: ServedBehaviour, node: _Node, mode: str, side: str, level: int) -> Iterator[Record]:
     """The parts of a node on one side, without empty fields; only a few of them if nothing changed."""
     most = ((1 << level) >> 1) << 2 if side == " " else (1 << level) << 1
     count = 0
@@ -432,36 +441,36 @@ def _side(node: _Node, mode: str, side: str, level: int) -> Iterator[Record]:
             yield Record(DOTS)
             return
         sides = (part.before, part.after) if side == " " else (part.before if side == "-" else part.after,)
-        if node.shape == "struct" and any(is_zero(part.kind, value) for value in sides):
+        if node.shape == "struct" and any(is_zero(behaviour, part.kind, value) for value in sides):
             continue
-        text = _report(part, mode, side, level - 1)
+        text = _report(behaviour, part, mode, side, level - 1)
         if text is not None:
             count += 1
             yield Record(text, name)
 
 
-def _changes(node: _Node, mode: str, level: int) -> Iterator[Record]:
+def _changes(behaviour: ServedBehaviour, node: _Node, mode: str, level: int) -> Iterator[Record]:
     """The changed parts with two unchanged parts on either side; longer gaps are counted."""
     runs = [(differs, list(run)) for differs, run in groupby(node.parts, lambda part: part[1].differs)]
     for index, (differs, run) in enumerate(runs):
         if differs:
             for name, part in run:
-                yield from _change(name, part, mode, level - 1)
+                yield from _change(behaviour, name, part, mode, level - 1)
             continue
         low = min(_AROUND, len(run)) if index else 0
         high = min(_AROUND, len(run) - low) if index < len(runs) - 1 else 0
         if len(run) - low - high == 1:
             high += 1  # a single one is not worth counting
-        yield from _same(run[:low], mode, level)
+        yield from _same(behaviour, run[:low], mode, level)
         left = len(run) - low - high
         if left:
             yield Record(DOTS, note=_counted(left, _NAMES[node.shape]))
-        yield from _same(run[len(run) - high :], mode, level)
+        yield from _same(behaviour, run[len(run) - high :], mode, level)
 
 
-def _same(run: Sequence[tuple[str, _Node]], mode: str, level: int) -> Iterator[Record]:
+def _same(behaviour: ServedBehaviour, run: Sequence[tuple[str, _Node]], mode: str, level: int) -> Iterator[Record]:
     for name, part in run:
-        text = _report(part, mode, " ", level - 1)
+        text = _report(behaviour, part, mode, " ", level - 1)
         if text is not None:
             yield Record(text, name)
 
@@ -471,14 +480,14 @@ def _counted(count: int, name: str) -> str:
     return f"{count} identical {name if count == 1 else several}"
 
 
-def _change(name: str, part: _Node, mode: str, level: int) -> Iterator[Record]:
+def _change(behaviour: ServedBehaviour, name: str, part: _Node, mode: str, level: int) -> Iterator[Record]:
     """A changed part: as a whole if it has only one part, else the changes inside."""
     if part.below != part.depth:
-        text = _report(part, mode, "", level)
+        text = _report(behaviour, part, mode, "", level)
         if text is not None:
             yield Record(text, name)
         return
     for sign in ("-", "+"):
-        text = _report(part, mode, sign, level)
+        text = _report(behaviour, part, mode, sign, level)
         if text is not None:
             yield Record(text, name, sign)

@@ -13,7 +13,7 @@ from simkit.kinds.parts.pod.template import validate_template
 from simkit.kinds.parts.validation.fields import repeats, validate_domain_path, validate_nonnegative
 from simkit.kinds.parts.validation.object_meta import validate_qualified_name
 from simkit.kinds.parts.workload.template_owner import validate_nonnegative_fields
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     OMITTED,
     FieldError,
@@ -38,7 +38,7 @@ _MOST_RULES: Final = 20
 _MOST_CODES: Final = 255
 
 
-def validate_failure_policy(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_failure_policy(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
     """The errors of the ``podFailurePolicy`` of a job."""
     rules = at(spec, "podFailurePolicy", "rules") or ()
     if len(rules) > _MOST_RULES:
@@ -46,8 +46,8 @@ def validate_failure_policy(path: str, spec: Object) -> Iterator[FieldError]:
     names: set[Any] = {one.get("name") for one in containers_of(at(spec, "template", "spec") or {}, NON_EPHEMERAL)}
     for index, rule in enumerate(rules):
         at_rule = f"{path}.rules[{index}]"
-        yield from _validate_action(f"{at_rule}.action", rule.get("action") or "", spec)
-        yield from _validate_match(at_rule, rule, names)
+        yield from _validate_action(behaviour, f"{at_rule}.action", rule.get("action") or "", spec)
+        yield from _validate_match(behaviour, at_rule, rule, names)
 
 
 def _choices(values: Sequence[str]) -> str:
@@ -55,26 +55,30 @@ def _choices(values: Sequence[str]) -> str:
     return f"valid values: [{listed}]"
 
 
-def _actions() -> Sequence[str]:
+def _actions(behaviour: ServedBehaviour) -> Sequence[str]:
     """The actions of the release."""
-    return _EVERY_ACTION if applies("indexes-fail-alone") else [each for each in _EVERY_ACTION if each != "FailIndex"]
+    return (
+        _EVERY_ACTION
+        if behaviour.applies("indexes-fail-alone")
+        else [each for each in _EVERY_ACTION if each != "FailIndex"]
+    )
 
 
-def _validate_action(path: str, action: str, spec: Object) -> Iterator[FieldError]:
+def _validate_action(behaviour: ServedBehaviour, path: str, action: str, spec: Object) -> Iterator[FieldError]:
     if not action:
-        yield required(path, _choices(_actions()))
-    elif action not in _actions():
-        yield unsupported(path, action, _actions())
+        yield required(path, _choices(_actions(behaviour)))
+    elif action not in _actions(behaviour):
+        yield unsupported(path, action, _actions(behaviour))
     elif action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
         yield invalid_value(path, action, "requires the backoffLimitPerIndex to be set")
 
 
-def _validate_match(path: str, rule: Object, names: set[str]) -> Iterator[FieldError]:
+def _validate_match(behaviour: ServedBehaviour, path: str, rule: Object, names: set[str]) -> Iterator[FieldError]:
     codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or ()
     if codes is not None:
         yield from _validate_code(f"{path}.onExitCodes", codes, names)
     if conditions:
-        yield from _validate_condition(f"{path}.onPodConditions", conditions)
+        yield from _validate_condition(behaviour, f"{path}.onPodConditions", conditions)
     if codes is not None and conditions:
         yield invalid_value(path, OMITTED, "specifying both OnExitCodes and OnPodConditions is not supported")
     if codes is None and not conditions:
@@ -106,12 +110,12 @@ def _validate_code(path: str, codes: Object, names: set[str]) -> Iterator[FieldE
         yield invalid_value(f"{path}.values", whole_numbers(values), "must be ordered")
 
 
-def _validate_condition(path: str, conditions: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_condition(behaviour: ServedBehaviour, path: str, conditions: Sequence[Object]) -> Iterator[FieldError]:
     if len(conditions) > _MOST_RULES:
         yield too_many(path, len(conditions), _MOST_RULES)
     for index, condition in enumerate(conditions):
         status = condition.get("status") or ""
-        yield from validate_qualified_name(f"{path}[{index}].type", condition.get("type") or "")
+        yield from validate_qualified_name(behaviour, f"{path}[{index}].type", condition.get("type") or "")
         if not status:
             yield required(f"{path}[{index}].status", _choices(_STATUSES))
         elif status not in _STATUSES:
@@ -248,7 +252,7 @@ _LONGEST_MANAGER: Final = 63
 _ENDING: Final = ("OnFailure", "Never")
 
 
-def validate_job_spec(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_job_spec(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
     """All errors of the spec of a job, its selector left out."""
     yield from validate_nonnegative_fields(path, spec, (*_COUNTS, "backoffLimitPerIndex"))
     failed = spec.get("maxFailedIndexes")
@@ -256,19 +260,19 @@ def validate_job_spec(path: str, spec: Object) -> Iterator[FieldError]:
     if failed is not None and spec.get("backoffLimitPerIndex") is None:
         yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
     if spec.get("managedBy") is not None:
-        yield from _validate_manager(f"{path}.managedBy", spec["managedBy"])
+        yield from _validate_manager(behaviour, f"{path}.managedBy", spec["managedBy"])
     yield from _validate_mode(path, spec)
     if spec.get("podFailurePolicy") is not None:
-        yield from validate_failure_policy(f"{path}.podFailurePolicy", spec)
+        yield from validate_failure_policy(behaviour, f"{path}.podFailurePolicy", spec)
     if spec.get("successPolicy") is not None:
         yield from validate_success_policy(f"{path}.successPolicy", spec)
     yield from _validate_replacement(f"{path}.podReplacementPolicy", spec)
-    yield from validate_template(f"{path}.template", spec.get("template") or {})
+    yield from validate_template(behaviour, f"{path}.template", spec.get("template") or {})
     yield from _validate_restart(f"{path}.template.spec.restartPolicy", spec)
 
 
-def _validate_manager(path: str, name: str) -> Iterator[FieldError]:
-    yield from validate_domain_path(path, name)
+def _validate_manager(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
+    yield from validate_domain_path(behaviour, path, name)
     if len(name.encode()) > _LONGEST_MANAGER:
         yield too_long_text(path, _LONGEST_MANAGER)
 

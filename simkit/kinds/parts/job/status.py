@@ -12,7 +12,7 @@ from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.go_printing.structures import time as shown_time
 from simkit.kinds.parts.job.spec import BadIndexes, counted, overlap
 from simkit.kinds.parts.workload.template_owner import validate_nonnegative_fields
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import moment
 from simkit.meta.fielderror import OMITTED, FieldError, duplicate, invalid_value, required
 from simkit.meta.objects import Object, at
@@ -53,19 +53,19 @@ def _true(status: Object) -> set[Any]:
     return {one.get("type") for one in status.get("conditions") or () if one.get("status") == "True"}
 
 
-def validate_job_status(job: Object, old: Object) -> list[FieldError]:
+def validate_job_status(behaviour: ServedBehaviour, job: Object, old: Object) -> list[FieldError]:
     """The errors of a written status of a job."""
     changed = _Changed(job, old)
     errors = [*validate_nonnegative_fields("status", changed.status, _COUNTS), *_validate_uncounted(changed.status)]
-    strict = applies("job-status-transitions")
+    strict = behaviour.applies("job-status-transitions")
     if strict:
-        errors += _validate_completion(changed)
-        errors += _validate_finish(changed)
+        errors += _validate_completion(behaviour, changed)
+        errors += _validate_finish(behaviour, changed)
         errors += _validate_indexes(changed)
         errors += _validate_running(changed)
-    errors += _validate_success(changed)
+    errors += _validate_success(behaviour, changed)
     if strict:
-        errors += _validate_transition(changed)
+        errors += _validate_transition(behaviour, changed)
     return [*errors, *_validate_success_transition(changed)]
 
 
@@ -85,7 +85,7 @@ def _validate_uncounted(status: Object) -> Iterator[FieldError]:
             seen.add(uid)
 
 
-def _validate_completion(job: _Changed) -> Iterator[FieldError]:
+def _validate_completion(behaviour: ServedBehaviour, job: _Changed) -> Iterator[FieldError]:
     """The condition Complete, the time of completion, and what they ask for."""
     end, start, complete = job.status.get("completionTime"), job.status.get("startTime"), "Complete" in job.true
     path = "status.completionTime"
@@ -101,7 +101,7 @@ def _validate_completion(job: _Changed) -> Iterator[FieldError]:
     if job.field("startTime", "completionTime") and start and end and moment(end) < moment(start):
         told = "must be equal to or after `startTime`"
         yield invalid_value(
-            path, shown_time(end), told if _in_plain_words() else f"{_END} cannot be set before startTime"
+            path, shown_time(end), told if _in_plain_words(behaviour) else f"{_END} cannot be set before startTime"
         )
     untargeted = "Failed" in job.true and "FailureTarget" not in job.true
     if untargeted and (job.condition("Failed") or job.field("failedIndexes")):
@@ -110,7 +110,7 @@ def _validate_completion(job: _Changed) -> Iterator[FieldError]:
         yield _refused("cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
 
 
-def _validate_finish(job: _Changed) -> Iterator[FieldError]:
+def _validate_finish(behaviour: ServedBehaviour, job: _Changed) -> Iterator[FieldError]:
     """The errors of fields that a finished job may not have."""
     if not job.finished:
         return
@@ -123,7 +123,7 @@ def _validate_finish(job: _Changed) -> Iterator[FieldError]:
     left = any(at(job.status, "uncountedTerminatedPods", name) for name in ("failed", "succeeded"))
     if left and (job.ends or job.field("uncountedTerminatedPods")):
         shown = structure("batch.UncountedTerminatedPods", job.status["uncountedTerminatedPods"])
-        told = "must be" if _in_plain_words() else "uncountedTerminatedPods needs to be"
+        told = "must be" if _in_plain_words(behaviour) else "uncountedTerminatedPods needs to be"
         yield invalid_value("status.uncountedTerminatedPods", shown, f"{told} empty for finished job")
 
 
@@ -161,9 +161,13 @@ def _validate_running(job: _Changed) -> Iterator[FieldError]:
         yield invalid_value("status.ready", ready, "cannot set more ready pods than active")
 
 
-def _validate_success(job: _Changed) -> Iterator[FieldError]:
+def _validate_success(behaviour: ServedBehaviour, job: _Changed) -> Iterator[FieldError]:
     """A job meets the criteria of success only if it has not failed, and at first only if it has any."""
-    met, policy, any_job = _MET in job.true, job.spec.get("successPolicy"), applies("any-job-meets-success-criteria")
+    met, policy, any_job = (
+        _MET in job.true,
+        job.spec.get("successPolicy"),
+        behaviour.applies("any-job-meets-success-criteria"),
+    )
     if met and not job.indexed and not any_job:
         yield _refused("cannot set SuccessCriteriaMet to NonIndexed Job")
     for name in ("Failed", "FailureTarget"):
@@ -175,7 +179,7 @@ def _validate_success(job: _Changed) -> Iterator[FieldError]:
         yield _refused("cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
 
 
-def _validate_transition(job: _Changed) -> Iterator[FieldError]:
+def _validate_transition(behaviour: ServedBehaviour, job: _Changed) -> Iterator[FieldError]:
     for name in _TERMINAL:
         if name in job.were and name not in job.true:
             yield _refused(f"cannot disable the terminal {name}=True condition")
@@ -186,19 +190,19 @@ def _validate_transition(job: _Changed) -> Iterator[FieldError]:
             yield invalid_value(f"status.{name}", count, f"cannot decrease the {name} counter")
     end, before = job.status.get("completionTime"), job.before.get("completionTime")
     if None not in (end, before) and end != before:
-        told = "field is immutable" if _in_plain_words() else f"{_END} cannot be mutated"
+        told = "field is immutable" if _in_plain_words(behaviour) else f"{_END} cannot be mutated"
         yield invalid_value(f"status.{_END}", shown_time(end or ""), told)
     start, began = job.status.get("startTime"), job.before.get("startTime")
     if began is not None and start != began and not job.spec.get("suspend") and not _resuming(job):
-        if applies("start-of-jobs-is-immutable"):
+        if behaviour.applies("start-of-jobs-is-immutable"):
             shown = shown_time(start) if start is not None else None
             yield invalid_value("status.startTime", shown, "field is immutable for unsuspended job once set")
         else:
             yield required("status.startTime", "startTime cannot be removed for unsuspended job")
 
 
-def _in_plain_words() -> bool:
-    return applies("job-times-in-plain-words")
+def _in_plain_words(behaviour: ServedBehaviour) -> bool:
+    return behaviour.applies("job-times-in-plain-words")
 
 
 def _resuming(job: _Changed) -> bool:

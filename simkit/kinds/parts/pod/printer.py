@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.printers.cells import NONE, age, created, seconds
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object, at, metadata, name_of
 
 _ENDINGS: Final[Mapping[str, str]] = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
@@ -22,7 +23,7 @@ def pod_row_conditions(obj: Object) -> Sequence[Object]:
     return ({"type": "Completed", "status": "True", "reason": phase, "message": _ENDINGS[phase]},)
 
 
-def pod_row(obj: Object, now: float) -> Sequence[Any]:
+def pod_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     """The cells of a pod's row."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     sidecars = {one.get("name") for one in spec.get("initContainers") or () if one.get("restartPolicy") == "Always"}

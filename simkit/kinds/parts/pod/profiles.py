@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from simkit.kinds.parts.pod.validation.annotations import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
 from simkit.kinds.parts.pod.validation.security_context import APP_ARMOR as APP_ARMOR_RULES
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Draft, Object, annotations_of, at, metadata
 from simkit.meta.podspec import CONTAINER_LISTS
 
 
-def bring_together(pod: Draft) -> None:
+def bring_together(behaviour: ServedBehaviour, pod: Draft) -> None:
     """Write each container's profile as field and annotation; the pod's own metadata and spec are changed."""
     spec: Draft = pod["spec"]
     of_pod = at(spec, "securityContext", "appArmorProfile")
@@ -25,7 +25,7 @@ def bring_together(pod: Draft) -> None:
     notes = dict(annotations_of(pod))
     for name in CONTAINER_LISTS:
         if spec.get(name):
-            spec[name] = [_agreed(one, notes, of_pod) for one in spec[name]]
+            spec[name] = [_agreed(behaviour, one, notes, of_pod) for one in spec[name]]
     if notes:
         pod["metadata"]["annotations"] = notes
 
@@ -35,16 +35,16 @@ def _has_fields(spec: Object) -> bool:
     return any(at(one, "securityContext", "appArmorProfile") is not None for each in lists for one in each)
 
 
-def _agreed(container: Object, notes: dict[str, str], of_pod: Object | None) -> Object:
+def _agreed(behaviour: ServedBehaviour, container: Object, notes: dict[str, str], of_pod: Object | None) -> Object:
     key = APP_ARMOR + (container.get("name") or "")
     own = at(container, "securityContext", "appArmorProfile")
     if key not in notes:
-        text = as_annotation(own or of_pod) if applies("app-armor-fields-written-as-notes") else ""
+        text = as_annotation(own or of_pod) if behaviour.applies("app-armor-fields-written-as-notes") else ""
         if text:
             notes[key] = text
     elif own is None:
         field = as_field(notes[key])
-        if field is not None and field != of_pod and not APP_ARMOR_RULES(field):
+        if field is not None and field != of_pod and not APP_ARMOR_RULES(behaviour, field):
             return {
                 **container,
                 "securityContext": {**(container.get("securityContext") or {}), "appArmorProfile": field},
@@ -70,10 +70,10 @@ def as_field(annotation: str) -> Mapping[str, Any] | None:
     return {"type": kind} if kind else None
 
 
-def annotation_warnings(pod: Object) -> Iterator[str]:
+def annotation_warnings(behaviour: ServedBehaviour, pod: Object) -> Iterator[str]:
     """The warning about annotations that the client wrote instead of fields."""
     notes, spec = annotations_of(pod), pod.get("spec") or {}
-    if not any(key.startswith(APP_ARMOR) for key in notes) or not applies("app-armor-fields"):
+    if not any(key.startswith(APP_ARMOR) for key in notes) or not behaviour.applies("app-armor-fields"):
         return
     of_pod = at(spec, "securityContext", "appArmorProfile")
     for name in CONTAINER_LISTS:

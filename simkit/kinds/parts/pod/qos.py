@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import NON_EPHEMERAL
 from simkit.meta.quantity import parse
@@ -16,15 +16,15 @@ from simkit.meta.resource_list import ResourceList, add, maximum, resource_list_
 _COMPUTE: Final = ("cpu", "memory")
 
 
-def qos_class(spec: Object) -> str:
+def qos_class(behaviour: ServedBehaviour, spec: Object) -> str:
     """The QoS class: Guaranteed, Burstable or BestEffort.
 
     Examples
     --------
-    >>> qos_class({"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}]})
+    >>> qos_class(ServedBehaviour(30), {"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}]})
     'Burstable'
     """
-    if spec.get("resources") is not None and applies("pod-level-resources"):
+    if spec.get("resources") is not None and behaviour.applies("pod-level-resources"):
         return _whole_class(spec["resources"])
     requests: dict[str, int] = {}
     limits: dict[str, int] = {}

@@ -16,7 +16,7 @@ from simkit.kinds.parts.pod.validation.annotations import (
 )
 from simkit.kinds.parts.pod.validation.spec import validate_pod_spec
 from simkit.kinds.parts.validation.object_meta import validate_annotations, validate_labels
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
 from simkit.meta.podspec import CONTAINER_LISTS
@@ -25,12 +25,16 @@ _INIT = "initContainers"
 _POLICY, _RULES = "restartPolicy", "restartPolicyRules"
 
 
-def without_restart_policies(spec: Object, old: Object) -> Object:
+def without_restart_policies(behaviour: ServedBehaviour, spec: Object, old: Object) -> Object:
     """The spec of a pod without such policies, the very same where it may have them, as where the old one has some.
 
     Init containers that always restart keep their policy: they are sidecars.
     """
-    if applies("container-restart-rules") or not applies("restart-policies-dropped") or _has_policies(old):
+    if (
+        behaviour.applies("container-restart-rules")
+        or not behaviour.applies("restart-policies-dropped")
+        or _has_policies(old)
+    ):
         return spec
     if not any(_told(key, one) for key in CONTAINER_LISTS for one in spec.get(key) or ()):
         return spec
@@ -57,10 +61,10 @@ def _without_told(key: str, container: Any) -> Any:
 _MOUNTS = "volumeMounts"
 
 
-def without_image_volumes(spec: Object, old: Object) -> Object:
+def without_image_volumes(behaviour: ServedBehaviour, spec: Object, old: Object) -> Object:
     """The spec of a pod without such volumes, the very same where it may have them, as where the old one has some."""
     names = _names(spec)
-    if not names or applies("image-volumes") or _names(old):
+    if not names or behaviour.applies("image-volumes") or _names(old):
         return spec
     made = _less(dict(spec), "volumes", names)
     for key in CONTAINER_LISTS:
@@ -83,11 +87,11 @@ def _less(holder: Draft, key: str, names: set[Any]) -> Draft:
     return holder
 
 
-def validate_template(path: str, template: Object) -> list[FieldError]:
+def validate_template(behaviour: ServedBehaviour, path: str, template: Object) -> list[FieldError]:
     """All errors of a pod template in itself."""
     spec = template.get("spec") or {}
-    errors = [*validate_metadata(path, template)]
-    errors += validate_pod_spec(f"{path}.spec", spec, None)
+    errors = [*validate_metadata(behaviour, path, template)]
+    errors += validate_pod_spec(behaviour, f"{path}.spec", spec, None)
     errors += validate_field_agreement(f"{path}.spec", template, spec)
     errors += validate_app_armor_agreement(f"{path}.spec", template, spec)
     if spec.get("ephemeralContainers"):
@@ -96,11 +100,11 @@ def validate_template(path: str, template: Object) -> list[FieldError]:
     return errors
 
 
-def validate_metadata(path: str, template: Object) -> Iterator[FieldError]:
+def validate_metadata(behaviour: ServedBehaviour, path: str, template: Object) -> Iterator[FieldError]:
     """The errors of the labels and annotations of a template."""
-    yield from validate_labels(f"{path}.labels", labels_of(template))
-    yield from validate_annotations(f"{path}.annotations", annotations_of(template))
-    yield from validate_annotation_value(f"{path}.annotations", template, template.get("spec") or {})
+    yield from validate_labels(behaviour, f"{path}.labels", labels_of(template))
+    yield from validate_annotations(behaviour, f"{path}.annotations", annotations_of(template))
+    yield from validate_annotation_value(behaviour, f"{path}.annotations", template, template.get("spec") or {})
 
 
 def validate_lasting(path: str, template: Object, kind: str) -> Iterator[FieldError]:
@@ -114,13 +118,17 @@ def validate_lasting(path: str, template: Object, kind: str) -> Iterator[FieldEr
         yield forbidden_field(f"{path}.spec.activeDeadlineSeconds", text)
 
 
-def prepare_template(holder: Draft, old: Object | None = None, name: str = "template") -> None:
+def prepare_template(
+    behaviour: ServedBehaviour, holder: Draft, old: Object | None = None, name: str = "template"
+) -> None:
     """Drop from the template the fields that are not stored there; the draft must own the holder."""
     if holder.get(name) is None:
         return
     made: Draft = dict(holder[name])
     without_init_annotations(made)
-    spec = without_restart_policies(without_image_volumes(made.get("spec") or {}, old or {}), old or {})
+    spec = without_restart_policies(
+        behaviour, without_image_volumes(behaviour, made.get("spec") or {}, old or {}), old or {}
+    )
     if spec is not made.get("spec"):
         made["spec"] = spec
         holder[name] = made

@@ -14,7 +14,7 @@ from simkit.kinds.parts.pod.validation.scheduling import PREFERRED, REQUIRED
 from simkit.kinds.parts.pod.validation.security_context import every_container
 from simkit.kinds.parts.validation.deprecated_node_labels import deprecation, expression_warnings
 from simkit.kinds.parts.validation.ip import ip_warnings
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object, annotations_of, at
@@ -29,7 +29,7 @@ class _File(NamedTuple):
         return f"{quoted(self.path)} ({self.source})" if self.source else quoted(self.path)
 
 
-def overlap_warnings(volumes: Sequence[Object]) -> Iterator[str]:
+def overlap_warnings(behaviour: ServedBehaviour, volumes: Sequence[Object]) -> Iterator[str]:
     """Warnings of each volume whose files have one path, or one the path of a folder of the other."""
     for volume in volumes:
         name = volume.get("name") or ""
@@ -47,7 +47,7 @@ def overlap_warnings(volumes: Sequence[Object]) -> Iterator[str]:
                 yield empty
                 continue
             found = _files(source)
-            if found is not None or not applies("sources-without-items-repeat-files"):
+            if found is not None or not behaviour.applies("sources-without-items-repeat-files"):
                 new = list(found or ())
             yield from _overlaps(name, "Projected", new, files)
             files += [_trimmed(one) for one in new]
@@ -118,43 +118,43 @@ _UNTIL_1_26: Final = {
 _BYTES: Final = ("memory", "ephemeral-storage")
 
 
-def pod_warnings(path: str, holder: Object) -> list[str]:
+def pod_warnings(behaviour: ServedBehaviour, path: str, holder: Object) -> list[str]:
     """All warnings about a pod (with an empty path) or a template."""
-    if not applies("pods-warned-of"):
+    if not behaviour.applies("pods-warned-of"):
         return []
     spec = holder.get("spec") or {}
     at_spec, at_notes = _below(path, "spec"), _below(path, "metadata.annotations")
-    found = [*_label_warnings(at_spec, spec), *_spread_warnings(at_spec, spec)]
+    found = [*_label_warnings(behaviour, at_spec, spec), *_spread_warnings(behaviour, at_spec, spec)]
     notes = annotations_of(holder)
     found += [f"{at_notes}[{key}]: {text}" for key, text in _ANNOTATIONS.items() if key in notes]
     if spec.get("volumes"):
-        found += _volume_warnings(f"{at_spec}.volumes", spec["volumes"])
-        if applies("overlapping-volume-paths-warned"):
-            found += overlap_warnings(spec["volumes"])
+        found += _volume_warnings(behaviour, f"{at_spec}.volumes", spec["volumes"])
+        if behaviour.applies("overlapping-volume-paths-warned"):
+            found += overlap_warnings(behaviour, spec["volumes"])
     found += _repeated(at_spec, spec)
     found += _fractions(f"{at_spec}.overhead", spec.get("overhead") or {})
     if SECCOMP_POD in notes and at(spec, "securityContext", "seccompProfile") is None:
-        found.append(f"{at_notes}[{SECCOMP_POD}]: {_seccomp()}")
+        found.append(f"{at_notes}[{SECCOMP_POD}]: {_seccomp(behaviour)}")
     for place, container in every_container(at_spec, spec):
-        found += _profile_warnings(at_notes, notes, spec, container, template=bool(path))
-        found += _container_warnings(place, container)
-    found += _port_warnings(at_spec, spec)
-    if applies("repeated-port-names-warned"):
+        found += _profile_warnings(behaviour, at_notes, notes, spec, container, template=bool(path))
+        found += _container_warnings(behaviour, place, container)
+    found += _port_warnings(behaviour, at_spec, spec)
+    if behaviour.applies("repeated-port-names-warned"):
         found += _port_name_warnings(at_spec, spec)
-    if (spec.get("terminationGracePeriodSeconds") or 0) < 0 and applies("negative-grace-warned"):
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0 and behaviour.applies("negative-grace-warned"):
         text = "must be >= 0; negative values are invalid and will be treated as 1"
         found.append(f"{at_spec}.terminationGracePeriodSeconds: {text}")
-    found += _affinity_warnings(f"{at_spec}.affinity", spec.get("affinity") or {})
-    return [*found, *_address_warnings(at_spec, spec)]
+    found += _affinity_warnings(behaviour, f"{at_spec}.affinity", spec.get("affinity") or {})
+    return [*found, *_address_warnings(behaviour, at_spec, spec)]
 
 
-def _address_warnings(path: str, spec: Object) -> Iterator[str]:
-    if not applies("addresses-warned-about"):
+def _address_warnings(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[str]:
+    if not behaviour.applies("addresses-warned-about"):
         return
     for index, server in enumerate(at(spec, "dnsConfig", "nameservers") or ()):
-        yield from ip_warnings(f"{path}.dnsConfig.nameservers[{index}]", server)
+        yield from ip_warnings(behaviour, f"{path}.dnsConfig.nameservers[{index}]", server)
     for index, alias in enumerate(spec.get("hostAliases") or ()):
-        yield from ip_warnings(f"{path}.hostAliases[{index}].ip", alias.get("ip") or "")
+        yield from ip_warnings(behaviour, f"{path}.hostAliases[{index}].ip", alias.get("ip") or "")
 
 
 def _port_name_warnings(path: str, spec: Object) -> Iterator[str]:
@@ -171,38 +171,38 @@ def _below(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _label_warnings(path: str, spec: Object) -> Iterator[str]:
+def _label_warnings(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[str]:
     for key in spec.get("nodeSelector") or ():
-        if deprecation(key):
-            yield f"{path}.nodeSelector[{key}]: {deprecation(key)}"
+        if deprecation(behaviour, key):
+            yield f"{path}.nodeSelector[{key}]: {deprecation(behaviour, key)}"
     node = at(spec, "affinity", "nodeAffinity") or {}
     where = f"{path}.affinity.nodeAffinity"
     for index, term in enumerate((node.get(REQUIRED) or {}).get("nodeSelectorTerms") or ()):
-        yield from expression_warnings(f"{where}.{REQUIRED}.nodeSelectorTerms[{index}]", term)
+        yield from expression_warnings(behaviour, f"{where}.{REQUIRED}.nodeSelectorTerms[{index}]", term)
     for index, term in enumerate(node.get(PREFERRED) or ()):
         place, preference = f"{where}.{PREFERRED}[{index}].preference", term.get("preference") or {}
-        yield from expression_warnings(place, preference, check_values=True)
+        yield from expression_warnings(behaviour, place, preference, check_values=True)
 
 
-def _spread_warnings(path: str, spec: Object) -> Iterator[str]:
+def _spread_warnings(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[str]:
     for index, one in enumerate(spec.get("topologySpreadConstraints") or ()):
         where, key = f"{path}.topologySpreadConstraints[{index}]", one.get("topologyKey") or ""
-        if deprecation(key):
-            yield f"{where}.topologyKey: {key} is {deprecation(key)}"
-        if one.get("labelSelector") is None and applies("null-selectors-of-pods-warned"):
+        if deprecation(behaviour, key):
+            yield f"{where}.topologyKey: {key} is {deprecation(behaviour, key)}"
+        if one.get("labelSelector") is None and behaviour.applies("null-selectors-of-pods-warned"):
             yield f"{where}.labelSelector: a null labelSelector results in matching no pod"
 
 
-def _volume_warnings(path: str, volumes: Sequence[Object]) -> Iterator[str]:
+def _volume_warnings(behaviour: ServedBehaviour, path: str, volumes: Sequence[Object]) -> Iterator[str]:
     for index, volume in enumerate(volumes):
         for name, text in _VOLUMES.items():
-            if name in volume and _is_deprecated(name):
-                text = text if applies("removed-volumes-told") else _UNTIL_1_26.get(name, text)
-                disabled = name == "gitRepo" and applies("git-repo-volumes-disabled")
+            if name in volume and _is_deprecated(behaviour, name):
+                text = text if behaviour.applies("removed-volumes-told") else _UNTIL_1_26.get(name, text)
+                disabled = name == "gitRepo" and behaviour.applies("git-repo-volumes-disabled")
                 end = ", and disabled by default in v1.33+" if disabled else ""
                 yield f"{path}[{index}].{_SHOWN_VOLUMES.get(name, name)}: {text}{end}"
         claim = at(volume, "ephemeral", "volumeClaimTemplate", "spec", "resources", "requests", "storage")
-        if claim is not None and parse(claim).nano % NANO and applies("claims-of-pods-warned"):
+        if claim is not None and parse(claim).nano % NANO and behaviour.applies("claims-of-pods-warned"):
             where = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]"
             yield f"{where}: fractional byte value {quoted(canonical(claim))} is invalid, must be an integer"
     tokens = {path for path, _, _ in _projected(volumes, "serviceAccountToken")}
@@ -213,18 +213,18 @@ def _volume_warnings(path: str, volumes: Sequence[Object]) -> Iterator[str]:
                 yield f"{where}: has duplicated path with ServiceAccountToken {quoted(file)}"
 
 
-def _is_deprecated(name: str) -> bool:
+def _is_deprecated(behaviour: ServedBehaviour, name: str) -> bool:
     """True if the release warns of a type of volumes."""
     if name in ("cephfs", "rbd"):
-        return applies("cephfs-and-rbd-deprecated")
-    return name != "glusterfs" or applies("glusterfs-deprecated")
+        return behaviour.applies("cephfs-and-rbd-deprecated")
+    return name != "glusterfs" or behaviour.applies("glusterfs-deprecated")
 
 
-def _seccomp() -> str:
+def _seccomp(behaviour: ServedBehaviour) -> str:
     """The warning about a seccomp profile in an annotation alone."""
-    if applies("seccomp-notes-without-effect"):
+    if behaviour.applies("seccomp-notes-without-effect"):
         return 'non-functional in v1.27+; use the "seccompProfile" field instead'
-    end = "a future release" if applies("seccomp-notes-last-longer") else "v1.25+"
+    end = "a future release" if behaviour.applies("seccomp-notes-last-longer") else "v1.25+"
     return f'deprecated since v1.19, non-functional in {end}; use the "seccompProfile" field instead'
 
 
@@ -261,20 +261,28 @@ def _fractions(path: str, amounts: Object) -> Iterator[str]:
             yield f"{path}[{name}]: fractional byte value {amount} is invalid, must be an integer"
 
 
-def _profile_warnings(path: str, notes: Any, spec: Object, container: Object, *, template: bool) -> Iterator[str]:
+def _profile_warnings(
+    behaviour: ServedBehaviour, path: str, notes: Any, spec: Object, container: Object, *, template: bool
+) -> Iterator[str]:
     if not notes:
         return
     name, context = container.get("name") or "", container.get("securityContext") or {}
     if SECCOMP_CONTAINER + name in notes and context.get("seccompProfile") is None:
-        yield f"{path}[{SECCOMP_CONTAINER}{name}]: {_seccomp()}"
+        yield f"{path}[{SECCOMP_CONTAINER}{name}]: {_seccomp(behaviour)}"
     own, of_pod = context.get("appArmorProfile"), at(spec, "securityContext", "appArmorProfile")
-    if of_pod is not None and applies("app-armor-note-compared-with-pod") and APP_ARMOR + name in notes:
+    if of_pod is not None and behaviour.applies("app-armor-note-compared-with-pod") and APP_ARMOR + name in notes:
         of_pod = of_pod if of_pod == as_field(notes[APP_ARMOR + name]) else None
-    if template and APP_ARMOR + name in notes and own is None and of_pod is None and applies("app-armor-fields"):
+    if (
+        template
+        and APP_ARMOR + name in notes
+        and own is None
+        and of_pod is None
+        and behaviour.applies("app-armor-fields")
+    ):
         yield f'{path}[{APP_ARMOR}{name}]: deprecated since v1.30; use the "appArmorProfile" field instead'
 
 
-def _container_warnings(path: str, container: Object) -> Iterator[str]:
+def _container_warnings(behaviour: ServedBehaviour, path: str, container: Object) -> Iterator[str]:
     resources = container.get("resources") or {}
     if resources:
         for name in _BYTES:
@@ -287,15 +295,15 @@ def _container_warnings(path: str, container: Object) -> Iterator[str]:
         reference = f"$({name})"
         if name not in seen:
             seen.add(name)
-        elif not applies("hidden-variables-warned"):
+        elif not behaviour.applies("hidden-variables-warned"):
             yield f"{path}.env[{index}].name: duplicate name {quoted(name)}"
         elif variable.get("valueFrom") is not None or value == reference or reference not in value:
-            end = ", which may be dropped when using apply" if applies("dropped-variables-told") else ""
+            end = ", which may be dropped when using apply" if behaviour.applies("dropped-variables-told") else ""
             yield f"{path}.env[{index}]: hides previous definition of {quoted(name)}{end}"
 
 
-def _port_warnings(path: str, spec: Object) -> Iterator[str]:
-    if not applies("ports-warned-of"):
+def _port_warnings(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[str]:
+    if not behaviour.applies("ports-warned-of"):
         return
     known: dict[tuple[Any, Any], list[tuple[str, Object]]] = {}
     for place, container in every_container(path, spec):
@@ -327,9 +335,9 @@ def _conflict(port: Object, other: Object) -> str:
     return "dangerously ambiguous" if host == other_host and bool(address) != bool(other_address) else ""
 
 
-def _affinity_warnings(path: str, affinity: Object) -> Iterator[str]:
+def _affinity_warnings(behaviour: ServedBehaviour, path: str, affinity: Object) -> Iterator[str]:
     text = "a null labelSelector results in matching no pod"
-    if not affinity or not applies("null-selectors-of-pods-warned"):
+    if not affinity or not behaviour.applies("null-selectors-of-pods-warned"):
         return
     for name in ("podAffinity", "podAntiAffinity"):
         terms = affinity.get(name) or {}

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from simkit.kinds.strategy import RowPrinter
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object, at, metadata, name_of
 
 NONE: Final = "<none>"
@@ -81,7 +82,7 @@ Column = str | Callable[[Object], Any]
 def columns(*shown: Column) -> RowPrinter:
     """A printer of the name, some columns and the age."""
     readers = [_reader(column) for column in shown]
-    return lambda obj, now: [name_of(obj), *(read(obj) for read in readers), created(obj, now)]
+    return lambda _, obj, now: [name_of(obj), *(read(obj) for read in readers), created(obj, now)]
 
 
 def _reader(column: Column) -> Callable[[Object], Any]:
@@ -113,7 +114,7 @@ def pairs(labels: Mapping[str, Any] | None) -> str:
     return ",".join(f"{key}={labels[key]}" for key in sorted(labels))
 
 
-def generated_row(obj: Object, now: float) -> Sequence[Any]:
+def generated_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     """Name, the source object, age."""
     source = obj.get("generatedFrom")
     shown = "" if source is None else f"{source.get('kind', '')}.{source.get('apiGroup', '')} {source.get('name', '')}"

@@ -14,6 +14,7 @@ from simkit.kinds.parts.go_printing.structures import structure, texts
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.rules import REQUIRED, Row, fields, fixed, last, must, row, table, validation
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataCheck, MetadataChecks, Strategy, again
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.name_validation import dns_subdomain, path_segment, whole_path_segment
 from simkit.meta.objects import Draft, Object, name_of
@@ -22,7 +23,7 @@ _SUBJECT_KINDS: Final = ("ServiceAccount", "User", "Group")
 _WITH_GROUP: Final = ("User", "Group")
 
 
-def default_binding(draft: Draft) -> None:
+def default_binding(behaviour: ServedBehaviour, draft: Draft) -> None:
     """Set the API groups of subjects and the role; an empty list of subjects is dropped."""
     reference = draft.get("roleRef") or {}
     kind, name = reference.get("kind") or "", reference.get("name") or ""
@@ -60,7 +61,7 @@ def binding_strategy(*kinds: str, namespaced: bool) -> Strategy:
     )
 
 
-def binding_row(obj: Object, now: float) -> Sequence[Any]:
+def binding_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     """Name, role, age, users, groups and service accounts."""
     subjects = obj.get("subjects") or ()
     named = [
@@ -102,7 +103,7 @@ ACCESS_KIND: Final = Strategy(
 _OPTIONAL: Final = ("apiGroups", "resources", "resourceNames", "nonResourceURLs")
 
 
-def normalize_rules(draft: Draft, old: Object | None) -> None:
+def normalize_rules(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
     """Set empty rules to null, as they are stored, and drop empty lists within a rule."""
     rules = draft.get("rules") or ()
     draft["rules"] = [_normalized(rule) for rule in rules] or None

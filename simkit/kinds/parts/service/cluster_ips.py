@@ -13,7 +13,7 @@ from simkit.kinds.parts.copy_on_write import own_copy, own_items
 from simkit.kinds.parts.go_printing.structures import texts
 from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.parts.validation.ip import family, validate_ip
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at
 
@@ -64,22 +64,22 @@ def strings(values: Sequence[str]) -> Shown:
     return texts(values or None)
 
 
-def validate_address_field(service: Object) -> Sequence[FieldError]:
+def validate_address_field(behaviour: ServedBehaviour, service: Object) -> Sequence[FieldError]:
     """The errors of ``clusterIP``, ``clusterIPs``, ``ipFamilies`` and ``ipFamilyPolicy`` taken together."""
     if type_of(service) == EXTERNAL_NAME:
         return ()
     spec = service["spec"]
     single, several = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
-    errors = [*_validate_pair(single, several), *_validate_family(spec)]
-    wrong = list(_validate_each(several))
+    errors = [*_validate_pair(behaviour, single, several), *_validate_family(spec)]
+    wrong = list(_validate_each(behaviour, several))
     errors += wrong
     if len(several) > 2:
         errors.append(invalid_value(_PATH, strings(several), "may only hold up to 2 values"))
     return errors if wrong else [*errors, *_validate_together(service, several)]
 
 
-def _validate_pair(single: str, several: Sequence[str]) -> Iterator[FieldError]:
-    by_store = applies("services-kept-by-the-store")
+def _validate_pair(behaviour: ServedBehaviour, single: str, several: Sequence[str]) -> Iterator[FieldError]:
+    by_store = behaviour.applies("services-kept-by-the-store")
     if single and not several:
         yield required(_PATH)
     elif single and several[0] != single:
@@ -103,13 +103,13 @@ def _validate_family(spec: Object) -> Iterator[FieldError]:
         yield unsupported("spec.ipFamilyPolicy", policy, POLICIES)
 
 
-def _validate_each(several: Sequence[str]) -> Iterator[FieldError]:
+def _validate_each(behaviour: ServedBehaviour, several: Sequence[str]) -> Iterator[FieldError]:
     for index, one in enumerate(several):
         if index == 0 and one == HEADLESS:
             if len(several) > 1:
                 yield invalid_value(_PATH, strings(several), "'None' must be the first and only value")
         else:
-            yield from validate_ip(f"{_PATH}[{index}]", one)
+            yield from validate_ip(behaviour, f"{_PATH}[{index}]", one)
 
 
 def _validate_together(service: Object, several: Sequence[str]) -> Iterator[FieldError]:
@@ -174,7 +174,7 @@ def _families_shown(families: Sequence[str]) -> Shown:
 _LONGEST_AFFINITY = 10800
 
 
-def default_service(draft: Draft) -> None:
+def default_service(behaviour: ServedBehaviour, draft: Draft) -> None:
     """Set type, ports, affinity and traffic policies; addresses are allocated elsewhere."""
     spec = own_copy(draft, "spec")
     spec["sessionAffinity"] = spec.get("sessionAffinity") or "None"

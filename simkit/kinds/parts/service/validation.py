@@ -32,7 +32,7 @@ from simkit.kinds.parts.validation.ip import (
     validate_non_special_ip,
 )
 from simkit.kinds.rules import FIXED, placed
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
@@ -42,14 +42,16 @@ from simkit.meta.wording import Written
 _MODES: Final = ("Proxy", "VIP")
 
 
-def validate_load_balancer_status(path: str, status: Object, *, modes: bool) -> Iterator[FieldError]:
+def validate_load_balancer_status(
+    behaviour: ServedBehaviour, path: str, status: Object, *, modes: bool
+) -> Iterator[FieldError]:
     """The errors of a load balancer's ingress points; ``modes`` says whether each needs a mode."""
     points = (status.get("loadBalancer") or {}).get("ingress") or ()
     for index, point in enumerate(points):
         where, ip, name = f"{path}.ingress[{index}]", point.get("ip") or "", point.get("hostname") or ""
         if ip:
-            yield from validate_ip(f"{where}.ip", ip, formerly="must be a valid IP address")
-        if modes and applies("modes-of-addresses"):
+            yield from validate_ip(behaviour, f"{where}.ip", ip, formerly="must be a valid IP address")
+        if modes and behaviour.applies("modes-of-addresses"):
             yield from _validate_mode(where, ip, point.get("ipMode"))
         if name:
             yield from (invalid_value(f"{where}.hostname", name, text) for text in dns_subdomain(name))
@@ -86,14 +88,14 @@ _OUTWARD_ONLY: Final = "may only be set when `type` is 'NodePort' or 'LoadBalanc
 _BALANCER_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
-def validate_service(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def validate_service(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors of a new service; with ``old``, those of changed immutable fields."""
-    return [*_validate_change(obj, old)] if old is not None else [*_validate_fields(obj)]
+    return [*_validate_change(obj, old)] if old is not None else [*_validate_fields(behaviour, obj)]
 
 
-def validate_service_fields(obj: Object, old: Object) -> Sequence[FieldError]:
+def validate_service_fields(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
     """The errors of a changed service, after those of its immutable fields."""
-    return [*_validate_fields(obj)]
+    return [*_validate_fields(behaviour, obj)]
 
 
 def _validate_change(obj: Object, old: Object) -> Iterator[FieldError]:
@@ -104,46 +106,46 @@ def _validate_change(obj: Object, old: Object) -> Iterator[FieldError]:
         yield forbidden_field("spec.healthCheckNodePort", FIXED)
 
 
-def validate_service_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def validate_service_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors of a service's status."""
     status = obj.get("status") or {}
-    unbalanced = type_of(obj) != LOAD_BALANCER and applies("load-balancer-status-of-load-balancers-only")
+    unbalanced = type_of(obj) != LOAD_BALANCER and behaviour.applies("load-balancer-status-of-load-balancers-only")
     if unbalanced and at(status, "loadBalancer", "ingress"):
         text = "may only be used when `spec.type` is 'LoadBalancer'"
         return [forbidden_field("status.loadBalancer.ingress", text)]
-    return list(validate_load_balancer_status("status.loadBalancer", status, modes=True))
+    return list(validate_load_balancer_status(behaviour, "status.loadBalancer", status, modes=True))
 
 
-def _validate_fields(obj: Object) -> Iterator[FieldError]:
+def _validate_fields(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
     spec = obj["spec"]
-    yield from _validate_annotation(obj)
+    yield from _validate_annotation(behaviour, obj)
     ports = spec.get("ports") or ()
     if not ports and not is_headless(obj) and type_of(obj) != EXTERNAL_NAME:
         yield required("spec.ports")
     yield from _validate_type(obj)
     names: set[str] = set()
     for index, port in enumerate(ports):
-        yield from _validate_port(port, f"spec.ports[{index}]", names, named=len(ports) > 1)
+        yield from _validate_port(behaviour, port, f"spec.ports[{index}]", names, named=len(ports) > 1)
     for key, value in sorted((spec.get("selector") or {}).items()):
         yield from (invalid_value("spec.selector", key, text) for text in qualified_name(key))
         yield from (invalid_value("spec.selector", value, text) for text in label_value(value))
     yield from _validate_affinity(spec)
-    yield from validate_address_field(obj)
+    yield from validate_address_field(behaviour, obj)
     for index, one in enumerate(spec.get("externalIPs") or ()):
         path = f"spec.externalIPs[{index}]"
-        yield from list(validate_ip(path, one)) or validate_non_special_ip(path, one)
+        yield from list(validate_ip(behaviour, path, one)) or validate_non_special_ip(behaviour, path, one)
     if type_of(obj) not in TYPES:
         yield unsupported("spec.type", type_of(obj), TYPES)
     yield from _ports_together(obj)
-    yield from _validate_balancer_only(obj)
+    yield from _validate_balancer_only(behaviour, obj)
     yield from _validate_class(obj, None)
-    yield from _validate_traffic(obj)
-    yield from _validate_distribution(spec.get("trafficDistribution"))
+    yield from _validate_traffic(behaviour, obj)
+    yield from _validate_distribution(behaviour, spec.get("trafficDistribution"))
 
 
-def _validate_annotation(obj: Object) -> Iterator[FieldError]:
+def _validate_annotation(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
     annotations = annotations_of(obj)
-    if not applies("topology-mode-annotation"):
+    if not behaviour.applies("topology-mode-annotation"):
         return
     if _HINTS in annotations and _MODE in annotations and annotations[_HINTS] != annotations[_MODE]:
         text = f"must match annotations[{_HINTS}] when both are specified"
@@ -171,7 +173,9 @@ def _validate_type(obj: Object) -> Iterator[FieldError]:
         yield from (invalid_value("spec.externalName", name, text) for text in dns_subdomain(name))
 
 
-def _validate_port(port: Object, path: str, names: set[str], *, named: bool) -> Iterator[FieldError]:
+def _validate_port(
+    behaviour: ServedBehaviour, port: Object, path: str, names: set[str], *, named: bool
+) -> Iterator[FieldError]:
     name = port.get("name") or ""
     if not name and named:
         yield required(f"{path}.name")
@@ -180,10 +184,10 @@ def _validate_port(port: Object, path: str, names: set[str], *, named: bool) -> 
         if name in names:
             yield duplicate(f"{path}.name", name)
         names.add(name)
-    yield from placed(f"{path}.port", PORT(port.get("port") or 0))
+    yield from placed(f"{path}.port", PORT(behaviour, port.get("port") or 0))
     if port["protocol"] not in _PROTOCOLS:
         yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
-    yield from placed(f"{path}.targetPort", PORT_OR_NAME(port["targetPort"]))
+    yield from placed(f"{path}.targetPort", PORT_OR_NAME(behaviour, port["targetPort"]))
     if port.get("appProtocol") is not None:
         value = port["appProtocol"]
         yield from (invalid_value(f"{path}.appProtocol", value, text) for text in qualified_name(value))
@@ -225,7 +229,7 @@ def _port_shown(protocol: str, port: int) -> Written:
     return structure("core.ServicePort", {"protocol": protocol, "port": port})
 
 
-def _validate_balancer_only(obj: Object) -> Iterator[FieldError]:
+def _validate_balancer_only(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
     spec, balanced = obj["spec"], type_of(obj) == LOAD_BALANCER
     ranges = spec.get("loadBalancerSourceRanges") or ()
     annotation = annotations_of(obj).get(_RANGES)
@@ -233,21 +237,21 @@ def _validate_balancer_only(obj: Object) -> Iterator[FieldError]:
         path = "spec.LoadBalancerSourceRanges"
         if not balanced:
             yield forbidden_field(path, _BALANCER_ONLY)
-        if not applies("addresses-told-alike"):
+        if not behaviour.applies("addresses-told-alike"):
             yield from _ranges_together(path, f"[{' '.join(ranges)}]", ranges)
             ranges = ()
         for index, one in enumerate(ranges):
-            yield from validate_cidr(f"{path}[{index}]", one.strip())
+            yield from validate_cidr(behaviour, f"{path}[{index}]", one.strip())
     elif annotation is not None:
         path = f"metadata.annotations[{_RANGES}]"
         if not balanced:
             yield forbidden_field(path, _BALANCER_ONLY)
         given = annotation.strip().split(",") if annotation.strip() else []
-        if not applies("addresses-told-alike"):
+        if not behaviour.applies("addresses-told-alike"):
             yield from _ranges_together(path, annotation, given)
             given = []
         for one in given:
-            yield from validate_cidr(path, one.strip())
+            yield from validate_cidr(behaviour, path, one.strip())
     if "allocateLoadBalancerNodePorts" in spec and not balanced:
         yield forbidden_field("spec.allocateLoadBalancerNodePorts", _BALANCER_ONLY)
 
@@ -270,21 +274,21 @@ def _validate_class(obj: Object, old: Object | None) -> Iterator[FieldError]:
         yield from (invalid_value(path, chosen, text) for text in qualified_name(chosen))
 
 
-def _validate_distribution(chosen: str | None) -> Iterator[FieldError]:
-    if chosen is None or not applies("traffic-distribution-checked"):
+def _validate_distribution(behaviour: ServedBehaviour, chosen: str | None) -> Iterator[FieldError]:
+    if chosen is None or not behaviour.applies("traffic-distribution-checked"):
         return
-    known = ("PreferClose", *(_NEAREST if applies("traffic-stays-in-node-or-zone") else ()))
+    known = ("PreferClose", *(_NEAREST if behaviour.applies("traffic-stays-in-node-or-zone") else ()))
     if chosen not in known:
         yield unsupported("spec.trafficDistribution", chosen, known)
 
 
-def _validate_traffic(obj: Object) -> Iterator[FieldError]:
+def _validate_traffic(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
     spec = obj["spec"]
     path, policy = "spec.externalTrafficPolicy", spec.get("externalTrafficPolicy") or ""
     if not is_external(obj):
         if policy:
-            text = _EXTERNAL_ONLY if applies("external-policies-by-access") else _OUTWARD_ONLY
-            if not applies("services-kept-by-the-store"):
+            text = _EXTERNAL_ONLY if behaviour.applies("external-policies-by-access") else _OUTWARD_ONLY
+            if not behaviour.applies("services-kept-by-the-store"):
                 text = "ExternalTrafficPolicy can only be set on NodePort and LoadBalancer service"
             yield invalid_value(path, policy, text)
     elif policy not in _POLICIES:
@@ -293,13 +297,13 @@ def _validate_traffic(obj: Object) -> Iterator[FieldError]:
     if not needs_health_port(obj):
         if port:
             text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-            if not applies("services-kept-by-the-store"):
+            if not behaviour.applies("services-kept-by-the-store"):
                 text = "HealthCheckNodePort can only be set on LoadBalancer service with ExternalTrafficPolicy=Local"
             yield invalid_value(path, port, text)
     elif not port:
         yield required(path)
     else:
-        yield from placed(path, PORT(port))
+        yield from placed(path, PORT(behaviour, port))
     policy = spec.get("internalTrafficPolicy")
     if policy is not None and policy not in _POLICIES:
         yield unsupported("spec.internalTrafficPolicy", policy, _POLICIES)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_long, unsupported
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Object
@@ -25,7 +26,7 @@ _REASON_RULE: Final = (
 
 
 def validate_conditions(
-    path: str, conditions: Sequence[Object], stamp: str = "lastTransitionTime"
+    behaviour: ServedBehaviour, path: str, conditions: Sequence[Object], stamp: str = "lastTransitionTime"
 ) -> Iterator[FieldError]:
     """The errors of a list of conditions. One without the time in the field ``stamp`` lacks its ``lastTransitionTime``,
     as kube-apiserver calls it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.meta.behaviour import applies, served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.name_validation import label_value
 from simkit.meta.objects import Object
@@ -30,15 +30,15 @@ _LATER: Final = {
 }
 
 
-def deprecation(key: str) -> str:
+def deprecation(behaviour: ServedBehaviour, key: str) -> str:
     """The deprecation of a label: its release and the new label; empty for any other label.
 
     Examples
     --------
-    >>> deprecation("beta.kubernetes.io/os")
+    >>> deprecation(ServedBehaviour(30), "beta.kubernetes.io/os")
     'deprecated since v1.14; use "kubernetes.io/os" instead'
     """
-    if key in _LATER and applies("more-node-labels-deprecated"):
+    if key in _LATER and behaviour.applies("more-node-labels-deprecated"):
         return _LATER[key]
     if key not in _NEWER:
         return ""
@@ -51,22 +51,24 @@ def newer_label(key: str) -> str | None:
     return _NEWER[key][1] if key in _NEWER else None
 
 
-def expression_warnings(path: str, term: Object, *, check_values: bool = False) -> Iterator[str]:
+def expression_warnings(
+    behaviour: ServedBehaviour, path: str, term: Object, *, check_values: bool = False
+) -> Iterator[str]:
     """The warnings about the expressions of a selector, or of a term of one, at a path."""
     for index, one in enumerate(term.get("matchExpressions") or ()):
         key = one.get("key") or ""
-        if deprecation(key):
-            yield f"{path}.matchExpressions[{index}].key: {key} is {deprecation(key)}"
-        if check_values and applies("values-of-preferred-affinity-warned"):
+        if deprecation(behaviour, key):
+            yield f"{path}.matchExpressions[{index}].key: {key} is {deprecation(behaviour, key)}"
+        if check_values and behaviour.applies("values-of-preferred-affinity-warned"):
             for number, value in enumerate(one.get("values") or ()):
                 for wrong in label_value(value):
-                    text = f"{value} is invalid, {told(wrong, served())}"
+                    text = f"{value} is invalid, {told(wrong, behaviour)}"
                     yield f"{path}.matchExpressions[{index}].values[{number}]: {text}"
 
 
-def selector_warnings(path: str, selector: Object) -> Iterator[str]:
+def selector_warnings(behaviour: ServedBehaviour, path: str, selector: Object) -> Iterator[str]:
     """The warnings about a label selector at a path."""
-    yield from expression_warnings(path, selector)
+    yield from expression_warnings(behaviour, path, selector)
     for key in selector.get("matchLabels") or ():
-        if deprecation(key):
-            yield f"{path}.matchLabels.{key}: {deprecation(key)}"
+        if deprecation(behaviour, key):
+            yield f"{path}.matchLabels.{key}: {deprecation(behaviour, key)}"

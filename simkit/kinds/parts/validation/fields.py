@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import number_or_text
 from simkit.kinds.rules import FIXED, must, table
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, quoted, required, too_long
 from simkit.meta.integers import saturating_int
 from simkit.meta.name_validation import dns_label, dns_subdomain, path_segment
@@ -85,7 +86,7 @@ def validate_qualified_webhook(path: str, name: str) -> Iterator[FieldError]:
         yield invalid_value(path, name, "should be a domain with at least three segments separated by dots")
 
 
-def validate_domain_path(path: str, text: str) -> Iterator[FieldError]:
+def validate_domain_path(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[FieldError]:
     """The errors of a path under a domain, such as ``example.com/name``."""
     if not text:
         yield required(path)
@@ -106,7 +107,7 @@ _PERCENT_RULE: Final = (
 )
 
 
-def validate_int_or_percent(path: str, value: int | str) -> Iterator[FieldError]:
+def validate_int_or_percent(behaviour: ServedBehaviour, path: str, value: int | str) -> Iterator[FieldError]:
     """The errors of a number or percentage of pods."""
     if isinstance(value, str):
         if not _PERCENT.fullmatch(value):
@@ -115,7 +116,7 @@ def validate_int_or_percent(path: str, value: int | str) -> Iterator[FieldError]
         yield from validate_nonnegative(path, value)
 
 
-def validate_at_most_100_percent(path: str, value: int | str) -> Iterator[FieldError]:
+def validate_at_most_100_percent(behaviour: ServedBehaviour, path: str, value: int | str) -> Iterator[FieldError]:
     """The error of a percentage above 100."""
     if isinstance(value, str) and _PERCENT.fullmatch(value) and (saturating_int(value[:-1]) or 0) > 100:
         yield invalid_value(path, number_or_text(value), "must not be greater than 100%")
@@ -161,7 +162,7 @@ _RULE: Final = (
 )
 
 
-def validate_key(path: str, key: str) -> list[FieldError]:
+def validate_key(behaviour: ServedBehaviour, path: str, key: str) -> list[FieldError]:
     """The errors of a key, which must be valid as a file name."""
     if key[:1] != "." and len(key) <= 253 and _KEY.fullmatch(key):
         return []

@@ -12,7 +12,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Final
 
 from simkit.kinds.rules import by, must, placed
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.bounded_cache import cached_when_short
 from simkit.meta.fielderror import FieldError, invalid_value, quoted
 from simkit.meta.integers import is_digits, parse_int
@@ -66,18 +66,18 @@ def family(text: str) -> str:
 
 
 def validate_ip(
-    path: str, text: str, kept: Collection[str] = (), *, formerly: str = NOT_AN_ADDRESS
+    behaviour: ServedBehaviour, path: str, text: str, kept: Collection[str] = (), *, formerly: str = NOT_AN_ADDRESS
 ) -> Iterator[FieldError]:
     """The errors of an address in a field that is older than strict rules; stored ones may be ``kept``.
 
     ``formerly`` is what is said of a text that is no address up to 1.29.
     """
     found = address(text)
-    if text in kept and applies("stored-addresses-kept"):
+    if text in kept and behaviour.applies("stored-addresses-kept"):
         return
     if found is None:
         yield invalid_value(path, text, Worded("addresses-told-alike", NOT_AN_ADDRESS, formerly))
-    elif applies("strict-addresses"):
+    elif behaviour.applies("strict-addresses"):
         yield from _validate_form(path, text)
 
 
@@ -116,17 +116,17 @@ def shown_address(found: Address) -> str:
 
 
 def validate_cidr(
-    path: str, text: str, kept: Collection[str] = (), *, formerly: str = NOT_A_RANGE
+    behaviour: ServedBehaviour, path: str, text: str, kept: Collection[str] = (), *, formerly: str = NOT_A_RANGE
 ) -> Iterator[FieldError]:
     """The errors of a range in a field that is older than strict rules; stored ones may be ``kept``.
 
     ``formerly`` is what is said of a text that is no range up to 1.29.
     """
-    if text in kept and applies("stored-addresses-kept"):
+    if text in kept and behaviour.applies("stored-addresses-kept"):
         return
     if network(text) is None:
         yield invalid_value(path, text, Worded("addresses-told-alike", NOT_A_RANGE, formerly))
-    elif applies("strict-addresses"):
+    elif behaviour.applies("strict-addresses"):
         yield from _validate_range(path, text)
 
 
@@ -154,13 +154,13 @@ def validate_canonical_cidr(path: str, text: str) -> Iterator[FieldError]:
         yield invalid_value(path, text, f"must be in canonical form ({quoted(str(found))})")
 
 
-def validate_non_special_ip(path: str, text: str) -> Iterator[FieldError]:
+def validate_non_special_ip(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[FieldError]:
     """The errors of an address that must not be unspecified, loopback, link-local or multicast."""
     found = address(text)
     if found is None:
         yield invalid_value(path, text, "must be a valid IP address")
         return
-    both = applies("special-addresses-of-both-families")
+    both = behaviour.applies("special-addresses-of-both-families")
     if found.is_unspecified:
         yield invalid_value(path, text, f"may not be unspecified ({text if both else IPv4Address(0)})")
     if found.is_loopback:
@@ -179,10 +179,10 @@ _LINK_LOCAL_MULTICAST: Final = (ip_network("224.0.0.0/24"), ip_network("ff02::/1
 _ACCEPTED: Final = "was accepted, but will be invalid in a future Kubernetes release"
 
 
-def ip_warnings(path: str, text: str) -> Iterator[str]:
+def ip_warnings(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[str]:
     """Warnings about an address that other software may read differently, or not at all."""
-    if applies("addresses-warned-about"):
-        yield from _form_warnings(path, text)
+    if behaviour.applies("addresses-warned-about"):
+        yield from _form_warnings(behaviour, path, text)
         return
     try:
         found = parse_address(text)
@@ -194,10 +194,10 @@ def ip_warnings(path: str, text: str) -> Iterator[str]:
         yield f"{path}: {shown}, which may cause controller apply-loops"
 
 
-def cidr_warnings(path: str, text: str) -> Iterator[str]:
+def cidr_warnings(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[str]:
     """Warnings about a range that other software may read differently, or not at all."""
-    if applies("addresses-warned-about"):
-        yield from _range_warnings(path, text)
+    if behaviour.applies("addresses-warned-about"):
+        yield from _range_warnings(behaviour, path, text)
         return
     try:
         found, length = parse_prefix(text)
@@ -209,24 +209,24 @@ def cidr_warnings(path: str, text: str) -> Iterator[str]:
         yield f"{path}: {shown}, which may cause controller apply-loops"
 
 
-def balancer_warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def balancer_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     """The warnings about the addresses of load balancers in the status of a Service or Ingress."""
-    if not applies("addresses-warned-about"):
+    if not behaviour.applies("addresses-warned-about"):
         return []
     return [
         warning
         for index, one in enumerate(at(obj, "status", "loadBalancer", "ingress") or ())
-        for warning in ip_warnings(f"status.loadBalancer.ingress[{index}]", one.get("ip") or "")
+        for warning in ip_warnings(behaviour, f"status.loadBalancer.ingress[{index}]", one.get("ip") or "")
     ]
 
 
-def _judgement() -> str:
-    if applies("nonstandard-addresses-called-invalid"):
+def _judgement(behaviour: ServedBehaviour) -> str:
+    if behaviour.applies("nonstandard-addresses-called-invalid"):
         return "is invalid"
     return "will be considered invalid in a future Kubernetes release"
 
 
-def _form_warnings(path: str, text: str) -> Iterator[str]:
+def _form_warnings(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[str]:
     found = address(text)
     if found is None:
         return
@@ -235,12 +235,13 @@ def _form_warnings(path: str, text: str) -> Iterator[str]:
     except NotNetip:
         exact = None
     if exact is None or is_mapped(exact):
-        yield f"{path}: non-standard IP address {quoted(text)} {_judgement()}: use {quoted(shown_address(found))}"
+        judged = _judgement(behaviour)
+        yield f"{path}: non-standard IP address {quoted(text)} {judged}: use {quoted(shown_address(found))}"
     elif exact.version == 6 and str(exact) != text:
         yield f"{path}: IPv6 address {quoted(text)} should be in RFC 5952 canonical format ({quoted(str(exact))})"
 
 
-def _range_warnings(path: str, text: str) -> Iterator[str]:
+def _range_warnings(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[str]:
     found, start = network(text), address(text.partition("/")[0])
     if found is None or start is None:
         return
@@ -254,13 +255,13 @@ def _range_warnings(path: str, text: str) -> Iterator[str]:
     except NotNetip:
         exact, length = start, -1
     if length < 0 or is_mapped(exact):
-        yield f"{path}: non-standard CIDR value {quoted(text)} {_judgement()}: use {quoted(str(found))}"
+        yield f"{path}: non-standard CIDR value {quoted(text)} {_judgement(behaviour)}: use {quoted(str(found))}"
     elif not ambiguous and exact.version == 6 and f"{exact}/{length}" != text:
         shown = f"{exact}/{length}"
         yield f"{path}: IPv6 CIDR value {quoted(text)} should be in RFC 5952 canonical format ({quoted(shown)})"
 
 
-def validate_interface_address(path: str, text: str) -> Iterator[FieldError]:
+def validate_interface_address(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[FieldError]:
     """The errors of the address of a network interface with the length of its network."""
     found, start = network(text), address(text.partition("/")[0])
     if found is None or start is None:
@@ -271,11 +272,11 @@ def validate_interface_address(path: str, text: str) -> Iterator[FieldError]:
         yield invalid_value(path, text, f"must be in canonical form ({quoted(canonical)})")
 
 
-def _validate_port_or_name(path: str, value: int | str) -> Iterator[FieldError]:
+def _validate_port_or_name(behaviour: ServedBehaviour, path: str, value: int | str) -> Iterator[FieldError]:
     if isinstance(value, str):
         yield from (invalid_value(path, value, text) for text in port_name(value))
     else:
-        yield from placed(path, PORT(value))
+        yield from placed(path, PORT(behaviour, value))
 
 
 PORT: Final = must.be_between(1, 65535)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from simkit.kinds.parts.go_printing.structures import structure, structures, texts
 from simkit.kinds.parts.validation.fields import segment, validate_text
 from simkit.kinds.rules import Row, by, fields, must, placed, row, table
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, required, too_long
 from simkit.meta.name_validation import dns_subdomain, label_value, qualified_name
 from simkit.meta.names import GroupVersion
@@ -51,7 +51,9 @@ _EXPRESSION: Final = table(
 _VALUES: Final = row("values[]", must.be(label_value), since="values-of-selectors-checked")
 
 
-def validate_label_selector(selector: Object | None, path: str, *, any_value: bool = False) -> Sequence[FieldError]:
+def validate_label_selector(
+    behaviour: ServedBehaviour, selector: Object | None, path: str, *, any_value: bool = False
+) -> Sequence[FieldError]:
     """The errors of a selector at a path; an absent one is valid.
 
     Parameters
@@ -59,71 +61,75 @@ def validate_label_selector(selector: Object | None, path: str, *, any_value: bo
     any_value
         Whether expressions may list values that no label can have.
     """
-    return list(_validate_fields(selector or {}, path, any_value))
+    return list(_validate_fields(behaviour, selector or {}, path, any_value))
 
 
-LABEL_SELECTOR: Final = by(lambda path, selector: validate_label_selector(selector, path))
+LABEL_SELECTOR: Final = by(lambda behaviour, path, selector: validate_label_selector(behaviour, selector, path))
 
 
-def _validate_fields(selector: Object, path: str, any_value: bool) -> Iterator[FieldError]:
+def _validate_fields(behaviour: ServedBehaviour, selector: Object, path: str, any_value: bool) -> Iterator[FieldError]:
     for key, value in (selector.get("matchLabels") or {}).items():
         yield from (invalid_value(f"{path}.matchLabels", key, text) for text in qualified_name(key))
         yield from (invalid_value(f"{path}.matchLabels", value, text) for text in label_value(value))
     for index, expression in enumerate(selector.get("matchExpressions") or ()):
-        yield from _validate_expression(expression, f"{path}.matchExpressions[{index}]", any_value)
+        yield from _validate_expression(behaviour, expression, f"{path}.matchExpressions[{index}]", any_value)
 
 
-def _validate_expression(expression: Object, path: str, any_value: bool) -> Iterator[FieldError]:
-    yield from placed(path, _EXPRESSION(expression))
+def _validate_expression(
+    behaviour: ServedBehaviour, expression: Object, path: str, any_value: bool
+) -> Iterator[FieldError]:
+    yield from placed(path, _EXPRESSION(behaviour, expression))
     if not any_value:
-        yield from placed(path, _VALUES(expression))
+        yield from placed(path, _VALUES(behaviour, expression))
 
 
 _ANNOTATIONS_LIMIT: Final = 256 * 1024
 """The most bytes of all keys and values together."""
 
 
-def validate_labels(path: str, labels: Mapping[str, str]) -> Iterator[FieldError]:
+def validate_labels(behaviour: ServedBehaviour, path: str, labels: Mapping[str, str]) -> Iterator[FieldError]:
     """The errors of a map of labels."""
     for key, value in labels.items():
         yield from (invalid_value(path, key, text) for text in qualified_name(key))
         yield from (invalid_value(path, value, text) for text in label_value(value))
 
 
-def validate_annotations(path: str, annotations: Mapping[str, str]) -> Iterator[FieldError]:
+def validate_annotations(behaviour: ServedBehaviour, path: str, annotations: Mapping[str, str]) -> Iterator[FieldError]:
     """The errors of a map of annotations; their keys are checked in lower case."""
     yield from (invalid_value(path, key, text) for key in annotations for text in qualified_name(key.lower()))
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
         yield too_long(path, _ANNOTATIONS_LIMIT)
 
 
-def validate_qualified_name(path: str, name: str) -> Iterator[FieldError]:
+def validate_qualified_name(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
     """The errors of a qualified name, such as the key of a label."""
-    return iter(placed(path, QUALIFIED(name)))
+    return iter(placed(path, QUALIFIED(behaviour, name)))
 
 
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
 
 
-def validate_object_meta(metadata: Mapping[str, Any], field: str = "metadata") -> list[FieldError]:
+def validate_object_meta(
+    behaviour: ServedBehaviour, metadata: Mapping[str, Any], field: str = "metadata"
+) -> list[FieldError]:
     """The errors of labels, annotations and owners."""
     errors: list[FieldError] = []
     if labels := metadata.get("labels"):
-        errors += validate_labels(f"{field}.labels", labels)
+        errors += validate_labels(behaviour, f"{field}.labels", labels)
     if annotations := metadata.get("annotations"):
-        errors += validate_annotations(f"{field}.annotations", annotations)
+        errors += validate_annotations(behaviour, f"{field}.annotations", annotations)
     if owners := metadata.get("ownerReferences"):
-        errors += _validate_owner(owners, f"{field}.ownerReferences")
+        errors += _validate_owner(behaviour, owners, f"{field}.ownerReferences")
     return errors
 
 
-def _validate_owner(owners: Sequence[Mapping[str, Any]], field: str) -> list[FieldError]:
+def _validate_owner(behaviour: ServedBehaviour, owners: Sequence[Mapping[str, Any]], field: str) -> list[FieldError]:
     errors: list[FieldError] = []
     controller, printed = "", None
     for owner in owners:
         errors += _validate_one_owner(owner, field)
-        shown = _shown_owner(owner)
+        shown = _shown_owner(behaviour, owner)
         if owner.get("controller"):
             if controller:
                 detail = (
@@ -137,10 +143,10 @@ def _validate_owner(owners: Sequence[Mapping[str, Any]], field: str) -> list[Fie
     return errors
 
 
-def _shown_owner(owner: Mapping[str, Any]) -> str:
+def _shown_owner(behaviour: ServedBehaviour, owner: Mapping[str, Any]) -> str:
     """An owner as errors name it."""
     name: str = owner.get("name", "")
-    return f"{owner.get('kind', '')}/{name}" if applies("owners-told-with-kinds") else name
+    return f"{owner.get('kind', '')}/{name}" if behaviour.applies("owners-told-with-kinds") else name
 
 
 def _validate_one_owner(owner: Mapping[str, Any], field: str) -> list[FieldError]:
@@ -179,7 +185,7 @@ def _empty(name: str) -> Worded:
     return Worded("owner-errors-name-field-alone", "must not be empty", f"{name} must not be empty")
 
 
-def validate_local_reference(path: str, reference: Object | None) -> Iterator[FieldError]:
+def validate_local_reference(behaviour: ServedBehaviour, path: str, reference: Object | None) -> Iterator[FieldError]:
     """The errors of ``apiGroup``, ``kind`` and ``name`` of a reference."""
     if reference is None:
         return
@@ -201,7 +207,7 @@ def validate_version(path: str, version: str, *, core: bool) -> Iterator[FieldEr
         yield invalid_value(path, version, "apiVersion must specify API group")
 
 
-def validate_scaled_reference(path: str, reference: Object) -> Iterator[FieldError]:
+def validate_scaled_reference(behaviour: ServedBehaviour, path: str, reference: Object) -> Iterator[FieldError]:
     """The errors of ``kind`` and ``name`` of a reference to a scaled or measured object."""
     for name in ("kind", "name"):
         value = reference.get(name) or ""

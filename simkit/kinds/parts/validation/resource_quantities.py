@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simkit.meta import domain
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, Shown, invalid_value
 from simkit.meta.integers import parse_int
 from simkit.meta.name_validation import qualified_name
@@ -67,15 +67,15 @@ def _scaled(text: str, quantity: Quantity) -> tuple[int, int]:
     return value, _POWERS.get(text[len(digits) :], 0)
 
 
-def validate_nonnegative_quantity(path: str, text: str) -> Iterator[FieldError]:
+def validate_nonnegative_quantity(behaviour: ServedBehaviour, path: str, text: str) -> Iterator[FieldError]:
     """The error of a negative quantity."""
     if parse(text).nano < 0:
         yield invalid_value(path, text, NOT_NEGATIVE)
 
 
-def validate_resource_quantity(path: str, resource: str, text: str) -> Iterator[FieldError]:
+def validate_resource_quantity(behaviour: ServedBehaviour, path: str, resource: str, text: str) -> Iterator[FieldError]:
     """The errors of an amount of a resource."""
-    yield from validate_nonnegative_quantity(path, text)
+    yield from validate_nonnegative_quantity(behaviour, path, text)
     if is_counted(resource) and parse(text).nano % NANO:
         yield invalid_value(path, shown(text), NOT_INTEGER)
 
@@ -95,38 +95,40 @@ def is_extended(resource: str) -> bool:
     return not is_native(resource) and not resource.startswith("requests.") and not qualified_name(resource)
 
 
-def validate_resource_name(path: str, resource: str) -> Iterator[FieldError]:
+def validate_resource_name(behaviour: ServedBehaviour, path: str, resource: str) -> Iterator[FieldError]:
     """The errors of the name of a resource of any kind."""
     wrong = qualified_name(resource)
-    yield from (invalid_value(path, bare(resource), text) for text in wrong)
+    yield from (invalid_value(path, bare(behaviour, resource), text) for text in wrong)
     if not wrong and "/" not in resource and resource not in _STANDARD and not _is_huge_request(resource):
-        yield invalid_value(path, bare(resource), "must be a standard resource type or fully qualified")
+        yield invalid_value(path, bare(behaviour, resource), "must be a standard resource type or fully qualified")
 
 
-def validate_container_resource_name(path: str, resource: str) -> Iterator[FieldError]:
+def validate_container_resource_name(behaviour: ServedBehaviour, path: str, resource: str) -> Iterator[FieldError]:
     """The errors of the name of a resource that containers ask for."""
-    return _for_containers(path, resource, list(validate_resource_name(path, resource)))
+    return _for_containers(behaviour, path, resource, list(validate_resource_name(behaviour, path, resource)))
 
 
-def validate_metric_resource_name(path: str, resource: str) -> Iterator[FieldError]:
+def validate_metric_resource_name(behaviour: ServedBehaviour, path: str, resource: str) -> Iterator[FieldError]:
     """The same for the name of a metric, which stands in quotes where it is no name at all."""
     wrong = [invalid_value(path, resource, text) for text in qualified_name(resource)]
-    return _for_containers(path, resource, wrong or list(validate_resource_name(path, resource)))
+    return _for_containers(behaviour, path, resource, wrong or list(validate_resource_name(behaviour, path, resource)))
 
 
-def _for_containers(path: str, resource: str, errors: Sequence[FieldError]) -> Iterator[FieldError]:
+def _for_containers(
+    behaviour: ServedBehaviour, path: str, resource: str, errors: Sequence[FieldError]
+) -> Iterator[FieldError]:
     yield from errors
     if "/" not in resource and resource not in _CONTAINER and not resource.startswith(_HUGE):
-        yield invalid_value(path, bare(resource), "must be a standard resource for containers")
+        yield invalid_value(path, bare(behaviour, resource), "must be a standard resource for containers")
     elif not is_native(resource) and not errors and not is_extended(resource):
-        yield invalid_value(path, bare(resource), "doesn't follow extended resource name standard")
+        yield invalid_value(path, bare(behaviour, resource), "doesn't follow extended resource name standard")
 
 
-def validate_quota_resource_name(path: str, resource: str) -> Iterator[FieldError]:
+def validate_quota_resource_name(behaviour: ServedBehaviour, path: str, resource: str) -> Iterator[FieldError]:
     """The errors of the name of a resource that a quota limits."""
-    yield from validate_resource_name(path, resource)
+    yield from validate_resource_name(behaviour, path, resource)
     if "/" not in resource and resource not in _QUOTA and not _is_huge_request(resource):
-        yield invalid_value(path, bare(resource), "must be a standard resource for quota")
+        yield invalid_value(path, bare(behaviour, resource), "must be a standard resource for quota")
 
 
 def is_standard_quota(resource: str) -> bool:
@@ -138,9 +140,9 @@ def _is_huge_request(resource: str) -> bool:
     return resource.startswith((_HUGE, f"requests.{_HUGE}"))
 
 
-def bare(resource: str) -> Shown | str:
+def bare(behaviour: ServedBehaviour, resource: str) -> Shown | str:
     """A name without quotes, as Go prints its type; up to 1.28 it is a text."""
-    return Shown(resource, resource) if applies("names-of-resources-bare") else resource
+    return Shown(resource, resource) if behaviour.applies("names-of-resources-bare") else resource
 
 
 def compare(one: str, other: str) -> int:

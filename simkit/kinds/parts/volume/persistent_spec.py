@@ -23,7 +23,7 @@ from simkit.kinds.parts.volume.claim_spec import (
     validate_whole_negative,
 )
 from simkit.kinds.rules import REQUIRED, Check, Row, by, fields, must, placed, row, table
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     FieldError,
     duplicate,
@@ -46,7 +46,7 @@ def _reference(name: str) -> Row:
     )
 
 
-def _validate_namespace(path: str, namespace: str) -> Iterator[FieldError]:
+def _validate_namespace(behaviour: ServedBehaviour, path: str, namespace: str) -> Iterator[FieldError]:
     if not namespace:
         yield invalid_value(path, "", "if the endpointnamespace is set, it must be a valid namespace name")
     else:
@@ -103,28 +103,28 @@ _POLICIES: Final = ("Delete", "Recycle", "Retain")
 _INLINE: Final = "in the context of inline volumes"
 
 
-def default_sources(spec: Draft) -> None:
+def default_sources(behaviour: ServedBehaviour, spec: Draft) -> None:
     """Set the defaults of a volume's sources."""
     for name in SOURCES:
         if spec.get(name) is not None:
-            spec[name] = defaulted_source(name, spec[name])
+            spec[name] = defaulted_source(behaviour, name, spec[name])
 
 
-def validate_volume_spec(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_volume_spec(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
     """The errors of the spec of a PersistentVolume."""
-    yield from _validate_mode(path, spec)
+    yield from _validate_mode(behaviour, path, spec)
     yield from _validate_capacity(f"{path}.capacity", spec.get("capacity") or {})
     policy = spec["persistentVolumeReclaimPolicy"]
     if policy not in _POLICIES:
         yield unsupported(f"{path}.persistentVolumeReclaimPolicy", policy, _POLICIES)
     if spec.get("nodeAffinity") is not None:
-        yield from _validate_affinity(f"{path}.nodeAffinity.required", spec["nodeAffinity"])
-    yield from _validate_source(path, spec, affine=spec.get("nodeAffinity") is not None)
+        yield from _validate_affinity(behaviour, f"{path}.nodeAffinity.required", spec["nodeAffinity"])
+    yield from _validate_source(behaviour, path, spec, affine=spec.get("nodeAffinity") is not None)
     if spec.get("storageClassName"):
         yield from validate_text(f"{path}.storageClassName", spec["storageClassName"], dns_subdomain)
     if spec["volumeMode"] not in VOLUME_MODES:
         yield unsupported(f"{path}.volumeMode", spec["volumeMode"], VOLUME_MODES)
-    if spec.get("volumeAttributesClassName") is not None and applies("classes-of-volume-attributes-checked"):
+    if spec.get("volumeAttributesClassName") is not None and behaviour.applies("classes-of-volume-attributes-checked"):
         yield from _validate_attributes_class(path, spec)
 
 
@@ -138,30 +138,30 @@ def _validate_attributes_class(path: str, spec: Object) -> Iterator[FieldError]:
         yield required(f"{path}.csi", "has to be specified when using volumeAttributesClassName")
 
 
-def validate_inline_volume(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_inline_volume(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
     """The errors of an inline volume spec of an attachment, which must be that of a CSI volume."""
     for name in ("claimRef", "capacity"):
         if spec.get(name):
             yield forbidden_field(f"{path}.{name}", f"may not be specified {_INLINE}")
     if spec.get("csi") is None:
         yield required(f"{path}.csi", f"has to be specified {_INLINE}")
-    yield from _validate_mode(path, spec)
+    yield from _validate_mode(behaviour, path, spec)
     if spec.get("persistentVolumeReclaimPolicy") not in (None, "", "Retain"):
         yield forbidden_field(f"{path}.persistentVolumeReclaimPolicy", f"may only be Retain {_INLINE}")
     if spec.get("nodeAffinity") is not None:
         yield forbidden_field(f"{path}.nodeAffinity", f"may not be specified {_INLINE}")
-    yield from _validate_source(path, spec, affine=False)
+    yield from _validate_source(behaviour, path, spec, affine=False)
     if spec.get("storageClassName"):
         yield forbidden_field(f"{path}.storageClassName", f"may not be specified {_INLINE}")
     if spec.get("volumeMode") not in (None, "Filesystem"):
         yield forbidden_field(f"{path}.volumeMode", f"may not specify volumeMode other than Filesystem {_INLINE}")
 
 
-def _validate_mode(path: str, spec: Object) -> Iterator[FieldError]:
+def _validate_mode(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
     modes = spec.get("accessModes") or ()
     if not modes:
         yield required(f"{path}.accessModes")
-    yield from validate_access_mode(f"{path}.accessModes", modes)
+    yield from validate_access_mode(behaviour, f"{path}.accessModes", modes)
 
 
 def _validate_capacity(path: str, capacity: Object) -> Iterator[FieldError]:
@@ -174,21 +174,21 @@ def _validate_capacity(path: str, capacity: Object) -> Iterator[FieldError]:
         yield from validate_positive(f"{path}[{name}]", capacity[name])
 
 
-def _validate_affinity(path: str, affinity: Object) -> Iterator[FieldError]:
+def _validate_affinity(behaviour: ServedBehaviour, path: str, affinity: Object) -> Iterator[FieldError]:
     if affinity.get("required") is None:
         yield required(path, "must specify required node constraints")
     else:
-        yield from placed(path, NODE_SELECTOR(affinity["required"]))
+        yield from placed(path, NODE_SELECTOR(behaviour, affinity["required"]))
 
 
-def _validate_source(path: str, spec: Object, *, affine: bool) -> Iterator[FieldError]:
+def _validate_source(behaviour: ServedBehaviour, path: str, spec: Object, *, affine: bool) -> Iterator[FieldError]:
     """The errors of the sources; ``affine`` says whether a node affinity is set, which a local one needs."""
     present = [name for name in SOURCES if spec.get(name) is not None]
     for index, name in enumerate(present):
         if index and name != "flexVolume":
             yield forbidden_field(f"{path}.{REFUSED_AT.get(name, name)}", "may not specify more than 1 volume type")
         else:
-            yield from placed(f"{path}.{CHECKED_AT.get(name, name)}", SOURCES[name](spec[name]))
+            yield from placed(f"{path}.{CHECKED_AT.get(name, name)}", SOURCES[name](behaviour, spec[name]))
     if not present:
         yield required(path, "must specify a volume type")
     if present[:1] == ["local"] and not affine:
@@ -203,7 +203,7 @@ _REPEATED: Final = 10_000
 """Errors about equal terms; kube-apiserver tells one for each pair of them."""
 
 
-def validate_topology(path: str, terms: Sequence[Object]) -> Iterator[FieldError]:
+def validate_topology(behaviour: ServedBehaviour, path: str, terms: Sequence[Object]) -> Iterator[FieldError]:
     """The errors of terms: each needs distinct keys with distinct values.
 
     kube-apiserver compares a term with all before it and with as many empty ones as there are terms.
@@ -240,7 +240,7 @@ _MOST_PARAMETERS: Final = 512
 _LARGEST: Final = 256 * 1024
 
 
-def validate_provisioner(path: str, name: str) -> Iterator[FieldError]:
+def validate_provisioner(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
     """The errors of the name of a driver or provisioner."""
     if not name:
         yield required(path, name)
@@ -248,7 +248,7 @@ def validate_provisioner(path: str, name: str) -> Iterator[FieldError]:
         yield from validate_text(path, name.lower(), qualified_name)
 
 
-def validate_parameters(path: str, parameters: Mapping[str, str]) -> Iterator[FieldError]:
+def validate_parameters(behaviour: ServedBehaviour, path: str, parameters: Mapping[str, str]) -> Iterator[FieldError]:
     """The errors of parameters: how many there are, and how large."""
     if len(parameters) > _MOST_PARAMETERS:
         yield too_long(path, _MOST_PARAMETERS)

@@ -19,7 +19,7 @@ from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.parts.validation.object_meta import validate_label_selector
 from simkit.kinds.strategy import DeleteStrategy, RowPrinter, Strategy
 from simkit.meta import labels
-from simkit.meta.behaviour import applies, served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.name_validation import dns_label, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
@@ -29,9 +29,9 @@ MISMATCH: Final = "`selector` does not match template `labels`"
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
-def has_generation() -> bool:
+def has_generation(behaviour: ServedBehaviour) -> bool:
     """True if jobs, cron jobs and pod templates have a generation at the served release."""
-    return applies("jobs-have-generations")
+    return behaviour.applies("jobs-have-generations")
 
 
 def selector_of(selector: Object | None) -> labels.LabelSelector | None:
@@ -49,12 +49,14 @@ def selector_of(selector: Object | None) -> labels.LabelSelector | None:
     return labels.of_object(selector)
 
 
-def validate_selector(path: str, selector: Object | None, kind: str) -> Iterator[FieldError]:
+def validate_selector(
+    behaviour: ServedBehaviour, path: str, selector: Object | None, kind: str
+) -> Iterator[FieldError]:
     """The errors of the selector of a workload, which is required and must not be empty."""
     if selector is None:
         yield required(path)
         return
-    yield from validate_label_selector(selector, path)
+    yield from validate_label_selector(behaviour, selector, path)
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
         yield invalid_value(path, shown_selector(selector), f"empty selector is invalid for {kind}")
 
@@ -69,11 +71,13 @@ def shown_labels(template: Object | None) -> Shown:
     return text_map(labels_of(template or {}) or None)
 
 
-def validate_replicated(path: str, spec: Object, kind: str, chosen: labels.LabelSelector) -> Iterator[FieldError]:
+def validate_replicated(
+    behaviour: ServedBehaviour, path: str, spec: Object, kind: str, chosen: labels.LabelSelector
+) -> Iterator[FieldError]:
     """The errors of the template of a kind with replicas."""
     template = spec.get("template") or {}
     yield from validate_mismatch(path, template, chosen)
-    yield from validate_template(path, template)
+    yield from validate_template(behaviour, path, template)
     yield from validate_lasting(path, template, kind)
 
 
@@ -107,28 +111,28 @@ def decremented(status: Object, old: Object) -> Iterator[FieldError]:
         yield invalid_value("status.collisionCount", now or 0, "cannot be decremented")
 
 
-def name_warnings(obj: Object, use: str = "Pod names and hostnames") -> Iterator[str]:
+def name_warnings(behaviour: ServedBehaviour, obj: Object, use: str = "Pod names and hostnames") -> Iterator[str]:
     """The warning about a name that is no valid host name, if pods derive theirs from it."""
     wrong = dns_label(name_of(obj))
-    if wrong and applies("names-of-hosts-warned"):
-        listed = told(joined(" ", wrong), served())
+    if wrong and behaviour.applies("names-of-hosts-warned"):
+        listed = told(joined(" ", wrong), behaviour)
         yield (
             f"metadata.name: this is used in {use}, which can result in surprising behavior; "
             f"a DNS label is recommended: [{listed}]"
         )
 
 
-def template_warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def template_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     """The warnings about a workload's pod template, if anything of the workload has changed."""
     if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
         return ()
-    return pod_warnings("spec.template", at(obj, "spec", "template") or {})
+    return pod_warnings(behaviour, "spec.template", at(obj, "spec", "template") or {})
 
 
-def workload_warnings(obj: Object, old: Object | None) -> Sequence[str]:
+def workload_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     """The warnings about the template, and about a name that does not suit its pods."""
-    named = name_warnings(obj) if old is None else ()
-    return [*named, *template_warnings(obj, old)]
+    named = name_warnings(behaviour, obj) if old is None else ()
+    return [*named, *template_warnings(behaviour, obj, old)]
 
 
 def default_missing(holder: Draft, values: Mapping[str, Any]) -> None:
@@ -150,11 +154,11 @@ def keeping_dependents(rules: Strategy, *versions: str) -> Mapping[str, Strategy
 def changing_selectors(rules: Strategy, *versions: str) -> Mapping[str, Strategy]:
     """The strategies of versions in which, moreover, the selector of an object may change."""
 
-    def validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-        return rules.validate(obj, _selecting(old, obj) if old is not None else None)
+    def validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+        return rules.validate(behaviour, obj, _selecting(old, obj) if old is not None else None)
 
-    def validate_last(obj: Object, old: Object) -> Sequence[FieldError]:
-        return rules.validate_last(obj, _selecting(old, obj))
+    def validate_last(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
+        return rules.validate_last(behaviour, obj, _selecting(old, obj))
 
     return keeping_dependents(replace(rules, validate=validate, validate_last=validate_last), *versions)
 
@@ -186,7 +190,7 @@ EXCEEDING: Final = {
 """The error of a count above one of these."""
 
 
-def validate_replica_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def validate_replica_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors of the status of a replica set or replication controller."""
     status = obj.get("status") or {}
     return [
@@ -198,15 +202,19 @@ def validate_replica_status(obj: Object, old: Object | None) -> Sequence[FieldEr
 def replica_row(selector: Callable[[Object], str]) -> RowPrinter:
     """A printer of a replica set or replication controller, with its selector as the last column."""
     counts = columns(number("spec.replicas"), number("status.replicas"), number("status.readyReplicas"))
-    return lambda obj, now: [*counts(obj, now), *names_and_images(at(obj, "spec", "template")), selector(obj)]
+    return lambda behaviour, obj, now: [
+        *counts(behaviour, obj, now),
+        *names_and_images(at(obj, "spec", "template")),
+        selector(obj),
+    ]
 
 
-def prepared_workload(status: Object) -> Callable[[Draft, Object | None], None]:
+def prepared_workload(status: Object) -> Callable[[ServedBehaviour, Draft, Object | None], None]:
     """A preparation of the pod template; a new object begins with this status."""
     prepare_status = prepared(status=status)
 
-    def prepare(draft: Draft, old: Object | None) -> None:
-        prepare_template(own_copy(draft, "spec"), at(old, "spec", "template", "spec"))
-        prepare_status(draft, old)
+    def prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
+        prepare_template(behaviour, own_copy(draft, "spec"), at(old, "spec", "template", "spec"))
+        prepare_status(behaviour, draft, old)
 
     return prepare

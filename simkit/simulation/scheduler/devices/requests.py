@@ -334,7 +334,7 @@ def selected(
 def _all_select(behaviour: ServedBehaviour, whose: str, selectors: Sequence[Mapping[str, Any]], device: Device) -> bool:
     for index, each in enumerate(selectors):
         try:
-            if not selects_device(str(at(each, "cel", "expression") or ""), device.id.driver, device.object):
+            if not selects_device(behaviour, str(at(each, "cel", "expression") or ""), device.id.driver, device.object):
                 return False
         except CompileError as error:
             text = f"CEL compile error: compilation failed: {error}"

@@ -14,8 +14,6 @@ from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 
-pytestmark = pytest.mark.usefixtures("at_1_30")
-
 ANN = Identity("ann", ("devs", "system:authenticated"), "7")
 HEAD = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
 

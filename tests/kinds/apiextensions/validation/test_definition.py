@@ -28,13 +28,13 @@ def _definition(schema: Mapping[str, Any] | None = None, **spec: Any) -> Body:
             **spec,
         },
     }
-    STRATEGY.default(body)
-    STRATEGY.prepare(body, None)
+    STRATEGY.default(BASE, body)
+    STRATEGY.prepare(BASE, body, None)
     return body
 
 
 def _errors(body: Body, old: Body | None = None) -> list[str]:
-    return [error.told(BASE) for error in STRATEGY.validate(body, old)]
+    return [error.told(BASE) for error in STRATEGY.validate(BASE, body, old)]
 
 
 def _spec(**fields: Any) -> dict[str, Any]:
@@ -303,7 +303,7 @@ def test_stored_versions_stay_until_they_are_taken_away() -> None:
     old = _definition()
     new = copied(old)
     new["spec"]["versions"][0]["name"] = "v2"
-    STRATEGY.prepare(new, old)
+    STRATEGY.prepare(BASE, new, old)
     assert new["status"]["storedVersions"] == ["v1", "v2"]
     assert _errors(new, old) == ['status.storedVersions[0]: Invalid value: "v1": must appear in spec.versions']
 
@@ -314,11 +314,11 @@ def test_the_stored_versions_of_a_written_status_are_accepted() -> None:
     check, old = STRATEGY.subresources["status"].validate, _definition()
     new = copied(old)
     new["status"]["storedVersions"] = ["v9"]
-    STRATEGY.prepare(new, old)
+    STRATEGY.prepare(BASE, new, old)
     assert new["status"]["storedVersions"] == ["v9"]
-    assert list(check(new, old)) == []
+    assert list(check(BASE, new, old)) == []
     new["status"]["acceptedNames"] = {"plural": "A"}
-    assert [error.field for error in check(new, old)] == ["status.acceptedNames.plural"]
+    assert [error.field for error in check(BASE, new, old)] == ["status.acceptedNames.plural"]
 
 
 @pytest.mark.parametrize("empty", [{"additionalProperties": {}}, {"maxProperties": 0}, {"not": {}}, {"allOf": []}])

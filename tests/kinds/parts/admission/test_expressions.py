@@ -33,51 +33,54 @@ def texts(errors: Any) -> list[str]:
 )
 def test_match_conditions(rows: Any, wanted: list[str]) -> None:
     """Each condition needs a name of its own and an expression that gives true or false."""
-    assert texts(validate_match_condition(rows, "m")) == wanted
+    assert texts(validate_match_condition(BASE, rows, "m")) == wanted
 
 
 def test_conditions_may_mention_parameters_only_where_there_are_some() -> None:
     """``params`` is declared for policies with a parameter kind; ``variables`` never is."""
     row = [{"name": "a", "expression": "params.x == 1"}]
-    assert "undeclared reference to 'params'" in texts(validate_match_condition(row, "m"))[0]
-    assert not validate_match_condition(row, "m", params=True)
-    assert validate_match_condition([{"name": "a", "expression": "variables.x"}], "m", params=True)
+    assert "undeclared reference to 'params'" in texts(validate_match_condition(BASE, row, "m"))[0]
+    assert not validate_match_condition(BASE, row, "m", params=True)
+    assert validate_match_condition(BASE, [{"name": "a", "expression": "variables.x"}], "m", params=True)
 
 
 def test_too_many_conditions() -> None:
     """There may be 64."""
     rows = [{"name": f"c{index}", "expression": "true"} for index in range(65)]
-    assert texts(validate_match_condition(rows, "m")) == ["m: Too many: 65: must have at most 64 items"]
+    assert texts(validate_match_condition(BASE, rows, "m")) == ["m: Too many: 65: must have at most 64 items"]
 
 
 def test_variables_see_those_before_them() -> None:
     """A later variable is not known yet; a misspelt one has no such field."""
     spec = {"variables": [{"name": "a", "expression": "1"}, {"name": "b", "expression": "variables.a + 1"}]}
-    reader = PolicyReader(spec)
+    reader = PolicyReader(BASE, spec)
     assert not reader.validate_variable("v")
     assert not reader.validate_expression("variables.b == 2", "e")
     assert "undefined field 'c'" in texts(reader.validate_expression("variables.c == 2", "e"))[0]
-    early = PolicyReader({"variables": [{"name": "a", "expression": "variables.b"}]})
+    early = PolicyReader(BASE, {"variables": [{"name": "a", "expression": "variables.b"}]})
     assert "undefined field 'b'" in texts(early.validate_variable("v"))[0]
-    assert "undeclared reference to 'variables'" in texts(PolicyReader({}).validate_expression("variables.b", "e"))[0]
+    assert (
+        "undeclared reference to 'variables'"
+        in texts(PolicyReader(BASE, {}).validate_expression("variables.b", "e"))[0]
+    )
 
 
 def test_stored_expressions_are_read_as_stored_ones() -> None:
     """An expression of a newer server stays valid as long as nobody changes it."""
     newer = "ip('1.2.3.4').family() == 4"
     spec = {"validations": [{"expression": newer}]}
-    assert texts(PolicyReader(spec).validate_expression(newer, "e"))
-    assert not PolicyReader(spec, spec).validate_expression(newer, "e")
+    assert texts(PolicyReader(BASE, spec).validate_expression(newer, "e"))
+    assert not PolicyReader(BASE, spec, spec).validate_expression(newer, "e")
     assert written(spec, "validations") == {newer}
-    assert texts(PolicyReader(spec, spec).validate_message(newer, "e"))
+    assert texts(PolicyReader(BASE, spec, spec).validate_message(newer, "e"))
 
 
 def test_unchanged_match_conditions_are_not_read() -> None:
     """They are as soon as they, or the kind of the parameters, change."""
     old: Any = {"matchConditions": [{"name": "a", "expression": "nonsense"}]}
-    assert not PolicyReader(old, old).validate_match_condition("m")
+    assert not PolicyReader(BASE, old, old).validate_match_condition("m")
     changed = {**old, "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}
-    assert texts(PolicyReader(changed, old).validate_match_condition("m"))
+    assert texts(PolicyReader(BASE, changed, old).validate_match_condition("m"))
 
 
 @pytest.mark.parametrize(
@@ -94,13 +97,13 @@ def test_unchanged_match_conditions_are_not_read() -> None:
 )
 def test_validations(row: Any, wanted: str) -> None:
     """Expression, message expression and message of one validation."""
-    (error,) = texts(validate_validation(PolicyReader({}), row, "v"))
+    (error,) = texts(validate_validation(PolicyReader(BASE, {}), row, "v"))
     assert wanted in error
 
 
 def test_an_expression_of_several_lines_needs_no_message() -> None:
     """Unlike a rule of a custom resource."""
-    assert not validate_validation(PolicyReader({}), {"expression": "true\n&& true"}, "v")
+    assert not validate_validation(PolicyReader(BASE, {}), {"expression": "true\n&& true"}, "v")
 
 
 def test_audit_annotations() -> None:
@@ -111,7 +114,7 @@ def test_audit_annotations() -> None:
         {"key": "b", "valueExpression": "1"},
         {"key": "_", "valueExpression": " "},
     ]
-    reader = PolicyReader({"auditAnnotations": rows})
+    reader = PolicyReader(BASE, {"auditAnnotations": rows})
     errors = texts(reader.validate_annotation("p", "n"))
     assert 'n[3].key: Invalid value: "p/_": name part must' in errors[2]
     assert texts(reader.validate_annotation("", "n"))[0].endswith('"a": requires metadata.name be non-empty')

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simkit.kinds.parts.admission.webhook_configuration import webhook_rules
+from tests.releases import BASE
 
 RULES = webhook_rules(reinvoked=False)
 
@@ -21,7 +22,7 @@ def configuration(**fields: Any) -> Any:
     }
     found: Any = {"metadata": {"name": "c"}, "webhooks": [{**webhook, **fields}, {**webhook, "name": "b.example.com"}]}
     assert RULES.default is not None
-    RULES.default(found)
+    RULES.default(BASE, found)
     return found
 
 
@@ -39,9 +40,9 @@ def test_unchanged_invalid_fields_are_accepted(fields: Any) -> None:
     """It may not come with a new configuration, nor with a change of a good one."""
     assert RULES.validate is not None
     wrong = configuration(**fields)
-    assert RULES.validate(wrong, None)
-    assert RULES.validate(wrong, configuration())
-    assert not RULES.validate({**wrong, "metadata": {"name": "c", "labels": {"a": "b"}}}, wrong)
+    assert RULES.validate(BASE, wrong, None)
+    assert RULES.validate(BASE, wrong, configuration())
+    assert not RULES.validate(BASE, {**wrong, "metadata": {"name": "c", "labels": {"a": "b"}}}, wrong)
 
 
 def test_changed_conditions_are_read() -> None:
@@ -49,5 +50,5 @@ def test_changed_conditions_are_read() -> None:
     assert RULES.validate is not None
     old = configuration(matchConditions=[{"name": "a", "expression": "nonsense"}])
     changed = configuration(matchConditions=[{"name": "b", "expression": "nonsense"}])
-    (error,) = RULES.validate(changed, old)
+    (error,) = RULES.validate(BASE, changed, old)
     assert error.field == "webhooks[0].matchConditions[0].expression"

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from simkit.kinds.parts.go_printing.diff import difference
+from tests.releases import BASE
 
 SOURCE = "core.PersistentVolumeSource"
 CONTAINER = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
 
 
 def lines(kind: str, old: Any, new: Any) -> list[str]:
-    return difference(kind, old, new).expandtabs(2).splitlines()
+    return difference(BASE, kind, old, new).expandtabs(2).splitlines()
 
 
 def test_another_type_of_volume() -> None:

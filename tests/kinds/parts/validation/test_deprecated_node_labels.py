@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.kinds.test_builtin_kinds import made, strategy
+from tests.releases import BASE
 
 OLD = "beta.kubernetes.io/os"
 TEXT = 'deprecated since v1.14; use "kubernetes.io/os" instead'
@@ -45,4 +46,4 @@ TERM = {"matchExpressions": [{"key": OLD, "operator": "Exists"}]}
 )
 def test_old_names_are_told(kind: str, change: dict[str, Any], expected: str) -> None:
     """The path says where, the text since when and what to write instead."""
-    assert strategy(kind).warnings(made(kind, change), None) == [expected]
+    assert strategy(kind).warnings(BASE, made(kind, change), None) == [expected]

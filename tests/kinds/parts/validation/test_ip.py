@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simkit.kinds.parts.validation.ip import cidr_warnings, ip_warnings
+from tests.releases import BASE
 
 _ACCEPTED = "was accepted, but will be invalid in a future Kubernetes release"
 
@@ -28,7 +29,7 @@ _ACCEPTED = "was accepted, but will be invalid in a future Kubernetes release"
 )
 def test_addresses(text: str, told: list[str]) -> None:
     """Each warning names what is wrong with the address."""
-    assert list(ip_warnings("f", text)) == told
+    assert list(ip_warnings(BASE, "f", text)) == told
 
 
 @pytest.mark.parametrize(
@@ -47,4 +48,4 @@ def test_addresses(text: str, told: list[str]) -> None:
 )
 def test_ranges(text: str, told: list[str]) -> None:
     """Each warning names what is wrong with the range."""
-    assert list(cidr_warnings("f", text)) == told
+    assert list(cidr_warnings(BASE, "f", text)) == told

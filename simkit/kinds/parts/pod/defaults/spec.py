@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import is_
 from typing import Any, Final
 
 from simkit.kinds.parts.pod.qos import HUGE, is_pod_resource, pod_limits, pod_requests
-from simkit.meta.behaviour import applies, served
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Draft, Object, null_creation
 from simkit.meta.podspec import NON_EPHEMERAL
 
@@ -71,7 +72,7 @@ _TEXT_TOO: Final = frozenset({"iscsi", "rbd", "scaleIO"})
 _TOKEN_SECONDS: Final = 3600
 
 
-def defaulted_source(name: str, source: Object) -> Object:
+def defaulted_source(behaviour: ServedBehaviour, name: str, source: Object) -> Object:
     """The source of a volume, of the named type, with all defaults."""
     values = _SOURCES.get(name)
     found = source
@@ -84,22 +85,22 @@ def defaulted_source(name: str, source: Object) -> Object:
         return found if all(map(_same, parts, found["sources"])) else {**found, "sources": parts}
     if name == "downwardAPI" and found.get("items"):
         return _downward(found)
-    if name == "image" and not found.get("pullPolicy") and applies("image-volumes"):
+    if name == "image" and not found.get("pullPolicy") and behaviour.applies("image-volumes"):
         return {**found, "pullPolicy": pull_policy(found.get("reference") or "")}
     if name == "ephemeral" and found.get("volumeClaimTemplate") is not None:
-        template = _claim_template(found["volumeClaimTemplate"])
+        template = _claim_template(behaviour, found["volumeClaimTemplate"])
         return found if template is found["volumeClaimTemplate"] else {**found, "volumeClaimTemplate": template}
     return found
 
 
-def defaulted_volume(volume: Object) -> Object:
+def defaulted_volume(behaviour: ServedBehaviour, volume: Object) -> Object:
     """A volume with all defaults; without any source it becomes an empty directory."""
     if len(volume) <= 1 and volume.keys() <= {"name"}:
         return {**volume, "emptyDir": {}}
     found = volume
     for name, source in volume.items():
         if isinstance(source, Mapping):
-            new = defaulted_source(name, source)
+            new = defaulted_source(behaviour, name, source)
             if new is not source:
                 found = {**found, name: new}
     return found
@@ -135,8 +136,8 @@ def _file(item: Object) -> Object:
     }
 
 
-def _claim_template(template: Object) -> Object:
-    found = template if "metadata" in template else {"metadata": null_creation(served()), **template}
+def _claim_template(behaviour: ServedBehaviour, template: Object) -> Object:
+    found = template if "metadata" in template else {"metadata": null_creation(behaviour), **template}
     spec = found.get("spec") or {}
     if spec.get("volumeMode") is not None:
         return found
@@ -188,7 +189,7 @@ def replaced(obj: Object, name: str, change: Change) -> Object:
     return obj if new is value else {**obj, name: new}
 
 
-def defaulted_spec(spec: Object) -> Object:
+def defaulted_spec(behaviour: ServedBehaviour, spec: Object) -> Object:
     """A pod spec with all defaults that do not depend on the kind around it."""
     found = spec
     missing: Draft = {
@@ -204,29 +205,27 @@ def defaulted_spec(spec: Object) -> Object:
     for name in _LISTS:
         if name in found:
             found = replaced(found, name, _containers)
-    return replaced(found, "volumes", _volumes) if "volumes" in found else found
+    if "volumes" not in found:
+        return found
+    return replaced(found, "volumes", lambda items: each(items, partial(defaulted_volume, behaviour)))
 
 
 def _containers(items: Sequence[Object]) -> Sequence[Object]:
     return each(items, defaulted_container)
 
 
-def _volumes(items: Sequence[Object]) -> Sequence[Object]:
-    return each(items, defaulted_volume)
-
-
-def defaulted_template(template: Object) -> Object:
+def defaulted_template(behaviour: ServedBehaviour, template: Object) -> Object:
     """A pod template with its spec defaulted."""
-    found = template if "metadata" in template else {"metadata": null_creation(served()), **template}
+    found = template if "metadata" in template else {"metadata": null_creation(behaviour), **template}
     spec = found.get("spec") or {}
-    new = defaulted_spec(spec)
+    new = defaulted_spec(behaviour, spec)
     return found if new is found.get("spec") else {**found, "spec": new}
 
 
-def default_template(spec: Draft) -> None:
+def default_template(behaviour: ServedBehaviour, spec: Draft) -> None:
     """Set the defaults in the ``template`` of a workload's spec, if there is one."""
     if spec.get("template") is not None:
-        spec["template"] = defaulted_template(spec["template"])
+        spec["template"] = defaulted_template(behaviour, spec["template"])
 
 
 def defaulted_container(container: Object) -> Object:
@@ -289,16 +288,16 @@ def defaulted_probe(probe: Object) -> Object:
     )
 
 
-def default_pod_only(spec: Object) -> Object:
+def default_pod_only(behaviour: ServedBehaviour, spec: Object) -> Object:
     """A pod spec with the defaults of pods that do not apply to pod templates."""
     found: Object = {**spec, "enableServiceLinks": True} if spec.get("enableServiceLinks") is None else spec
-    if (found.get(_GRACE) or 0) < 0 and applies("negative-grace-is-one"):
+    if (found.get(_GRACE) or 0) < 0 and behaviour.applies("negative-grace-is-one"):
         found = {**found, _GRACE: 1}
     host = bool(found.get("hostNetwork"))
     for name in NON_EPHEMERAL:
         if name in found:
             found = replaced(found, name, lambda items: each(items, lambda one: _placed(one, host)))
-    if found.get("resources") is not None and applies("pod-level-resources"):
+    if found.get("resources") is not None and behaviour.applies("pod-level-resources"):
         found = {**found, "resources": _pod_resources(found)}
     return found
 

@@ -11,6 +11,7 @@ from typing import Final
 from simkit.kinds.parts.pod.validation.security_context import every_container
 from simkit.kinds.parts.validation.fields import DESCENDING
 from simkit.kinds.rules import placed
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import MIRROR_POD, label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted
 from simkit.meta.integers import parse_int
@@ -29,7 +30,9 @@ _LOCAL: Final = "localhost/"
 _TYPES: Final = {"Unconfined": ("unconfined",), "RuntimeDefault": ("runtime/default", "docker/default")}
 
 
-def validate_annotation_value(path: str, holder: Object, spec: Object) -> Iterator[FieldError]:
+def validate_annotation_value(
+    behaviour: ServedBehaviour, path: str, holder: Object, spec: Object
+) -> Iterator[FieldError]:
     """The errors of the values of annotations; ``holder`` is the pod or template of the spec."""
     annotations = annotations_of(holder)
     if not annotations:
@@ -40,7 +43,7 @@ def validate_annotation_value(path: str, holder: Object, spec: Object) -> Iterat
     cost = annotations.get(DELETION_COST)
     if cost is not None:
         yield from _validate_cost(f"{path}[{DELETION_COST}]", cost)
-    yield from _validate_seccomp(path, annotations)
+    yield from _validate_seccomp(behaviour, path, annotations)
     yield from _validate_app_armor(path, annotations, spec)
 
 
@@ -50,12 +53,12 @@ def _validate_cost(path: str, cost: str) -> Iterator[FieldError]:
         yield invalid_value(path, cost, "must be a 32bit integer")
 
 
-def _validate_seccomp(path: str, annotations: Mapping[str, str]) -> Iterator[FieldError]:
+def _validate_seccomp(behaviour: ServedBehaviour, path: str, annotations: Mapping[str, str]) -> Iterator[FieldError]:
     for key, profile in annotations.items():
         if key != SECCOMP_POD and not key.startswith(SECCOMP_CONTAINER):
             continue
         if profile.startswith(_LOCAL):
-            yield from placed(f"{path}.{key}", DESCENDING(profile.removeprefix(_LOCAL)))
+            yield from placed(f"{path}.{key}", DESCENDING(behaviour, profile.removeprefix(_LOCAL)))
         elif profile not in ("runtime/default", "docker/default", "unconfined"):
             yield invalid_value(f"{path}.{key}", profile, "must be a valid seccomp profile")
 
@@ -72,7 +75,7 @@ def _validate_app_armor(path: str, annotations: Mapping[str, str], spec: Object)
             yield invalid_value(f"{path}[{key}]", profile, f"invalid AppArmor profile name: {quoted(profile)}")
 
 
-def validate_annotation_change(path: str, pod: Object, old: Object) -> Iterator[FieldError]:
+def validate_annotation_change(behaviour: ServedBehaviour, path: str, pod: Object, old: Object) -> Iterator[FieldError]:
     """The errors of changed immutable annotations, and the errors of the values once more."""
     values, old_values = annotations_of(pod), annotations_of(old)
     for key, value in old_values.items():
@@ -83,7 +86,7 @@ def validate_annotation_change(path: str, pod: Object, old: Object) -> Iterator[
         what = _kept(key)
         if what and key not in old_values:
             yield forbidden_field(f"{path}[{key}]", f"may not add {what}")
-    yield from validate_annotation_value(path, pod, pod.get("spec") or {})
+    yield from validate_annotation_value(behaviour, path, pod, pod.get("spec") or {})
 
 
 def _kept(key: str) -> str:

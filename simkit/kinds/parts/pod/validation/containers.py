@@ -19,7 +19,7 @@ from simkit.kinds.parts.pod.validation.volumes import PULL_POLICIES
 from simkit.kinds.parts.validation.ip import PORT, PORT_OR_NAME
 from simkit.kinds.parts.validation.resource_quantities import bare
 from simkit.kinds.rules import REQUIRED, Check, by, fields, first, must, placed, row, table
-from simkit.meta.behaviour import ServedBehaviour, applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     FieldError,
     duplicate,
@@ -42,7 +42,7 @@ _HEADER_RULE: Final = (
 )
 
 
-def _validate_headers(path: str, headers: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_headers(behaviour: ServedBehaviour, path: str, headers: Sequence[Object]) -> Iterator[FieldError]:
     names = (header.get("name") or "" for header in headers)
     return (invalid_value(path, name, _HEADER_RULE) for name in names if not _HEADER.fullmatch(name))
 
@@ -62,12 +62,12 @@ _ACTIONS: Final[Mapping[str, Check]] = {
 
 
 def _one_handler(*names: str) -> Check:
-    def check(path: str, holder: Object) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, path: str, holder: Object) -> Iterator[FieldError]:
         given = [name for name in names if holder.get(name) is not None]
         if not given:
             yield required(path, "must specify a handler type")
         for name in given[:1]:
-            yield from placed(f"{path}.{name}", _ACTIONS[name](holder[name]))
+            yield from placed(f"{path}.{name}", _ACTIONS[name](behaviour, holder[name]))
         for name in given[1:]:
             yield forbidden_field(f"{path}.{name}", "may not specify more than 1 handler type")
 
@@ -78,22 +78,26 @@ _BEFORE_SLEEP: Final = ("exec", "httpGet", "tcpSocket")
 _IN_LIFECYCLE: Final = _one_handler(*_BEFORE_SLEEP, "sleep")
 
 
-def validate_lifecycle(path: str, lifecycle: Object | None, grace: int | None) -> Iterator[FieldError]:
+def validate_lifecycle(
+    behaviour: ServedBehaviour, path: str, lifecycle: Object | None, grace: int | None
+) -> Iterator[FieldError]:
     """The errors of the handlers of a container's start and stop."""
     for name in ("postStart", "preStop"):
         handler = (lifecycle or {}).get(name)
         if handler is not None:
-            yield from placed(f"{path}.{name}", _IN_LIFECYCLE(handler))
+            yield from placed(f"{path}.{name}", _IN_LIFECYCLE(behaviour, handler))
             if handler.get("sleep") is not None and all(handler.get(other) is None for other in _BEFORE_SLEEP):
-                yield from _validate_sleep(f"{path}.{name}.sleep", handler["sleep"].get("seconds") or 0, grace)
+                yield from _validate_sleep(
+                    behaviour, f"{path}.{name}.sleep", handler["sleep"].get("seconds") or 0, grace
+                )
 
 
-def _validate_sleep(path: str, seconds: int, grace: int | None) -> Iterator[FieldError]:
-    may_be_zero = applies("sleep-of-zero-seconds")
+def _validate_sleep(behaviour: ServedBehaviour, path: str, seconds: int, grace: int | None) -> Iterator[FieldError]:
+    may_be_zero = behaviour.applies("sleep-of-zero-seconds")
     if grace is None or (0 if may_be_zero else 1) <= seconds <= grace:
         return
     least, end = "must be non-negative" if may_be_zero else "must be greater than 0", ""
-    if not may_be_zero and applies("sleep-error-names-gate"):
+    if not may_be_zero and behaviour.applies("sleep-error-names-gate"):
         end = ". Enable AllowPodLifecycleSleepActionZeroValue feature gate for zero sleep."
     yield invalid_value(path, seconds, f"{least} and less than terminationGracePeriodSeconds ({grace}){end}")
 
@@ -126,21 +130,23 @@ _EARLY_PROBES: Final = table(
 # Restarts
 
 
-def validate_resize_policy(path: str, container: Object, restart_policy: str) -> Iterator[FieldError]:
+def validate_resize_policy(
+    behaviour: ServedBehaviour, path: str, container: Object, restart_policy: str
+) -> Iterator[FieldError]:
     """The errors of the resize policies of a container in a pod with a restart policy."""
     seen: set[str] = set()
     for index, each in enumerate(container.get("resizePolicy") or ()):
         resource, policy = each.get("resourceName") or "", each.get("restartPolicy") or ""
         if resource in seen:
-            yield duplicate(f"{path}[{index}]", bare(resource))
+            yield duplicate(f"{path}[{index}]", bare(behaviour, resource))
         seen.add(resource)
         if not resource:
             yield required(path)
         elif resource not in ("cpu", "memory"):
-            yield unsupported(path, bare(resource), ("cpu", "memory"))
-        yield from placed(path, _RESIZE_RESTART(policy))
+            yield unsupported(path, bare(behaviour, resource), ("cpu", "memory"))
+        yield from placed(path, _RESIZE_RESTART(behaviour, policy))
         if restart_policy == "Never" and policy != "NotRequired":
-            pod = "pod " if applies("resize-policy-error-names-pod") else ""
+            pod = "pod " if behaviour.applies("resize-policy-error-names-pod") else ""
             yield invalid_value(path, policy, f"must be 'NotRequired' when {pod}`restartPolicy` is 'Never'")
 
 
@@ -203,15 +209,19 @@ _REGULAR_RESTARTS: Final = table(
 )
 
 
-def _restarts_by_rules(container: Object) -> bool:
-    policy = container.get("restartPolicy")
-    return policy is not None and (policy != "Always" or applies("restart-of-all-containers"))
+def _not_always(container: Object) -> bool:
+    return container.get("restartPolicy") not in (None, "Always")
 
 
 _INIT_RESTARTS: Final = table(
     _NEEDS_POLICY,
     row("restartPolicy", must.be_one_of("Always"), empty=True, until="container-restart-rules"),
-    row("", _RESTARTS, when=_restarts_by_rules, since="container-restart-rules"),
+    row(
+        "",
+        row("", _RESTARTS, when=fields.present("restartPolicy"), since="restart-of-all-containers"),
+        row("", _RESTARTS, when=_not_always, until="restart-of-all-containers"),
+        since="container-restart-rules",
+    ),
     row(
         "restartPolicyRules",
         must.be_absent("restartPolicyRules are not allowed for init containers with restart policy Always"),
@@ -263,7 +273,7 @@ IMAGE: Final = row(
 """The check of the image of a container that is to run, and is not in a template."""
 
 
-def validate_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
+def validate_containers(behaviour: ServedBehaviour, path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
     """The errors of regular containers."""
     containers = spec.get("containers") or ()
     if not containers:
@@ -273,43 +283,45 @@ def validate_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[F
     grace = spec.get("terminationGracePeriodSeconds")
     for index, container in enumerate(containers):
         at, name = f"{path}[{index}]", container.get("name") or ""
-        if not applies("kinds-of-containers-checked-apart"):
-            yield from _validate_first(at, container, volumes, spec, names)
+        if not behaviour.applies("kinds-of-containers-checked-apart"):
+            yield from _validate_first(behaviour, at, container, volumes, spec, names)
             continue
-        yield from _validate_common(at, container, volumes, spec)
+        yield from _validate_common(behaviour, at, container, volumes, spec)
         if name in names:
             yield duplicate(f"{at}.name", name)
         names.add(name)
-        yield from validate_lifecycle(f"{at}.lifecycle", container.get("lifecycle"), grace)
-        yield from placed(at, [*_PROBES(container), *_REGULAR_RESTARTS(container)])
+        yield from validate_lifecycle(behaviour, f"{at}.lifecycle", container.get("lifecycle"), grace)
+        yield from placed(at, [*_PROBES(behaviour, container), *_REGULAR_RESTARTS(behaviour, container)])
     yield from validate_host_port(path, containers)
 
 
 def _validate_first(
-    path: str, container: Object, volumes: Volumes, spec: Object, names: set[str]
+    behaviour: ServedBehaviour, path: str, container: Object, volumes: Volumes, spec: Object, names: set[str]
 ) -> Iterator[FieldError]:
     """The errors of a container of any kind where all kinds are checked like regular ones first."""
     name, policy = container.get("name") or "", container.get("terminationMessagePolicy") or ""
-    yield from placed(path, _NAME(container))
+    yield from placed(path, _NAME(behaviour, container))
     if name in names:
         yield duplicate(f"{path}.name", name)
     names.add(name)
     if not container.get("image"):
         yield required(f"{path}.image")
-    yield from validate_lifecycle(f"{path}.lifecycle", container.get("lifecycle"), None)
-    yield from placed(path, _EARLY_PROBES(container))
+    yield from validate_lifecycle(behaviour, f"{path}.lifecycle", container.get("lifecycle"), None)
+    yield from placed(path, _EARLY_PROBES(behaviour, container))
     if policy not in _MESSAGE_POLICIES:
         where, text = f"{path}.terminationMessagePolicy", "must be 'File' or 'FallbackToLogsOnError'"
         yield invalid_value(where, policy, text) if policy else required(where, text)
-    yield from placed(path, _READINESS(container))
-    yield from _validate_rest(path, container, volumes, spec)
+    yield from placed(path, _READINESS(behaviour, container))
+    yield from _validate_rest(behaviour, path, container, volumes, spec)
 
 
-def _validate_early_init_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
+def _validate_early_init_containers(
+    behaviour: ServedBehaviour, path: str, spec: Object, volumes: Volumes
+) -> Iterator[FieldError]:
     """The errors of init containers where they are checked like regular ones first."""
     containers, own = spec.get("initContainers") or (), set[str]()
     for index, container in enumerate(containers):
-        yield from _validate_first(f"{path}[{index}]", container, volumes, spec, own)
+        yield from _validate_first(behaviour, f"{path}[{index}]", container, volumes, spec, own)
     for container in containers:
         yield from validate_host_port(path, (container,))
     names = {one.get("name") or "" for one in spec.get("containers") or ()}
@@ -331,68 +343,76 @@ def _unnamed_handlers(shown: Written, behaviour: ServedBehaviour) -> str:
     return shown.told(behaviour).replace("ProbeHandler", "Handler").replace("LifecycleHandler", "Handler")
 
 
-def validate_init_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
+def validate_init_containers(
+    behaviour: ServedBehaviour, path: str, spec: Object, volumes: Volumes
+) -> Iterator[FieldError]:
     """The errors of init containers, of which restartable ones are sidecars."""
-    if not applies("kinds-of-containers-checked-apart"):
-        yield from _validate_early_init_containers(path, spec, volumes)
+    if not behaviour.applies("kinds-of-containers-checked-apart"):
+        yield from _validate_early_init_containers(behaviour, path, spec, volumes)
         return
     names = {one.get("name") or "" for one in spec.get("containers") or ()}
     grace = spec.get("terminationGracePeriodSeconds")
     for index, container in enumerate(spec.get("initContainers") or ()):
         at, name = f"{path}[{index}]", container.get("name") or ""
-        yield from _validate_common(at, container, volumes, spec)
+        yield from _validate_common(behaviour, at, container, volumes, spec)
         policy = container.get("restartPolicy")
-        yield from placed(at, _INIT_RESTARTS(container))
+        yield from placed(at, _INIT_RESTARTS(behaviour, container))
         if name in names:
             yield duplicate(f"{at}.name", name)
         elif name:
             names.add(name)
         yield from validate_host_port(path, (container,))
         if policy == "Always":
-            yield from validate_lifecycle(f"{at}.lifecycle", container.get("lifecycle"), grace)
-            yield from placed(at, _PROBES(container))
+            yield from validate_lifecycle(behaviour, f"{at}.lifecycle", container.get("lifecycle"), grace)
+            yield from placed(at, _PROBES(behaviour, container))
         else:
-            yield from placed(at, _NO_SIDECAR(container))
-        yield from placed(at, _INIT_RESIZE(container))
+            yield from placed(at, _NO_SIDECAR(behaviour, container))
+        yield from placed(at, _INIT_RESIZE(behaviour, container))
 
 
-def validate_ephemeral_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
+def validate_ephemeral_containers(
+    behaviour: ServedBehaviour, path: str, spec: Object, volumes: Volumes
+) -> Iterator[FieldError]:
     """The errors of ephemeral containers."""
     others = {one.get("name") for key in ("containers", "initContainers") for one in spec.get(key) or ()}
     names = set(others)
     for index, container in enumerate(spec.get("ephemeralContainers") or ()):
         at, name = f"{path}[{index}]", container.get("name") or ""
-        yield from _validate_common(at, container, volumes, spec)
-        yield from placed(at, IMAGE(container))
+        yield from _validate_common(behaviour, at, container, volumes, spec)
+        yield from placed(at, IMAGE(behaviour, container))
         if name in names:
             yield duplicate(f"{at}.name", name)
         names.add(name)
         target = container.get("targetContainerName")
         if target and target not in others:
             yield missing(f"{at}.targetContainerName", target)
-        yield from placed(at, _ONLY_EPHEMERAL(container))
+        yield from placed(at, _ONLY_EPHEMERAL(behaviour, container))
 
 
-def _validate_common(path: str, container: Object, volumes: Volumes, spec: Object) -> Iterator[FieldError]:
-    yield from placed(path, _IDENTITY(container))
-    yield from _validate_rest(path, container, volumes, spec)
+def _validate_common(
+    behaviour: ServedBehaviour, path: str, container: Object, volumes: Volumes, spec: Object
+) -> Iterator[FieldError]:
+    yield from placed(path, _IDENTITY(behaviour, container))
+    yield from _validate_rest(behaviour, path, container, volumes, spec)
 
 
-def _validate_rest(path: str, container: Object, volumes: Volumes, spec: Object) -> Iterator[FieldError]:
+def _validate_rest(
+    behaviour: ServedBehaviour, path: str, container: Object, volumes: Volumes, spec: Object
+) -> Iterator[FieldError]:
     if "ports" in container:
-        yield from _validate_ports(f"{path}.ports", container["ports"] or ())
-    yield from placed(path, _SOURCES(container))
+        yield from _validate_ports(behaviour, f"{path}.ports", container["ports"] or ())
+    yield from placed(path, _SOURCES(behaviour, container))
     if "volumeMounts" in container:
-        yield from validate_volume_mounts(f"{path}.volumeMounts", container, volumes)
+        yield from validate_volume_mounts(behaviour, f"{path}.volumeMounts", container, volumes)
     if "volumeDevices" in container:
-        yield from validate_volume_devices(f"{path}.volumeDevices", container, volumes)
-    yield from placed(path, _PULL_POLICY(container))
+        yield from validate_volume_devices(behaviour, f"{path}.volumeDevices", container, volumes)
+    yield from placed(path, _PULL_POLICY(behaviour, container))
     if container.get("resources"):
-        yield from validate_resource(f"{path}.resources", container["resources"], claims=claim_names(spec))
+        yield from validate_resource(behaviour, f"{path}.resources", container["resources"], claims=claim_names(spec))
     if "resizePolicy" in container:
-        yield from validate_resize_policy(f"{path}.resizePolicy", container, spec.get("restartPolicy") or "")
+        yield from validate_resize_policy(behaviour, f"{path}.resizePolicy", container, spec.get("restartPolicy") or "")
     context, host_users = container.get("securityContext"), spec.get("hostUsers") is not False
-    yield from validate_container_security(f"{path}.securityContext", context, host_users=host_users)
+    yield from validate_container_security(behaviour, f"{path}.securityContext", context, host_users=host_users)
 
 
 _PORT: Final = table(
@@ -402,7 +422,7 @@ _PORT: Final = table(
 )
 
 
-def _validate_ports(path: str, ports: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_ports(behaviour: ServedBehaviour, path: str, ports: Sequence[Object]) -> Iterator[FieldError]:
     names: set[str] = set()
     for index, port in enumerate(ports):
         at, name = f"{path}[{index}]", port.get("name") or ""
@@ -412,7 +432,7 @@ def _validate_ports(path: str, ports: Sequence[Object]) -> Iterator[FieldError]:
             yield duplicate(f"{at}.name", name)
         elif name and not wrong:
             names.add(name)
-        yield from placed(at, _PORT(port))
+        yield from placed(at, _PORT(behaviour, port))
 
 
 def validate_host_port(path: str, containers: Sequence[Object]) -> Iterator[FieldError]:

@@ -12,7 +12,7 @@ from typing import Final
 from simkit.kinds.parts.pod.validation.security_context import every_container
 from simkit.kinds.parts.validation.fields import NO_BACKSTEPS, validate_key
 from simkit.kinds.rules import REQUIRED, Check, by, fields, first, must, placed, row, table
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, missing, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Object
@@ -49,7 +49,7 @@ _DIVISORS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
 def field_reference(allowed: Sequence[str]) -> Check:
     """The check of a reference to a field of the pod, which must be among the allowed ones."""
 
-    def check(path: str, reference: Object) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, path: str, reference: Object) -> Iterator[FieldError]:
         version, field = reference["apiVersion"], reference["fieldPath"]
         subscript = _subscript(field)
         wrong = _unknown(version, field, subscript[0] if subscript else "")
@@ -75,7 +75,7 @@ def _unknown(version: str, field: str, subscripted: str) -> str:
     return "" if field in _KNOWN or field == "spec.host" else f"field label not supported: {field}"
 
 
-def _validate_divisor(path: str, reference: Object) -> Iterator[FieldError]:
+def _validate_divisor(behaviour: ServedBehaviour, path: str, reference: Object) -> Iterator[FieldError]:
     resource, amount = reference.get("resource") or "", parse(str(reference.get("divisor") or "0")).nano
     known = next((row for ending, row in _DIVISORS.items() if ending in resource), None)
     if not amount or known is None:
@@ -122,10 +122,7 @@ _RELAXED_RE: Final = re.compile("[ -<>-~]*")
 _SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 
 
-def name_texts(name: str) -> list[str]:
-    """The errors of the name of a variable."""
-    if applies("relaxed-environment-names"):
-        return [] if _RELAXED_RE.fullmatch(name) else [_RELAXED_RULE]
+def _strict_name(name: str) -> list[str]:
     wrong = [] if _NAME_RE.fullmatch(name) else [_NAME_RULE]
     if name in (".", ".."):
         wrong.append(f"must not be '{name}'")
@@ -134,10 +131,17 @@ def name_texts(name: str) -> list[str]:
     return wrong
 
 
-def _validate_sources(path: str, variable: Object) -> Iterator[FieldError]:
+_VARIABLE_NAME: Final = table(
+    row("", must.hold(_RELAXED_RE.fullmatch, _RELAXED_RULE), since="relaxed-environment-names"),
+    row("", must.be(_strict_name), until="relaxed-environment-names"),
+)
+"""The check of the name of a variable."""
+
+
+def _validate_sources(behaviour: ServedBehaviour, path: str, variable: Object) -> Iterator[FieldError]:
     """The error of a variable that does not have exactly one value or source."""
     count = sum(variable["valueFrom"].get(name) is not None for name in _SOURCES)
-    known = _SOURCES if applies("environment-files") else _SOURCES[:-1]
+    known = _SOURCES if behaviour.applies("environment-files") else _SOURCES[:-1]
     if not count:
         listed = f"{', '.join(f'`{name}`' for name in known[:-1])} or `{known[-1]}`"
         yield invalid_value(path, "", f"must specify one of: {listed}")
@@ -148,12 +152,12 @@ def _validate_sources(path: str, variable: Object) -> Iterator[FieldError]:
 
 
 _FILE_KEY: Final = table(
-    row("key", REQUIRED, must.be(name_texts)),
+    row("key", REQUIRED, _VARIABLE_NAME),
     row("volumeName", REQUIRED, must.be(dns_label)),
     row("path", REQUIRED, NO_BACKSTEPS),
 )
 VARIABLE: Final = table(
-    row("name", REQUIRED, must.be(name_texts)),
+    row("name", REQUIRED, _VARIABLE_NAME),
     row(
         "valueFrom",
         row("fieldRef", field_reference(ENVIRONMENT_FIELDS)),
@@ -162,7 +166,11 @@ VARIABLE: Final = table(
         row("secretKeyRef", _KEY_OF_OBJECT),
         row("fileKeyRef", _FILE_KEY),
     ),
-    row("", lambda variable: placed(".valueFrom", _validate_sources("", variable)), when=fields.present("valueFrom")),
+    row(
+        "",
+        lambda behaviour, variable: placed(".valueFrom", _validate_sources(behaviour, "", variable)),
+        when=fields.present("valueFrom"),
+    ),
 )
 """The check of one of the ``env`` of a container."""
 
@@ -187,16 +195,16 @@ def _prefix_of_subdomain(name: str) -> Sequence[Text]:
 
 
 _ENV_FROM: Final = table(
-    row("prefix", must.be(name_texts)),
+    row("prefix", _VARIABLE_NAME),
     row("configMapRef", row("name", REQUIRED, must.be(_prefix_of_subdomain))),
     row("secretRef", row("name", REQUIRED, must.be(_prefix_of_subdomain))),
 )
 
 
-def validate_env_from(path: str, sources: Sequence[Object]) -> Iterator[FieldError]:
+def validate_env_from(behaviour: ServedBehaviour, path: str, sources: Sequence[Object]) -> Iterator[FieldError]:
     """The errors of the ``envFrom`` of a container; what is wrong with a whole source is told of the list."""
     for index, source in enumerate(sources):
-        yield from placed(f"{path}[{index}]", _ENV_FROM(source))
+        yield from placed(f"{path}[{index}]", _ENV_FROM(behaviour, source))
         count = sum(source.get(name) is not None for name in ("configMapRef", "secretRef"))
         if not count:
             yield invalid_value(path, "", "must specify one of: `configMapRef` or `secretRef`")

@@ -16,7 +16,7 @@ from simkit.kinds.parts.validation.resource_quantities import (
     validate_resource_name,
     validate_resource_quantity,
 )
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import MIRROR_POD
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, missing, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain
@@ -93,10 +93,11 @@ _HUGE: Final = "hugepages-"
 _COMPUTE: Final = frozenset({"cpu", "memory"})
 
 
-NameCheck = Callable[[str, str], Iterator[FieldError]]
+NameCheck = Callable[[ServedBehaviour, str, str], Iterator[FieldError]]
 
 
 def validate_resource(
+    behaviour: ServedBehaviour,
     path: str,
     resources: Object,
     *,
@@ -106,11 +107,11 @@ def validate_resource(
     """The errors of the ``resources`` of a container."""
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     for name, amount in limits.items():
-        yield from _validate_amount(f"{path}.limits[{name}]", name, amount, name_check)
+        yield from _validate_amount(behaviour, f"{path}.limits[{name}]", name, amount, name_check)
     for name, amount in requests.items():
-        yield from name_check(f"{path}.requests[{name}]", name)
-        yield from validate_resource_quantity(f"{path}.requests[{name}]", name, amount)
-        yield from _compared(path, name, amount, limits)
+        yield from name_check(behaviour, f"{path}.requests[{name}]", name)
+        yield from validate_resource_quantity(behaviour, f"{path}.requests[{name}]", name, amount)
+        yield from _compared(behaviour, path, name, amount, limits)
         yield from _validate_page(f"{path}.requests[{name}]", name, amount)
     named = limits.keys() | requests.keys()
     if any(name.startswith(_HUGE) for name in named) and not named & _COMPUTE:
@@ -119,13 +120,17 @@ def validate_resource(
         yield from validate_claim_references(f"{path}.claims", resources["claims"], claims)
 
 
-def _validate_amount(path: str, name: str, amount: str, name_check: NameCheck) -> Iterator[FieldError]:
-    yield from name_check(path, name)
-    yield from validate_resource_quantity(path, name, amount)
+def _validate_amount(
+    behaviour: ServedBehaviour, path: str, name: str, amount: str, name_check: NameCheck
+) -> Iterator[FieldError]:
+    yield from name_check(behaviour, path, name)
+    yield from validate_resource_quantity(behaviour, path, name, amount)
     yield from _validate_page(path, name, amount)
 
 
-def _compared(path: str, name: str, amount: str, limits: Mapping[str, str]) -> Iterator[FieldError]:
+def _compared(
+    behaviour: ServedBehaviour, path: str, name: str, amount: str, limits: Mapping[str, str]
+) -> Iterator[FieldError]:
     """The errors of a request above its limit, or different from it for resources without overcommit."""
     shared = is_native(name) and not name.startswith(_HUGE)
     limit = limits.get(name)
@@ -135,14 +140,16 @@ def _compared(path: str, name: str, amount: str, limits: Mapping[str, str]) -> I
         return
     difference = parse(amount).nano - parse(limit).nano
     if difference and not shared:
-        yield invalid_value(f"{path}.requests", canonical(amount), f"must be equal to {_shown_limit(name, limit)}")
+        yield invalid_value(
+            f"{path}.requests", canonical(amount), f"must be equal to {_shown_limit(behaviour, name, limit)}"
+        )
     elif difference > 0:
-        text = f"must be less than or equal to {_shown_limit(name, limit)}"
+        text = f"must be less than or equal to {_shown_limit(behaviour, name, limit)}"
         yield invalid_value(f"{path}.requests", canonical(amount), text)
 
 
-def _shown_limit(name: str, limit: str) -> str:
-    return f"{name} limit of {canonical(limit)}" if applies("limits-told-with-requests") else f"{name} limit"
+def _shown_limit(behaviour: ServedBehaviour, name: str, limit: str) -> str:
+    return f"{name} limit of {canonical(limit)}" if behaviour.applies("limits-told-with-requests") else f"{name} limit"
 
 
 def _validate_page(path: str, name: str, amount: str) -> Iterator[FieldError]:
@@ -157,12 +164,12 @@ def _validate_page(path: str, name: str, amount: str) -> Iterator[FieldError]:
         yield invalid_value(path, canonical(amount), text)
 
 
-def validate_overhead(path: str, overhead: Mapping[str, str]) -> Iterator[FieldError]:
+def validate_overhead(behaviour: ServedBehaviour, path: str, overhead: Mapping[str, str]) -> Iterator[FieldError]:
     """The errors of the overhead of a pod."""
-    yield from validate_resource(path, {"limits": overhead})
+    yield from validate_resource(behaviour, path, {"limits": overhead})
 
 
-def validate_pod_resources(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_pod_resources(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
     """The errors of the ``resources`` of a pod spec."""
     resources, here = spec["resources"], f"{path}.resources"
     if at(spec, "os", "name") == "windows":
@@ -170,13 +177,13 @@ def validate_pod_resources(path: str, spec: Object) -> Iterator[FieldError]:
         return
     if resources.get("claims") is not None:
         yield forbidden_field(f"{here}.claims", "claims may not be set for Resources at pod-level")
-    yield from validate_resource(here, resources, name_check=_validate_name)
+    yield from validate_resource(behaviour, here, resources, name_check=_validate_name)
     yield from _validate_sums(here, spec)
     yield from _validate_limits(here, spec)
 
 
-def _validate_name(path: str, name: str) -> Iterator[FieldError]:
-    wrong = list(validate_resource_name(path, name))
+def _validate_name(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
+    wrong = list(validate_resource_name(behaviour, path, name))
     yield from wrong
     if not wrong and not is_pod_resource(name):
         yield unsupported(path, name, SUPPORTED)

@@ -18,7 +18,7 @@ from simkit.kinds.parts.validation.object_meta import (
     validate_qualified_name,
 )
 from simkit.kinds.rules import Check, Row, by, fields, must, placed, row, table
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     FieldError,
     duplicate,
@@ -80,12 +80,12 @@ NODE_SELECTOR: Final = _node_selector("values-of-node-affinity-checked")
 DEVICE_NODE_SELECTOR: Final = _node_selector("values-of-device-nodes-checked")
 
 
-def _validate_namespaces(path: str, names: Sequence[str]) -> Iterator[FieldError]:
+def _validate_namespaces(behaviour: ServedBehaviour, path: str, names: Sequence[str]) -> Iterator[FieldError]:
     """The errors of names, which are told without their places."""
     return (invalid_value(path, name, text) for name in names for text in dns_label(name))
 
 
-def _validate_label_keys(path: str, term: Object) -> Iterator[FieldError]:
+def _validate_label_keys(behaviour: ServedBehaviour, path: str, term: Object) -> Iterator[FieldError]:
     """Errors of keys whose values are taken from the pod's own labels into the selector."""
     selector = term.get("labelSelector")
     for name in ("matchLabelKeys", "mismatchLabelKeys"):
@@ -93,7 +93,7 @@ def _validate_label_keys(path: str, term: Object) -> Iterator[FieldError]:
         if keys and selector is None:
             yield forbidden_field(f"{path}.{name}", "must not be specified when labelSelector is not set")
         for index, key in enumerate(keys if selector is not None else ()):
-            yield from validate_qualified_name(f"{path}.{name}[{index}]", key)
+            yield from validate_qualified_name(behaviour, f"{path}.{name}[{index}]", key)
     places = {key: index for index, key in enumerate(term.get("matchLabelKeys") or ())}
     selected = set((selector or {}).get("matchLabels") or ())
     for one in (selector or {}).get("matchExpressions") or ():
@@ -131,7 +131,7 @@ AFFINITY: Final = table(
 )
 
 
-def _validate_operator(path: str, toleration: Object) -> Iterator[FieldError]:
+def _validate_operator(behaviour: ServedBehaviour, path: str, toleration: Object) -> Iterator[FieldError]:
     operator, value = toleration.get("operator") or "", toleration.get("value") or ""
     if operator in ("Equal", ""):
         wrong = label_value(value)
@@ -140,10 +140,10 @@ def _validate_operator(path: str, toleration: Object) -> Iterator[FieldError]:
     elif operator == "Exists":
         if value:
             text = "value must be empty when `operator` is 'Exists'"
-            shown = value if applies("toleration-error-shows-value") else _shown(toleration)
+            shown = value if behaviour.applies("toleration-error-shows-value") else _shown(toleration)
             yield invalid_value(f"{path}.operator", shown, text)
     else:
-        compares = operator in ("Lt", "Gt") and applies("toleration-error-names-comparisons")
+        compares = operator in ("Lt", "Gt") and behaviour.applies("toleration-error-names-comparisons")
         choices = ("Equal", "Exists", "Lt", "Gt") if compares else ("Equal", "Exists")
         yield unsupported(f"{path}.operator", operator, choices)
 
@@ -171,24 +171,26 @@ def _shown(toleration: Object) -> Written:
     return structure("core.Toleration", toleration)
 
 
-def validate_topology_spread_constraints(path: str, constraints: Sequence[Object]) -> Iterator[FieldError]:
+def validate_topology_spread_constraints(
+    behaviour: ServedBehaviour, path: str, constraints: Sequence[Object]
+) -> Iterator[FieldError]:
     """The errors of the rules of spreading pods over nodes."""
     kinds = [(each.get("topologyKey"), each.get("whenUnsatisfiable")) for each in constraints]
     last = {kind: index for index, kind in enumerate(kinds)}
     for index, (constraint, kind) in enumerate(zip(constraints, kinds, strict=True)):
         at = f"{path}[{index}]"
-        yield from placed(at, _SKEW(constraint))
+        yield from placed(at, _SKEW(behaviour, constraint))
         if last[kind] > index:
             yield duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{kind[0]}, {kind[1]}}}")
-        yield from placed(at, _DOMAINS(constraint))
-        if applies("spread-selector-takes-label-keys"):
-            yield from _validate_label_keys(at, constraint)
+        yield from placed(at, _DOMAINS(behaviour, constraint))
+        if behaviour.applies("spread-selector-takes-label-keys"):
+            yield from _validate_label_keys(behaviour, at, constraint)
         else:
-            yield from _validate_key(f"{at}.matchLabelKeys", constraint)
-        yield from validate_label_selector(constraint.get("labelSelector"), f"{at}.labelSelector")
+            yield from _validate_key(behaviour, f"{at}.matchLabelKeys", constraint)
+        yield from validate_label_selector(behaviour, constraint.get("labelSelector"), f"{at}.labelSelector")
 
 
-def _validate_action(path: str, constraint: Object) -> Iterator[FieldError]:
+def _validate_action(behaviour: ServedBehaviour, path: str, constraint: Object) -> Iterator[FieldError]:
     action = constraint.get("whenUnsatisfiable") or ""
     if constraint.get("minDomains") is not None and action != "DoNotSchedule":
         text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
@@ -208,15 +210,15 @@ _DOMAINS: Final = table(
 )
 
 
-def _validate_key(path: str, constraint: Object) -> Iterator[FieldError]:
+def _validate_key(behaviour: ServedBehaviour, path: str, constraint: Object) -> Iterator[FieldError]:
     keys, selector = constraint.get("matchLabelKeys") or (), constraint.get("labelSelector")
     if not keys:
         return
     selected = set((selector or {}).get("matchLabels") or ())
     selected |= {one.get("key") for one in (selector or {}).get("matchExpressions") or ()}
-    if selector is None and applies("label-keys-need-a-selector"):
+    if selector is None and behaviour.applies("label-keys-need-a-selector"):
         yield forbidden_field(path, "must not be specified when labelSelector is not set")
     for index, key in enumerate(keys):
-        yield from validate_qualified_name(f"{path}[{index}]", key)
+        yield from validate_qualified_name(behaviour, f"{path}[{index}]", key)
         if key in selected:
             yield invalid_value(f"{path}[{index}]", key, "exists in both matchLabelKeys and labelSelector")

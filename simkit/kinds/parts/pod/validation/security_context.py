@@ -12,7 +12,7 @@ from typing import Final
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.validation.fields import DESCENDING
 from simkit.kinds.rules import by, fields, must, placed, row, table
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     CLUSTER_POLICY,
     FieldError,
@@ -132,9 +132,9 @@ _EARLY_SYSCTL_RE: Final = re.compile(_EARLY_SYSCTL)
 _IPC_SYSCTLS: Final = ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")
 
 
-def _sysctl_rule() -> str:
+def _sysctl_rule(behaviour: ServedBehaviour) -> str:
     """The rule for names of sysctls, as errors tell it."""
-    pattern = f"^{_SYSCTL}$" if applies("sysctls-with-slashes") else _EARLY_SYSCTL
+    pattern = f"^{_SYSCTL}$" if behaviour.applies("sysctls-with-slashes") else _EARLY_SYSCTL
     return f"must have at most 253 characters and match regex {pattern}"
 
 
@@ -145,7 +145,7 @@ _DOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _NOT_IN_USERS: Final = re.compile(r"""["/\\:;|=,+*?<>@\[\]]""")
 
 
-def _shown_profile(profile: Object) -> Sequence[FieldError]:
+def _shown_profile(behaviour: ServedBehaviour, profile: Object) -> Sequence[FieldError]:
     """The error of a local profile of another type, which shows all of the profile."""
     shown = structure("core.SeccompProfile", profile)
     return (invalid_value(".localhostProfile", shown, "can only be set when seccomp type is Localhost"),)
@@ -167,7 +167,7 @@ _SECCOMP: Final = table(
 )
 
 
-def _validate_local(path: str, profile: str) -> Iterator[FieldError]:
+def _validate_local(behaviour: ServedBehaviour, path: str, profile: str) -> Iterator[FieldError]:
     if profile.strip() != profile:
         yield invalid_value(path, profile, "must not be padded with whitespace")
     elif not profile:
@@ -194,7 +194,7 @@ APP_ARMOR: Final = table(
 """The check of an AppArmor profile."""
 
 
-def _validate_credentials(path: str, credentials: str) -> Iterator[FieldError]:
+def _validate_credentials(behaviour: ServedBehaviour, path: str, credentials: str) -> Iterator[FieldError]:
     if not credentials:
         yield invalid_value(path, credentials, "gmsaCredentialSpec cannot be an empty string")
     elif len(credentials.encode()) > _LONGEST_CREDENTIAL:
@@ -202,7 +202,7 @@ def _validate_credentials(path: str, credentials: str) -> Iterator[FieldError]:
         yield invalid_value(path, credentials, text)
 
 
-def _validate_windows_user(path: str, user: str) -> Iterator[FieldError]:
+def _validate_windows_user(behaviour: ServedBehaviour, path: str, user: str) -> Iterator[FieldError]:
     if not user:
         yield invalid_value(path, user, "runAsUserName cannot be an empty string")
         return
@@ -257,42 +257,44 @@ _POLICIES: Final = table(
 )
 
 
-def validate_pod_security(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_pod_security(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
     """The errors of the security context of a pod."""
     context = spec.get("securityContext") or {}
-    yield from placed(path, [*_IDENTIFIERS(context), *_SHARED(spec)])
-    yield from _validate_sysctl(f"{path}.sysctls", context, spec)
-    yield from placed(path, _POLICIES(context))
+    yield from placed(path, [*_IDENTIFIERS(behaviour, context), *_SHARED(behaviour, spec)])
+    yield from _validate_sysctl(behaviour, f"{path}.sysctls", context, spec)
+    yield from placed(path, _POLICIES(behaviour, context))
 
 
-def validate_host_users(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_host_users(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
     """The errors of a pod with users of its own that shares other things with its node."""
     if spec.get("hostUsers") is not False:
         return
-    text = f"when `{'hostUsers' if applies('host-users-error-names-field') else 'pod.Spec.HostUsers'}` is false"
+    text = (
+        f"when `{'hostUsers' if behaviour.applies('host-users-error-names-field') else 'pod.Spec.HostUsers'}` is false"
+    )
     shared = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
     for name, shown in shared:
         if spec.get(name):
             yield forbidden_field(f"{path}.{shown}", text)
-    if applies("user-namespaces-without-volume-devices"):
+    if behaviour.applies("user-namespaces-without-volume-devices"):
         for place, container in every_container(path, spec):
             if container.get("volumeDevices"):
                 yield forbidden_field(f"{place}.volumeDevices", text)
 
 
-def _validate_sysctl(path: str, context: Object, spec: Object) -> Iterator[FieldError]:
+def _validate_sysctl(behaviour: ServedBehaviour, path: str, context: Object, spec: Object) -> Iterator[FieldError]:
     names: set[str] = set()
     for index, item in enumerate(context.get("sysctls") or ()):
         at, name = f"{path}[{index}].name", item.get("name") or ""
         if not name:
             yield required(at)
-        elif len(name) > 253 or not (_SYSCTL_RE if applies("sysctls-with-slashes") else _EARLY_SYSCTL_RE).fullmatch(
-            name
-        ):
-            yield invalid_value(at, name, _sysctl_rule())
+        elif len(name) > 253 or not (
+            _SYSCTL_RE if behaviour.applies("sysctls-with-slashes") else _EARLY_SYSCTL_RE
+        ).fullmatch(name):
+            yield invalid_value(at, name, _sysctl_rule(behaviour))
         elif name in names:
             yield duplicate(at, name)
-        if not applies("sysctls-of-the-host-refused"):
+        if not behaviour.applies("sysctls-of-the-host-refused"):
             continue
         dotted = _dotted(name)
         if spec.get("hostNetwork") and dotted.startswith("net."):
@@ -325,11 +327,20 @@ _PROFILE: Final = row("seccompProfile", _SECCOMP)
 _REST: Final = table(row("windowsOptions", _WINDOWS), row("appArmorProfile", APP_ARMOR))
 
 
-def validate_container_security(path: str, context: Object | None, *, host_users: bool) -> Iterator[FieldError]:
+def validate_container_security(
+    behaviour: ServedBehaviour, path: str, context: Object | None, *, host_users: bool
+) -> Iterator[FieldError]:
     """The errors of the security context of a container."""
     if context is None:
         return
-    yield from placed(path, [*_CONTAINER(context), *(_PROC_MOUNT(context) if host_users else ()), *_PROFILE(context)])
+    yield from placed(
+        path,
+        [
+            *_CONTAINER(behaviour, context),
+            *(_PROC_MOUNT(behaviour, context) if host_users else ()),
+            *_PROFILE(behaviour, context),
+        ],
+    )
     if context.get("allowPrivilegeEscalation") is False:
         lead = "cannot set `allowPrivilegeEscalation` to false and"
         if context.get("privileged"):
@@ -337,7 +348,7 @@ def validate_container_security(path: str, context: Object | None, *, host_users
         added = (context.get("capabilities") or {}).get("add") or ()
         for _ in range(added.count("CAP_SYS_ADMIN")):
             yield invalid_value(path, _shown(context), f"{lead} `capabilities.Add` CAP_SYS_ADMIN")
-    yield from placed(path, _REST(context))
+    yield from placed(path, _REST(behaviour, context))
 
 
 def _shown(context: Object) -> Written:

@@ -35,7 +35,7 @@ from simkit.kinds.parts.pod.validation.volumes import validate_volumes
 from simkit.kinds.parts.validation.ip import SHORT_ADDRESS, validate_ip
 from simkit.kinds.parts.validation.object_meta import QUALIFIED, validate_labels
 from simkit.kinds.rules import REQUIRED, by, distinct, fields, must, placed, row, table
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     FieldError,
     duplicate,
@@ -54,7 +54,7 @@ _MORE_SEARCHES: Final = (32, 2048)
 """The largest number of search domains, and their longest length together."""
 
 
-def validate_dns(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_dns(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
     """The errors of the ``dnsConfig`` of a pod spec."""
     config = spec.get("dnsConfig")
     if spec.get("dnsPolicy") == "None":
@@ -66,17 +66,17 @@ def validate_dns(path: str, spec: Object) -> Iterator[FieldError]:
             yield required(f"{path}.nameservers", text)
             return
     if config is not None:
-        yield from _validate_config(path, config)
+        yield from _validate_config(behaviour, path, config)
 
 
-def _validate_config(path: str, config: Object) -> Iterator[FieldError]:
+def _validate_config(behaviour: ServedBehaviour, path: str, config: Object) -> Iterator[FieldError]:
     servers, searches = config.get("nameservers") or (), config.get("searches") or ()
     if len(servers) > _MOST_SERVERS:
         text = f"must not have more than {_MOST_SERVERS} nameservers"
         yield invalid_value(f"{path}.nameservers", texts(servers), text)
     for index, server in enumerate(servers):
-        yield from validate_ip(f"{path}.nameservers[{index}]", server, formerly=SHORT_ADDRESS)
-    most, longest = _MORE_SEARCHES if applies("more-dns-searches") else _SEARCHES
+        yield from validate_ip(behaviour, f"{path}.nameservers[{index}]", server, formerly=SHORT_ADDRESS)
+    most, longest = _MORE_SEARCHES if behaviour.applies("more-dns-searches") else _SEARCHES
     if len(searches) > most:
         text = f"must not have more than {most} search paths"
         yield invalid_value(f"{path}.searches", texts(searches), text)
@@ -86,7 +86,7 @@ def _validate_config(path: str, config: Object) -> Iterator[FieldError]:
     for index, search in enumerate(searches):
         domain = search.removesuffix(".")
         rule: Callable[[str], Sequence[Text]] = dns_subdomain
-        if applies("relaxed-dns-searches"):
+        if behaviour.applies("relaxed-dns-searches"):
             if search == ".":
                 continue
             rule = dns_subdomain_with_underscore
@@ -100,44 +100,44 @@ _LONGEST_HOSTNAME: Final = 64
 RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 
 
-def validate_pod_spec(path: str, spec: Object, pod: Object | None) -> list[FieldError]:
+def validate_pod_spec(behaviour: ServedBehaviour, path: str, spec: Object, pod: Object | None) -> list[FieldError]:
     """All errors of a pod spec; ``pod`` is its object, None for a template."""
-    volume_errors, volumes = validate_volumes(f"{path}.volumes", spec, pod)
-    errors = [*_validate_grace_period(path, spec), *volume_errors]
+    volume_errors, volumes = validate_volumes(behaviour, f"{path}.volumes", spec, pod)
+    errors = [*_validate_grace_period(behaviour, path, spec), *volume_errors]
     if "resourceClaims" in spec:
         errors += validate_resource_claims(f"{path}.resourceClaims", spec, pod)
-    errors += validate_containers(f"{path}.containers", spec, volumes)
+    errors += validate_containers(behaviour, f"{path}.containers", spec, volumes)
     if "initContainers" in spec:
-        errors += validate_init_containers(f"{path}.initContainers", spec, volumes)
+        errors += validate_init_containers(behaviour, f"{path}.initContainers", spec, volumes)
     if "ephemeralContainers" in spec:
-        errors += validate_ephemeral_containers(f"{path}.ephemeralContainers", spec, volumes)
-    if spec.get("resources") is not None and applies("pod-level-resources"):
-        errors += validate_pod_resources(path, spec)
-    told_early = applies("host-ports-told")
+        errors += validate_ephemeral_containers(behaviour, f"{path}.ephemeralContainers", spec, volumes)
+    if spec.get("resources") is not None and behaviour.applies("pod-level-resources"):
+        errors += validate_pod_resources(behaviour, path, spec)
+    told_early = behaviour.applies("host-ports-told")
     if spec.get("hostNetwork") and told_early:
-        errors += _validate_host_network(f"{path}.containers", spec, strict=pod is not None)
-    errors += placed(path, _POLICIES(spec))
+        errors += _validate_host_network(behaviour, f"{path}.containers", spec, strict=pod is not None)
+    errors += placed(path, _POLICIES(behaviour, spec))
     if spec.get("hostNetwork") and not told_early:
-        errors += _validate_host_network(f"{path}.containers", spec, strict=True)
-    errors += validate_pod_security(f"{path}.securityContext", spec)
-    errors += placed(path, _AFFINITY(spec))
-    errors += validate_dns(f"{path}.dnsConfig", spec)
-    errors += placed(path, _GATES(spec))
+        errors += _validate_host_network(behaviour, f"{path}.containers", spec, strict=True)
+    errors += validate_pod_security(behaviour, f"{path}.securityContext", spec)
+    errors += placed(path, _AFFINITY(behaviour, spec))
+    errors += validate_dns(behaviour, f"{path}.dnsConfig", spec)
+    errors += placed(path, _GATES(behaviour, spec))
     if spec.get("topologySpreadConstraints"):
         errors += validate_topology_spread_constraints(
-            f"{path}.topologySpreadConstraints", spec["topologySpreadConstraints"]
+            behaviour, f"{path}.topologySpreadConstraints", spec["topologySpreadConstraints"]
         )
     errors += validate_host_process(path, spec)
-    errors += validate_host_users(path, spec)
+    errors += validate_host_users(behaviour, path, spec)
     if spec.get("hostnameOverride") is not None:
         errors += _validate_hostname_override(f"{path}.hostnameOverride", spec)
-    errors += placed(path, _NAMES(spec))
-    errors += _validate_late(path, spec)
+    errors += placed(path, _NAMES(behaviour, spec))
+    errors += _validate_late(behaviour, path, spec)
     return errors
 
 
-def _validate_grace_period(path: str, spec: Object) -> Iterator[FieldError]:
-    if spec.get("terminationGracePeriodSeconds") is None and applies("grace-period-required"):
+def _validate_grace_period(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
+    if spec.get("terminationGracePeriodSeconds") is None and behaviour.applies("grace-period-required"):
         yield required(f"{path}.terminationGracePeriodSeconds")
 
 
@@ -151,12 +151,14 @@ def _validate_hostname_override(path: str, spec: Object) -> Iterator[FieldError]
     yield from (invalid_value(path, name, text) for text in dns_subdomain(name))
 
 
-def _validate_host_network(path: str, spec: Object, *, strict: bool) -> Iterator[FieldError]:
+def _validate_host_network(
+    behaviour: ServedBehaviour, path: str, spec: Object, *, strict: bool
+) -> Iterator[FieldError]:
     for index, container in enumerate(spec.get("containers") or ()):
         for number, port in enumerate(container.get("ports") or ()):
             ports = {name: port.get(name) or 0 for name in ("hostPort", "containerPort")}
             if (strict or ports["hostPort"]) and ports["hostPort"] != ports["containerPort"]:
-                wrong, other = ports if applies("host-ports-told") else reversed(ports)
+                wrong, other = ports if behaviour.applies("host-ports-told") else reversed(ports)
                 text = f"must match `{other}` when `hostNetwork` is true"
                 yield invalid_value(f"{path}[{index}].ports[{number}].{wrong}", ports[wrong], text)
 
@@ -169,8 +171,8 @@ _POLICIES: Final = table(
 _AFFINITY: Final = row("affinity", AFFINITY)
 
 
-def _name_of_gate(path: str, gate: Object) -> Iterable[FieldError]:
-    return placed(path, QUALIFIED(gate.get("name") or ""))
+def _name_of_gate(behaviour: ServedBehaviour, path: str, gate: Object) -> Iterable[FieldError]:
+    return placed(path, QUALIFIED(behaviour, gate.get("name") or ""))
 
 
 def _told_at_gate(path: str, name: str) -> FieldError:
@@ -198,10 +200,10 @@ _CLASSES: Final = table(
 )
 
 
-def _validate_late(path: str, spec: Object) -> Iterator[FieldError]:
+def _validate_late(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
     for index, alias in enumerate(spec.get("hostAliases") or ()):
-        yield from _validate_alias(f"{path}.hostAliases", index, alias)
-    yield from placed(path, _CLASSES(spec))
+        yield from _validate_alias(behaviour, f"{path}.hostAliases", index, alias)
+    yield from placed(path, _CLASSES(behaviour, spec))
     if spec.get("os") is not None:
         yield from validate_operating_system(path, spec)
     if spec.get("schedulingGroup") is not None:
@@ -217,10 +219,10 @@ def _validate_scheduling_group(path: str, group: Object) -> Iterator[FieldError]
         yield from (invalid_value(path, name, text) for text in dns_subdomain(name))
 
 
-def _validate_alias(path: str, index: int, alias: Any) -> Iterator[FieldError]:
-    placed = applies("addresses-told-alike")
+def _validate_alias(behaviour: ServedBehaviour, path: str, index: int, alias: Any) -> Iterator[FieldError]:
+    placed = behaviour.applies("addresses-told-alike")
     at = f"{path}[{index}]" if placed else path
-    yield from validate_ip(f"{at}.ip", alias.get("ip") or "", formerly=SHORT_ADDRESS)
+    yield from validate_ip(behaviour, f"{at}.ip", alias.get("ip") or "", formerly=SHORT_ADDRESS)
     for number, name in enumerate(alias.get("hostnames") or ()):
         where = f"{at}.hostnames[{number}]" if placed else f"{at}.hostnames"
         yield from (invalid_value(where, name, text) for text in dns_subdomain(name))

@@ -18,7 +18,7 @@ from simkit.kinds.parts.validation.ip import address, ip_warnings, validate_ip
 from simkit.kinds.parts.validation.object_meta import validate_qualified_name
 from simkit.kinds.parts.validation.resource_quantities import is_native
 from simkit.kinds.rules import placed
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.fielderror import (
     FieldError,
@@ -38,7 +38,7 @@ from simkit.meta.wording import Written
 _UNKNOWN: str = "must match the name of an entry in `spec.resourceClaims`"
 
 
-def validate_claim_statuses(status: Object, spec: Object) -> Iterator[FieldError]:
+def validate_claim_statuses(behaviour: ServedBehaviour, status: Object, spec: Object) -> Iterator[FieldError]:
     """The errors of the claims that were made for a pod."""
     named = {one.get("name") for one in spec.get("resourceClaims") or ()}
     seen: set[str] = set()
@@ -50,7 +50,7 @@ def validate_claim_statuses(status: Object, spec: Object) -> Iterator[FieldError
             yield duplicate(f"{path}.name", name)
         seen.add(name)
         claim = one.get("resourceClaimName")
-        where = f"{path}.{'resourceClaimName' if applies('claim-status-error-names-claim') else 'name'}"
+        where = f"{path}.{'resourceClaimName' if behaviour.applies('claim-status-error-names-claim') else 'name'}"
         if claim is not None:
             yield from (invalid_value(where, claim, text) for text in dns_subdomain(claim))
     if status.get("extendedResourceClaimStatus") is not None:
@@ -127,47 +127,53 @@ _OF_CLAIMS: Final = (
 )
 
 
-def validate_container_statuses(status: Object, spec: Object) -> Iterator[FieldError]:
+def validate_container_statuses(behaviour: ServedBehaviour, status: Object, spec: Object) -> Iterator[FieldError]:
     """The errors of the users that containers run as, and of the resources that they got."""
     windows = at(spec, "os", "name") == "windows"
-    user = "user.linux" if applies("error-of-container-user-names-user") else "linux"
+    user = "user.linux" if behaviour.applies("error-of-container-user-names-user") else "linux"
     for name in (*(name for name, _ in _LISTS), _EPHEMERAL):
         for index, one in enumerate(status.get(name) or ()):
             path = f"status.{name}[{index}].{user}"
-            yield from _validate_user(path, at(one, "user", "linux"), windows=windows)
+            yield from _validate_user(behaviour, path, at(one, "user", "linux"), windows=windows)
     for name, containers in _LISTS:
-        yield from _validate_allocated(f"status.{name}", status.get(name) or (), spec.get(containers) or ())
+        yield from _validate_allocated(behaviour, f"status.{name}", status.get(name) or (), spec.get(containers) or ())
     for index, one in enumerate(status.get(_EPHEMERAL) or ()):
         if one.get("allocatedResourcesStatus"):
             path = f"status.{_EPHEMERAL}[{index}].allocatedResourcesStatus"
             yield forbidden_field(path, "must not be specified in container status")
 
 
-def _validate_user(path: str, user: Object | None, *, windows: bool) -> Iterator[FieldError]:
+def _validate_user(
+    behaviour: ServedBehaviour, path: str, user: Object | None, *, windows: bool
+) -> Iterator[FieldError]:
     if user is None:
         return
     if windows:
         yield forbidden_field(path, "cannot be set for a windows pod")
         return
-    yield from placed(f"{path}.uid", ID(user.get("uid") or 0))
-    yield from placed(f"{path}.gid", ID(user.get("gid") or 0))
+    yield from placed(f"{path}.uid", ID(behaviour, user.get("uid") or 0))
+    yield from placed(f"{path}.gid", ID(behaviour, user.get("gid") or 0))
     for index, group in enumerate(user.get("supplementalGroups") or ()):
-        yield from placed(f"{path}.supplementalGroups[{index}]", ID(group))
+        yield from placed(f"{path}.supplementalGroups[{index}]", ID(behaviour, group))
 
 
-def _validate_allocated(path: str, statuses: Sequence[Object], containers: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_allocated(
+    behaviour: ServedBehaviour, path: str, statuses: Sequence[Object], containers: Sequence[Object]
+) -> Iterator[FieldError]:
     by_name = {one.get("name"): one for one in reversed(containers)}
     for index, status in enumerate(statuses):
         container = by_name.get(status.get("name"))
         for number, one in enumerate(status.get("allocatedResourcesStatus") or ()):
             here = f"{path}[{index}].allocatedResourcesStatus[{number}]"
             if container is not None:
-                yield from _validate_resource_name(f"{here}.name", one.get("name") or "", container)
+                yield from _validate_resource_name(behaviour, f"{here}.name", one.get("name") or "", container)
             yield from _validate_health(f"{here}.resources", one.get("resources") or ())
 
 
-def _validate_resource_name(path: str, name: str, container: Object) -> Iterator[FieldError]:
-    knows_claims = applies("claims-in-allocated-resources")
+def _validate_resource_name(
+    behaviour: ServedBehaviour, path: str, name: str, container: Object
+) -> Iterator[FieldError]:
+    knows_claims = behaviour.applies("claims-in-allocated-resources")
     if not knows_claims or not name.startswith(_CLAIM):
         if name not in (at(container, "resources", "requests") or {}):
             word = "requests" if knows_claims else "requirements"
@@ -206,12 +212,12 @@ _GATED: Final = {
 }
 
 
-def first_status(spec: Object) -> Draft:
+def first_status(behaviour: ServedBehaviour, spec: Object) -> Draft:
     """The status of a new pod."""
     status: Draft = {"phase": "Pending"}
     if spec.get("schedulingGates"):
         status["conditions"] = [dict(_GATED)]
-    return {**status, "qosClass": qos_class(spec)}
+    return {**status, "qosClass": qos_class(behaviour, spec)}
 
 
 def with_time(condition: Object, now: float) -> Object:
@@ -219,15 +225,15 @@ def with_time(condition: Object, now: float) -> Object:
     return {**condition, "lastTransitionTime": timestamp(now)}
 
 
-def status_warnings(pod: Object, old: Object | None) -> Sequence[str]:
+def status_warnings(behaviour: ServedBehaviour, pod: Object, old: Object | None) -> Sequence[str]:
     """Warnings of addresses in the status."""
-    if not applies("addresses-warned-about"):
+    if not behaviour.applies("addresses-warned-about"):
         return ()
     lists = ((name, at(pod, "status", name) or ()) for name in ("podIPs", "hostIPs"))
     places = (
         (f"status.{name}[{index}].ip", one.get("ip") or "") for name, each in lists for index, one in enumerate(each)
     )
-    return [warning for path, text in places for warning in ip_warnings(path, text)]
+    return [warning for path, text in places for warning in ip_warnings(behaviour, path, text)]
 
 
 def keep_observed(status: Object, old: Object) -> Object:
@@ -250,10 +256,14 @@ def _observed(condition: Object, before: dict[Any, list[int]]) -> Object:
     return {**condition, "observedGeneration": generation}
 
 
-def fit_status(status: Object, old: Object) -> Object:
+def fit_status(behaviour: ServedBehaviour, status: Object, old: Object) -> Object:
     """A written status with the QoS class kept if it is missing, and with consistent addresses."""
     found = status
-    if not found.get("qosClass") and old.get("qosClass") and applies("quality-of-service-is-checked-in-status"):
+    if (
+        not found.get("qosClass")
+        and old.get("qosClass")
+        and behaviour.applies("quality-of-service-is-checked-in-status")
+    ):
         found = {**found, "qosClass": old["qosClass"]}
     one, several = found.get("podIP") or "", found.get("podIPs") or ()
     if one and (not several or several[0].get("ip") != one):
@@ -263,15 +273,17 @@ def fit_status(status: Object, old: Object) -> Object:
     return found
 
 
-def validate_status(pod: Object, old: Object) -> Iterator[FieldError]:
+def validate_status(behaviour: ServedBehaviour, pod: Object, old: Object) -> Iterator[FieldError]:
     """The errors of a written status."""
     status, before, spec = pod.get("status") or {}, old.get("status") or {}, old.get("spec") or {}
-    yield from validate_annotation_change("metadata.annotations", pod, old)
-    yield from _validate_conditions(status.get("conditions") or ())
-    yield from _validate_nomination(status.get("nominatedNodeName"), before.get("nominatedNodeName"), spec)
+    yield from validate_annotation_change(behaviour, "metadata.annotations", pod, old)
+    yield from _validate_conditions(behaviour, status.get("conditions") or ())
+    yield from _validate_nomination(behaviour, status.get("nominatedNodeName"), before.get("nominatedNodeName"), spec)
     if (status.get("observedGeneration") or 0) < 0:
         yield invalid_value("status.observedGeneration", status["observedGeneration"], _NOT_NEGATIVE)
-    if applies("quality-of-service-is-checked-in-status") and status.get("qosClass") != before.get("qosClass"):
+    if behaviour.applies("quality-of-service-is-checked-in-status") and status.get("qosClass") != before.get(
+        "qosClass"
+    ):
         yield invalid_value("status.qosClass", status.get("qosClass") or "", "field is immutable")
     sidecars = {one.get("name") for one in spec.get("initContainers") or () if one.get("restartPolicy") == "Always"}
     lists: Sequence[tuple[str, str, set[Any]]] = (
@@ -281,37 +293,39 @@ def validate_status(pod: Object, old: Object) -> Iterator[FieldError]:
     )
     for field, policy, restarting in lists:
         yield from _revived(f"status.{field}", status.get(field) or (), before.get(field) or (), policy, restarting)
-    yield from validate_claim_statuses(status, spec)
+    yield from validate_claim_statuses(behaviour, status, spec)
     pods, hosts = status.get("podIPs") or (), status.get("hostIPs") or ()
-    repeats = not applies("repeated-addresses-told-once")
-    yield from _validate_address("podIPs", pods, before.get("podIPs") or ())
+    repeats = not behaviour.applies("repeated-addresses-told-once")
+    yield from _validate_address(behaviour, "podIPs", pods, before.get("podIPs") or ())
     yield from _validate_family("podIPs", "core.PodIP", pods)
     if repeats:
         yield from _repeated("podIPs", "core.PodIP", pods)
     if hosts and status.get("hostIP", "") != hosts[0].get("ip"):
         yield invalid_value("status.hostIPs[0].ip", hosts[0].get("ip") or "", "must be equal to `hostIP`")
-    yield from _validate_address("hostIPs", hosts, before.get("hostIPs") or ())
+    yield from _validate_address(behaviour, "hostIPs", hosts, before.get("hostIPs") or ())
     if repeats:
         yield from _repeated("hostIPs", "core.HostIP", hosts)
     yield from _validate_family("hostIPs", "core.HostIP", hosts)
-    yield from validate_container_statuses(status, spec)
+    yield from validate_container_statuses(behaviour, status, spec)
 
 
-def _validate_conditions(conditions: Sequence[Object]) -> Iterator[FieldError]:
-    place = "status" if applies("pod-conditions-named-in-status") else "metadata"
+def _validate_conditions(behaviour: ServedBehaviour, conditions: Sequence[Object]) -> Iterator[FieldError]:
+    place = "status" if behaviour.applies("pod-conditions-named-in-status") else "metadata"
     for index, condition in enumerate(conditions):
         path, kind = f"{place}.conditions[{index}]", condition.get("type") or ""
         if (condition.get("observedGeneration") or 0) < 0:
             yield invalid_value(f"{path}.observedGeneration", condition["observedGeneration"], _NOT_NEGATIVE)
         if kind not in _SYSTEM_CONDITIONS:
-            yield from validate_qualified_name(f"{path}.Type", kind)
+            yield from validate_qualified_name(behaviour, f"{path}.Type", kind)
 
 
-def _validate_nomination(name: str | None, before: str | None, spec: Object) -> Iterator[FieldError]:
+def _validate_nomination(
+    behaviour: ServedBehaviour, name: str | None, before: str | None, spec: Object
+) -> Iterator[FieldError]:
     if not name or name == before:
         return
     yield from (invalid_value("status.nominatedNodeName", name, text) for text in dns_subdomain(name))
-    if spec.get("nodeName") and applies("no-nomination-of-bound-pods"):
+    if spec.get("nodeName") and behaviour.applies("no-nomination-of-bound-pods"):
         text = "may not be set on pods that are already bound to a node"
         yield forbidden_field("status.nominatedNodeName", text)
 
@@ -333,10 +347,12 @@ def _revived(
                 yield forbidden_field(f"{path}[{index}].state", "may not be transitioned to non-terminated state")
 
 
-def _validate_address(name: str, given: Sequence[Object], before: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_address(
+    behaviour: ServedBehaviour, name: str, given: Sequence[Object], before: Sequence[Object]
+) -> Iterator[FieldError]:
     kept = [one.get("ip") or "" for one in before]
     for index, one in enumerate(given):
-        yield from validate_ip(f"status.{name}[{index}]", one.get("ip") or "", kept)
+        yield from validate_ip(behaviour, f"status.{name}[{index}]", one.get("ip") or "", kept)
 
 
 def _validate_family(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:

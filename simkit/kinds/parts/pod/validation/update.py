@@ -14,7 +14,7 @@ from simkit.kinds.parts.pod.qos import qos_class
 from simkit.kinds.parts.pod.validation.containers import IMAGE
 from simkit.kinds.parts.pod.validation.scheduling import REQUIRED, TOLERATION
 from simkit.kinds.rules import items, must, placed, row, table
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import MIRROR_POD
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.meta.objects import Draft, Object, annotations_of, at
@@ -33,7 +33,7 @@ _TERM: Final = "core.NodeSelectorTerm"
 _ADDITIONS: Final = "only additions are allowed (no mutations or deletions)"
 
 
-def validate_change(pod: Object, old_pod: Object) -> Iterator[FieldError]:
+def validate_change(behaviour: ServedBehaviour, pod: Object, old_pod: Object) -> Iterator[FieldError]:
     """The errors of changes of a pod's spec, apart from errors of the spec itself."""
     spec, old = pod["spec"], old_pod.get("spec") or {}
     for name in ("containers", "initContainers"):
@@ -41,34 +41,42 @@ def validate_change(pod: Object, old_pod: Object) -> Iterator[FieldError]:
         if len(containers) != len(before):
             yield forbidden_field(f"spec.{name}", "pod updates may not add or remove containers")
             return
-        yield from _validate_image(f"spec.{name}", containers)
+        yield from _validate_image(behaviour, f"spec.{name}", containers)
     deadline = list(_validate_deadline("spec.activeDeadlineSeconds", spec, old))
     yield from deadline
     if deadline and spec.get("activeDeadlineSeconds") is not None:
         return
-    yield from _added_tolerations("spec.tolerations", spec.get("tolerations") or (), old.get("tolerations") or ())
+    yield from _added_tolerations(
+        behaviour, "spec.tolerations", spec.get("tolerations") or (), old.get("tolerations") or ()
+    )
     yield from _removed_gates("spec.schedulingGates", spec.get("schedulingGates") or (), old)
     if spec == old:
         return
-    if _checks_quality() and (at(old_pod, "status", "qosClass") or qos_class(old)) != qos_class(spec):
+    if _checks_quality(behaviour) and (at(old_pod, "status", "qosClass") or qos_class(behaviour, old)) != qos_class(
+        behaviour, spec
+    ):
         yield invalid_value("metadata", at(pod, "status", "qosClass") or "", "Pod QoS is immutable")
-    munged = _munged(spec, old)
-    if old.get("schedulingGates") and applies("gated-pods-narrowed"):
+    munged = _munged(behaviour, spec, old)
+    if old.get("schedulingGates") and behaviour.applies("gated-pods-narrowed"):
         yield from _validate_gated(munged, old)
     if munged != old:
-        text = f"pod updates may not change fields other than {_changeable()}\n{_shown(old, munged)}"
+        text = (
+            f"pod updates may not change fields other than {_changeable(behaviour)}\n{_shown(behaviour, old, munged)}"
+        )
         yield forbidden_field("spec", text)
 
 
-def _checks_quality() -> bool:
+def _checks_quality(behaviour: ServedBehaviour) -> bool:
     """True if a pod's quality of service may not change with its spec."""
-    return applies("quality-of-service-is-kept") and not applies("quality-of-service-is-checked-in-status")
+    return behaviour.applies("quality-of-service-is-kept") and not behaviour.applies(
+        "quality-of-service-is-checked-in-status"
+    )
 
 
-def _changeable() -> str:
+def _changeable(behaviour: ServedBehaviour) -> str:
     """The fields that may change, as errors list them."""
-    names = (*_CHANGEABLE, _GRACE) if applies("grace-periods-mended") else _CHANGEABLE
-    if applies("changeable-fields-with-commas"):
+    names = (*_CHANGEABLE, _GRACE) if behaviour.applies("grace-periods-mended") else _CHANGEABLE
+    if behaviour.applies("changeable-fields-with-commas"):
         return ",".join(names)
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
@@ -76,9 +84,9 @@ def _changeable() -> str:
 _NEEDS_IMAGE: Final = table(row("image", must.be_given()), IMAGE)
 
 
-def _validate_image(path: str, containers: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_image(behaviour: ServedBehaviour, path: str, containers: Sequence[Object]) -> Iterator[FieldError]:
     for index, container in enumerate(containers):
-        yield from placed(f"{path}[{index}]", _NEEDS_IMAGE(container))
+        yield from placed(f"{path}[{index}]", _NEEDS_IMAGE(behaviour, container))
 
 
 def _validate_deadline(path: str, spec: Object, old: Object) -> Iterator[FieldError]:
@@ -92,12 +100,14 @@ def _validate_deadline(path: str, spec: Object, old: Object) -> Iterator[FieldEr
         yield invalid_value(path, seconds, "must be less than or equal to previous value")
 
 
-def _added_tolerations(path: str, tolerations: Sequence[Object], old: Sequence[Object]) -> Iterator[FieldError]:
+def _added_tolerations(
+    behaviour: ServedBehaviour, path: str, tolerations: Sequence[Object], old: Sequence[Object]
+) -> Iterator[FieldError]:
     kept = [_timeless(one) for one in tolerations]
     if any(_timeless(one) not in kept for one in old):
         yield forbidden_field(path, "existing toleration can not be modified except its tolerationSeconds")
     else:
-        yield from placed(path, _TOLERATIONS(tolerations))
+        yield from placed(path, _TOLERATIONS(behaviour, tolerations))
 
 
 _TOLERATIONS: Final = items(TOLERATION)
@@ -115,7 +125,7 @@ def _removed_gates(path: str, gates: Sequence[Object], old: Object) -> Iterator[
             yield forbidden_field(f"{path}[{index}].name", text)
 
 
-def _munged(spec: Object, old: Object) -> Draft:
+def _munged(behaviour: ServedBehaviour, spec: Object, old: Object) -> Draft:
     """The new spec with everything that may change reset to the old values."""
     munged: Draft = dict(spec)
     for name in ("containers", "initContainers"):
@@ -127,13 +137,13 @@ def _munged(spec: Object, old: Object) -> Draft:
         if name in old:
             munged[name] = old[name]
     grace = "terminationGracePeriodSeconds"
-    if (old.get(grace) or 0) < 0 and munged.get(grace) == 1 and applies("grace-periods-mended"):
+    if (old.get(grace) or 0) < 0 and munged.get(grace) == 1 and behaviour.applies("grace-periods-mended"):
         munged[grace] = old[grace]
     return munged
 
 
-def _shown(old: Object, spec: Object) -> str:
-    return change("core.PodSpec", _as_kept(old), _as_kept(spec))
+def _shown(behaviour: ServedBehaviour, old: Object, spec: Object) -> str:
+    return change(behaviour, "core.PodSpec", _as_kept(old), _as_kept(spec))
 
 
 def _as_kept(spec: Object) -> Object:
@@ -193,14 +203,16 @@ _RESIZED: Final = ("cpu", "memory")
 _ONLY: Final = "only cpu and memory resources are mutable"
 
 
-def validate_resize(pod: Object, old_pod: Object, spec_errors: list[FieldError]) -> list[FieldError]:
+def validate_resize(
+    behaviour: ServedBehaviour, pod: Object, old_pod: Object, spec_errors: list[FieldError]
+) -> list[FieldError]:
     """The errors of a resize, among them those of the pod in itself."""
     spec, old = pod["spec"], old_pod["spec"]
-    refused = _refusal(old_pod, spec, old)
+    refused = _refusal(behaviour, old_pod, spec, old)
     if refused:
         return [forbidden_field("[]", refused)]  # what a path of an empty name looks like
     errors = list(spec_errors)
-    if (at(old_pod, "status", "qosClass") or qos_class(old)) != qos_class(spec):
+    if (at(old_pod, "status", "qosClass") or qos_class(behaviour, old)) != qos_class(behaviour, spec):
         text = "Pod QOS Class may not change as a result of resizing"
         errors.append(invalid_value("spec", at(pod, "status", "qosClass") or "", text))
     if not _supported(old_pod):
@@ -210,8 +222,8 @@ def validate_resize(pod: Object, old_pod: Object, spec_errors: list[FieldError])
     order = [*_validate_order(spec, old)]
     if order:
         return [*errors, *order]
-    errors += _validate_removed(spec, old)
-    errors += _validate_others(spec, old)
+    errors += _validate_removed(behaviour, spec, old)
+    errors += _validate_others(behaviour, spec, old)
     if not errors and _without_resized(spec) != _without_resized(old):
         errors.append(forbidden_field("spec", _ONLY))
     return errors
@@ -223,11 +235,15 @@ _WHOLE: Final = (
 )
 
 
-def _refusal(old_pod: Object, spec: Object, old: Object) -> str:
+def _refusal(behaviour: ServedBehaviour, old_pod: Object, spec: Object, old: Object) -> str:
     """The reason why a pod cannot be resized at all; empty if it can."""
     whole = any(at(each, "resources", side) for each in (spec, old) for side in ("requests", "limits"))
-    if whole and not applies("resize-of-pod-level-resources"):
-        return _WHOLE if applies("resize-of-whole-pods-named") else "pods with pod-level resources cannot be resized"
+    if whole and not behaviour.applies("resize-of-pod-level-resources"):
+        return (
+            _WHOLE
+            if behaviour.applies("resize-of-whole-pods-named")
+            else "pods with pod-level resources cannot be resized"
+        )
     if MIRROR_POD in annotations_of(old_pod):
         return "static pods cannot be resized"
     return "windows pods cannot be resized" if at(old, "os", "name") == "windows" else ""
@@ -275,23 +291,25 @@ def _validate_order(spec: Object, old: Object) -> Iterator[FieldError]:
                 yield forbidden_field(f"spec.{name}[{index}].name", text)
 
 
-def _validate_removed(spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_removed(behaviour: ServedBehaviour, spec: Object, old: Object) -> Iterator[FieldError]:
     for name in reversed(_LISTS):
         for index, (new, before) in enumerate(zip(spec.get(name) or (), old.get(name) or (), strict=True)):
-            if name == "containers" or _is_sidecar(before) or applies("resize-of-init-containers"):
-                yield from _validate_container(f"spec.{name}[{index}].resources", new, before)
+            if name == "containers" or _is_sidecar(before) or behaviour.applies("resize-of-init-containers"):
+                yield from _validate_container(behaviour, f"spec.{name}[{index}].resources", new, before)
 
 
 def _is_sidecar(container: Object) -> bool:
     return container.get("restartPolicy") == "Always"
 
 
-def _validate_container(path: str, container: Object, before: Object) -> Iterator[FieldError]:
+def _validate_container(
+    behaviour: ServedBehaviour, path: str, container: Object, before: Object
+) -> Iterator[FieldError]:
     for side in ("requests", "limits"):
         new, old = at(container, "resources", side) or {}, at(before, "resources", side) or {}
         if old.keys() - new.keys():
             yield forbidden_field(f"{path}.{side}", f"resource {side} cannot be removed")
-    if applies("resize-keeps-memory-limits"):
+    if behaviour.applies("resize-keeps-memory-limits"):
         yield from _validate_memory(f"{path}.limits[memory]", container, before)
 
 
@@ -307,17 +325,17 @@ def _validate_memory(path: str, container: Object, before: Object) -> Iterator[F
         yield forbidden_field(path, "memory limits cannot be decreased unless resizePolicy is RestartContainer")
 
 
-def _validate_others(spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_others(behaviour: ServedBehaviour, spec: Object, old: Object) -> Iterator[FieldError]:
     for new, before in zip(spec.get("containers") or (), old.get("containers") or (), strict=True):
         if _masked(new) != _masked(before):
             yield forbidden_field("spec", _ONLY)
     pairs = zip(spec.get("initContainers") or (), old.get("initContainers") or (), strict=True)
     for index, (new, before) in enumerate(pairs):
-        yield from _validate_init(f"spec.initContainers[{index}]", new, before)
+        yield from _validate_init(behaviour, f"spec.initContainers[{index}]", new, before)
 
 
-def _validate_init(path: str, container: Object, before: Object) -> Iterator[FieldError]:
-    every = applies("resize-of-init-containers")
+def _validate_init(behaviour: ServedBehaviour, path: str, container: Object, before: Object) -> Iterator[FieldError]:
+    every = behaviour.applies("resize-of-init-containers")
     if not _is_sidecar(container) and not every:
         if container != before:
             yield forbidden_field("spec", "resources for non-sidecar init containers are immutable")

@@ -10,6 +10,7 @@ from typing import Final
 
 from simkit.kinds.parts.validation.fields import DESCENDING, NO_BACKSTEPS
 from simkit.kinds.rules import placed
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, missing, required, unsupported
 from simkit.meta.objects import Object, at
 
@@ -17,7 +18,9 @@ _PROPAGATIONS: Final = ("Bidirectional", "HostToContainer", "None")
 _TAKEN: Final = "must be unique"
 
 
-def validate_volume_mounts(path: str, container: Object, volumes: Mapping[str, Object]) -> Iterator[FieldError]:
+def validate_volume_mounts(
+    behaviour: ServedBehaviour, path: str, container: Object, volumes: Mapping[str, Object]
+) -> Iterator[FieldError]:
     """The errors of the ``volumeMounts`` of a container."""
     devices = container.get("volumeDevices") or ()
     device_names = {one.get("name") for one in devices}
@@ -39,7 +42,7 @@ def validate_volume_mounts(path: str, container: Object, volumes: Mapping[str, O
             yield invalid_value(f"{here}.name", name, "must not already exist in volumeDevices")
         if place in device_paths:
             yield invalid_value(f"{here}.mountPath", place, "must not already exist as a path in volumeDevices")
-        yield from _validate_inner(path, here, mount)
+        yield from _validate_inner(behaviour, path, here, mount)
         yield from _validate_propagation(f"{path}.mountPropagation", mount.get("mountPropagation"), container)
         yield from _validate_recursive(f"{path}.recursiveReadOnly", mount)
 
@@ -55,16 +58,16 @@ def _validate_recursive(path: str, mount: Object) -> Iterator[FieldError]:
         yield unsupported(path, mode, ("Disabled", "Enabled", "IfPossible"))
 
 
-def _validate_inner(path: str, here: str, mount: Object) -> Iterator[FieldError]:
+def _validate_inner(behaviour: ServedBehaviour, path: str, here: str, mount: Object) -> Iterator[FieldError]:
     """The errors of the path inside the volume. kube-apiserver names these fields without the index."""
     inner, expression = mount.get("subPath") or "", mount.get("subPathExpr") or ""
     if inner:
-        yield from placed(f"{path}.subPath", DESCENDING(inner))
+        yield from placed(f"{path}.subPath", DESCENDING(behaviour, inner))
     if expression:
         if inner:
             text = "subPathExpr and subPath are mutually exclusive"
             yield invalid_value(f"{here}.subPathExpr", expression, text)
-        yield from placed(f"{path}.subPathExpr", DESCENDING(expression))
+        yield from placed(f"{path}.subPathExpr", DESCENDING(behaviour, expression))
 
 
 def _validate_propagation(path: str, propagation: str | None, container: Object) -> Iterator[FieldError]:
@@ -76,7 +79,9 @@ def _validate_propagation(path: str, propagation: str | None, container: Object)
         yield forbidden_field(path, "Bidirectional mount propagation is available only to privileged containers")
 
 
-def validate_volume_devices(path: str, container: Object, volumes: Mapping[str, Object]) -> Iterator[FieldError]:
+def validate_volume_devices(
+    behaviour: ServedBehaviour, path: str, container: Object, volumes: Mapping[str, Object]
+) -> Iterator[FieldError]:
     """The errors of the ``volumeDevices`` of a container."""
     mounts = container.get("volumeMounts") or ()
     mount_names, mount_paths = {one.get("name") for one in mounts}, {one.get("mountPath") for one in mounts}
@@ -86,7 +91,7 @@ def validate_volume_devices(path: str, container: Object, volumes: Mapping[str, 
         here = f"{path}[{index}]"
         name, place = device.get("name") or "", device.get("devicePath") or ""
         yield from _validate_device_name(f"{here}.name", name, names, volumes)
-        yield from _validate_device_path(f"{here}.devicePath", place, paths)
+        yield from _validate_device_path(behaviour, f"{here}.devicePath", place, paths)
         if name in mount_names:
             yield invalid_value(f"{here}.name", name, "must not already exist in volumeMounts")
         if place in mount_paths:
@@ -107,12 +112,12 @@ def _validate_device_name(path: str, name: str, taken: set[str], volumes: Mappin
         yield invalid_value(path, name, text)
 
 
-def _validate_device_path(path: str, place: str, taken: set[str]) -> Iterator[FieldError]:
+def _validate_device_path(behaviour: ServedBehaviour, path: str, place: str, taken: set[str]) -> Iterator[FieldError]:
     if not place:
         yield required(path)
     if place in taken:
         yield invalid_value(path, place, _TAKEN)
-    if NO_BACKSTEPS(place):
+    if NO_BACKSTEPS(behaviour, place):
         yield invalid_value(path, place, "can not contain backsteps ('..')")
     else:
         taken.add(place)

@@ -14,7 +14,7 @@ from simkit.kinds.parts.pod.validation.environment import FILE_FIELDS, RESOURCE_
 from simkit.kinds.parts.validation.fields import ABSOLUTE, DESCENDING, FILE, MODE, NO_BACKSTEPS
 from simkit.kinds.parts.volume.claim_spec import validate_claim_template
 from simkit.kinds.rules import REQUIRED, Check, Row, by, fields, must, placed, row, table
-from simkit.meta.behaviour import applies
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN
 from simkit.meta.fielderror import (
     FieldError,
@@ -52,32 +52,32 @@ _FILE_OF_FIELD: Final = table(
 )
 
 
-def _validate_files_of_fields(path: str, source: Object) -> Iterator[FieldError]:
+def _validate_files_of_fields(behaviour: ServedBehaviour, path: str, source: Object) -> Iterator[FieldError]:
     """The errors of the files of a downward API volume, which are told without the place of the file."""
     for item in source.get("items") or ():
-        yield from placed(path, _FILE_OF_FIELD(item))
+        yield from placed(path, _FILE_OF_FIELD(behaviour, item))
 
 
 # Projected volumes: no two files may have the same path
 
 
-def _validate_projected(path: str, source: Object) -> Iterator[FieldError]:
+def _validate_projected(behaviour: ServedBehaviour, path: str, source: Object) -> Iterator[FieldError]:
     taken: set[str] = set()
     for index, part in enumerate(source.get("sources") or ()):
         at, several = f"{path}.sources[{index}]", [name for name in _PARTS if part.get(name) is not None]
         for name in several:
-            yield from _PARTS[name](path, f"{at}.{name}", part[name], taken)
+            yield from _PARTS[name](behaviour, path, f"{at}.{name}", part[name], taken)
         if len(several) > 1:
-            of_one = " per source" if applies("projected-source-error-names-source") else ""
+            of_one = " per source" if behaviour.applies("projected-source-error-names-source") else ""
             yield forbidden_field(at, f"may not specify more than 1 volume type{of_one}")
 
 
-def _keyed_part(path: str, at: str, part: Object, taken: set[str]) -> Iterator[FieldError]:
+def _keyed_part(behaviour: ServedBehaviour, path: str, at: str, part: Object, taken: set[str]) -> Iterator[FieldError]:
     name = part.get("name") or ""
     if not name:
         yield required(f"{at}.name")
     for index, item in enumerate(part.get("items") or ()):
-        yield from placed(f"{at}.items[{index}]", _FILE_OF_KEY(item))
+        yield from placed(f"{at}.items[{index}]", _FILE_OF_KEY(behaviour, item))
         yield from _validate_taken(path, name, item.get("path") or "", taken)
 
 
@@ -88,9 +88,11 @@ def _validate_taken(path: str, shown: str, file: str, taken: set[str]) -> Iterat
         taken.add(file)
 
 
-def _downward_part(path: str, at: str, part: Object, taken: set[str]) -> Iterator[FieldError]:
+def _downward_part(
+    behaviour: ServedBehaviour, path: str, at: str, part: Object, taken: set[str]
+) -> Iterator[FieldError]:
     for item in part.get("items") or ():
-        yield from placed(at, _FILE_OF_FIELD(item))
+        yield from placed(at, _FILE_OF_FIELD(behaviour, item))
         file = item.get("path") or ""
         yield from _validate_taken(path, file, file, taken)
 
@@ -103,9 +105,9 @@ _TOKEN_SECONDS: Final = row("expirationSeconds", _SECONDS, zero=0)
 _TOKEN_PATH: Final = table(row("path", REQUIRED), row("path", FILE, since="local-token-paths"))
 
 
-def _token_part(path: str, at: str, part: Object, taken: set[str]) -> Iterator[FieldError]:
-    yield from placed(at, _TOKEN_SECONDS(part))
-    yield from placed(path, _TOKEN_PATH(part))
+def _token_part(behaviour: ServedBehaviour, path: str, at: str, part: Object, taken: set[str]) -> Iterator[FieldError]:
+    yield from placed(at, _TOKEN_SECONDS(behaviour, part))
+    yield from placed(path, _TOKEN_PATH(behaviour, part))
 
 
 _PARTS: Final = {
@@ -153,7 +155,7 @@ NAMED_SECRET: Final = row("secretRef", row("name", REQUIRED))
 def iscsi(unknown: str, *secret: Row) -> Check:
     """The check of an iSCSI volume; ``unknown`` is said of a name of no known form."""
 
-    def check(path: str, name: str) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
         pattern = _QUALIFIED_NAMES.get(name[:3])
         if pattern is None:
             yield invalid_value(path, name, unknown)
@@ -173,7 +175,7 @@ def iscsi(unknown: str, *secret: Row) -> Check:
 _PAIRS: Final = "must be a host:port pair or multiple pairs separated by commas"
 
 
-def _validate_pairs(path: str, registry: str) -> Iterator[FieldError]:
+def _validate_pairs(behaviour: ServedBehaviour, path: str, registry: str) -> Iterator[FieldError]:
     return (invalid_value(path, registry, _PAIRS) for pair in registry.split(",") if pair.count(":") != 1)
 
 
@@ -181,7 +183,7 @@ def _has_long_tenant(source: Object) -> bool:
     return len(source.get("tenant") or "") >= 65
 
 
-def _validate_options(path: str, options: Mapping[str, str]) -> Iterator[FieldError]:
+def _validate_options(behaviour: ServedBehaviour, path: str, options: Mapping[str, str]) -> Iterator[FieldError]:
     for key in sorted(options):
         owner = "." + key.partition("/")[0].lower()
         if owner.endswith((f".{LABEL_DOMAIN}", f".{API_DOMAIN}")):
@@ -192,7 +194,7 @@ def _validate_options(path: str, options: Mapping[str, str]) -> Iterator[FieldEr
 def _starts(prefix: str, pattern: str) -> Check:
     """The check of an address with a prefix, whose error lists the only pattern."""
 
-    def check(path: str, uri: str) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, path: str, uri: str) -> Iterator[FieldError]:
         if not uri.startswith(prefix):
             yield unsupported(path, uri, (pattern,))
 
@@ -206,11 +208,11 @@ _MANAGED_DISK: Final = _starts(
 _BLOB: Final = _starts("https://", "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd")
 
 
-def validate_driver(path: str, name: str) -> Iterator[FieldError]:
+def validate_driver(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
     """The errors of the name of a storage driver."""
     if not name:
         yield required(path)
-        if applies("empty-driver-names-told-once"):
+        if behaviour.applies("empty-driver-names-told-once"):
             return
     if len(name) > _LONGEST_DRIVER:
         yield too_long(path, _LONGEST_DRIVER)
@@ -319,7 +321,9 @@ _PORTAL_RULE: Final = (
 )
 
 
-def validate_volumes(path: str, spec: Object, pod: Object | None) -> tuple[list[FieldError], Mapping[str, Object]]:
+def validate_volumes(
+    behaviour: ServedBehaviour, path: str, spec: Object, pod: Object | None
+) -> tuple[list[FieldError], Mapping[str, Object]]:
     """The errors of the volumes, and the valid volumes by name: only those can be mounted.
 
     ``pod`` is the object that the spec is of; None for a template.
@@ -331,8 +335,8 @@ def validate_volumes(path: str, spec: Object, pod: Object | None) -> tuple[list[
     for index, volume in enumerate(volumes):
         at = f"{path}[{index}]"
         volume_errors = [
-            *_validate_source(at, volume, pod),
-            *_validate_name(f"{at}.name", volume.get("name") or "", well),
+            *_validate_source(behaviour, at, volume, pod),
+            *_validate_name(behaviour, f"{at}.name", volume.get("name") or "", well),
         ]
         if not volume_errors:
             well[volume["name"]] = volume
@@ -350,16 +354,18 @@ def _created_claims(spec: Object, pod: Object | None) -> set[str]:
     return {f"{name_of(pod)}-{one.get('name')}" for one in spec.get("volumes") or () if "ephemeral" in one}
 
 
-def _validate_name(path: str, name: str, well: Mapping[str, Object]) -> Iterator[FieldError]:
+def _validate_name(
+    behaviour: ServedBehaviour, path: str, name: str, well: Mapping[str, Object]
+) -> Iterator[FieldError]:
     if not name:
         yield required(path)
     else:
-        yield from placed(path, _LABEL(name))
+        yield from placed(path, _LABEL(behaviour, name))
     if name in well:
         yield duplicate(path, name)
 
 
-def _validate_source(path: str, volume: Object, pod: Object | None) -> Iterator[FieldError]:
+def _validate_source(behaviour: ServedBehaviour, path: str, volume: Object, pod: Object | None) -> Iterator[FieldError]:
     count = 0
     for name in [name for name in SOURCES if name in volume]:
         source = volume[name]
@@ -371,11 +377,11 @@ def _validate_source(path: str, volume: Object, pod: Object | None) -> Iterator[
         count += 1
         if name == "image" and pod is not None and not source.get("reference"):
             yield required(f"{path}.image.reference")
-        yield from placed(f"{path}.{CHECKED_AT.get(name, name)}", SOURCES[name](source))
+        yield from placed(f"{path}.{CHECKED_AT.get(name, name)}", SOURCES[name](behaviour, source))
         if name == "iscsi":
             yield from _validate_portal(f"{path}.name", volume.get("name") or "", source)
         elif name == "ephemeral":
-            yield from _validate_ephemeral(path, volume, source, pod)
+            yield from _validate_ephemeral(behaviour, path, volume, source, pod)
     if not count:
         yield required(path, "must specify a volume type")
 
@@ -386,12 +392,14 @@ def _validate_portal(path: str, name: str, source: Object) -> Iterator[FieldErro
         yield invalid_value(path, name, _PORTAL_RULE)
 
 
-def _validate_ephemeral(path: str, volume: Object, source: Object, pod: Object | None) -> Iterator[FieldError]:
+def _validate_ephemeral(
+    behaviour: ServedBehaviour, path: str, volume: Object, source: Object, pod: Object | None
+) -> Iterator[FieldError]:
     template = source.get("volumeClaimTemplate")
     if template is None:
         yield required(f"{path}.ephemeral.volumeClaimTemplate")
     else:
-        yield from validate_claim_template(f"{path}.ephemeral.volumeClaimTemplate", template)
+        yield from validate_claim_template(behaviour, f"{path}.ephemeral.volumeClaimTemplate", template)
     name = volume.get("name") or ""
     if pod is not None and name_of(pod) and name:
         claim = f"{name_of(pod)}-{name}"
