@@ -57,6 +57,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
+    if args.release:  # then there are no elements, and all words are paths
+        args.dump, args.element = [*args.element, *args.dump], []
     log = read_audit_log(args)
     cluster = cluster_of(opened(args, release_of=partial(_release_of, args=args, log=log)))
     found = cluster.removal_report(*args.element, release=args.release or None, audit_log=log)

@@ -245,3 +245,15 @@ def test_the_release_is_that_of_what_was_answered(
     told = capsys.readouterr()
     assert [row["breaks"] for row in orjson.loads(told.out)] == [bool(breaking)]
     assert ("is not known and taken for 1.30" in told.err) == (not breaking)
+
+
+def test_words_beside_a_release_are_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A release that an option names leaves no elements to name: several dumps are read as one."""
+    dump, nodes = tmp_path / "dump.yaml", tmp_path / "nodes.yaml"
+    dump.write_text("{apiVersion: batch/v1beta1, kind: CronJob, metadata: {name: a, namespace: b}, spec: {}}\n")
+    nodes.write_text(
+        "{apiVersion: v1, kind: Node, metadata: {name: n, uid: '1'}, status: {nodeInfo: {kubeletVersion: v1.24.1}}}\n"
+    )
+    assert main(["removal-report", "--to", "1.25", str(dump), str(nodes), "-o", "json"]) == 1
+    (row,) = orjson.loads(capsys.readouterr().out)
+    assert (row["release"], row["name"]) == ("1.25", "a")

@@ -112,9 +112,9 @@ class GoneVersions:
         managed = [each for each in at(item.obj, "metadata", "managedFields") or () if isinstance(each, Mapping)]
         for version, managers in _managers(managed).items():
             written = lifecycle_of(version, item.kind)
-            if written is not None and self.is_gone(written):
+            if written is not None and self.is_gone(written) and not all(map(_comes_along, managers)):
                 names, last = ", ".join(managers), max(managers.values())
-                old = self._is_of_the_past(written, last) or all(map(_comes_along, managers))
+                old = self._is_of_the_past(written, last)
                 evidence = f"written by {names} in this version" + (
                     f", the last time {last}" if last != _UNDATED else ""
                 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL
 from simkit.analysis.upgrade.bound_subjects import BoundSubjects
 from simkit.analysis.upgrade.breaks import Break, break_of
 from simkit.analysis.upgrade.configuration import ConfigurationReference, references_of
@@ -13,6 +14,7 @@ from simkit.analysis.upgrade.removed_resources import RemovedResource, RemovedRe
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.names import GroupVersion
+from simkit.meta.objects import labels_of
 
 RULE: Final = "rule"
 CONFIGURATION: Final = "configuration"
@@ -43,6 +45,9 @@ class NamedVersions:
             yield _configuration(item, found, self.removed, self.span)
 
     def _rules(self, item: Item) -> Iterator[Break]:
+        """The rules of a role that name what goes. Those of default roles are the server's to change."""
+        if BOOTSTRAP_LABEL in labels_of(item.obj):
+            return
         rules = item.obj.get("rules")
         for number, rule in enumerate(rules if isinstance(rules, list) else ()):
             if not isinstance(rule, Mapping):

@@ -450,3 +450,10 @@ def test_the_coming_release() -> None:
     assert not rows(named("ResourceClaim", "resource.k8s.io/v1", spec={}), "1.38", "1.36")
     with pytest.raises(SimkitError, match=r"newest known release"):
         rows(claim, "1.39", "1.36")
+
+
+@pytest.mark.parametrize(("release", "to"), [("1.24", "1.25"), ("1.28", "1.33"), ("1.35", "1.36"), ("1.36", "1.38")])
+def test_a_fresh_cluster_has_no_rows(release: str, to: str) -> None:
+    """What the server makes by itself, its default roles and its own Endpoints, is the server's to change."""
+    report = simkit.Cluster(release=release, seed=1).upgrade_report(to)
+    assert not report.rows, report.to_frame()
