@@ -36,6 +36,8 @@ _CLUSTER_API: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Where the kinds of Cluster API have the parts of a configuration of kubeadm."""
 _PARTS: Final = ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration")
+_CALLED: Final = (("kubelet", "kubelet"), ("kubeadm", "kubeadm "))
+"""The programs whose flags stand in commands and files of nodes, with what such texts have."""
 _FLAG: Final = re.compile(r"--([a-z][a-z0-9-]*)(?:[= ](?!-)\"?([^\s\"']*))?")
 MARKS: Final = (
     *(f'"{name}'.encode() for name in COMPONENTS), b"Configuration", b"/kube", b"KubeadmCo", f'"{FILE}"'.encode(),
@@ -95,10 +97,11 @@ def _document(text: Any, path: tuple[str, ...], file: str = "") -> Document:
 
 
 def flags_in(document: Document) -> Iterator[Setting]:
-    """The flags for the kubelet in a file of a node that is no YAML, such as a drop-in of systemd."""
-    if isinstance(document.value, str) and "kubelet" in (document.file + document.value).lower():
-        for match in _FLAG.finditer(document.value):
-            yield Setting("kubelet", match[1], match[2] or "", document.path)
+    """The flags for the kubelet and for kubeadm in a text that is no YAML: a drop-in of systemd, a command."""
+    text = document.value if isinstance(document.value, str) else ""
+    for component, mark in _CALLED:
+        for match in _FLAG.finditer(text) if mark in (document.file + text).lower() else ():
+            yield Setting(component, match[1], match[2] or "", document.path)
 
 
 def settings(obj: Object, templates: list[tuple[tuple[str, ...], Mapping[str, Any]]]) -> Iterator[Setting]:
