@@ -21,6 +21,7 @@ from simkit.logic.migration.kustomizations import (
     retargeted,
     strategic_patch,
 )
+from simkit.logic.migration.kustomize_trees import held_back
 from simkit.logic.migration.migrate_object import migrate_object
 from simkit.logic.migration.migrated import MigratedObject
 from simkit.logic.migration.patches import Pair, Patches
@@ -257,7 +258,9 @@ def _referring(files: Sequence[MigratedFile], patches: _Targets, release: str) -
     if not any(each.place.name in FILES or "patches" in each.before for each in files):
         return list(files)
     known = Patches([pair for each in files if each.place not in patches for pair in _pairs(each, release)], release)
-    return [_following(each, patches.get(each.place), known) for each in files]
+    made = {each.place: _following(each, patches.get(each.place), known) for each in files}
+    kept = held_back({each.place: each.before for each in files}, made, patches)
+    return [replace(each, rewritten=kept[each.place]) for each in files]
 
 
 def _pairs(file: MigratedFile, release: str) -> Iterator[Pair]:
@@ -269,13 +272,13 @@ def _pairs(file: MigratedFile, release: str) -> Iterator[Pair]:
             yield Pair(obj, made.object)
 
 
-def _following(file: MigratedFile, targets: Sequence[Mapping[str, Any]] | None, patches: Patches) -> MigratedFile:
+def _following(file: MigratedFile, targets: Sequence[Mapping[str, Any]] | None, patches: Patches) -> Rewritten:
     if targets is None:
         made, old = retargeted(file.after, patches, own=file.place.name in FILES), file.rewritten
-        return replace(file, rewritten=replace(old, text=made.text, documents=(*old.documents, *made.documents)))
+        return replace(old, text=made.text, documents=(*old.documents, *made.documents))
     if is_json_patch(file.before):
-        return replace(file, rewritten=json_patch_file(file.before, targets, patches))
-    return replace(file, rewritten=strategic_patch(file.before, patches))
+        return json_patch_file(file.before, targets, patches)
+    return strategic_patch(file.before, patches)
 
 
 # What a server of the release says to the rewritten objects

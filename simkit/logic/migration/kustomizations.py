@@ -40,6 +40,15 @@ def patch_files(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from ((each, {}) for each in strategic or () if isinstance(each, str) and "\n" not in each)
 
 
+def named_paths(text: str) -> Iterator[str]:
+    """The files and folders that a kustomization names: resources, components and patches."""
+    for chunk, _ in pieces(text):
+        value = _read(chunk)
+        for field in ("resources", "bases", "components"):
+            yield from (each for each in value.get(field) or () if isinstance(each, str))
+    yield from (path for path, _ in patch_files(text))
+
+
 def is_json_patch(text: str) -> bool:
     """True if a text is a list of operations."""
     with suppress(BrokenText):

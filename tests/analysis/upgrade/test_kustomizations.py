@@ -131,10 +131,15 @@ def test_json_patches_do_to_the_new_object_what_they_did(before: str, after: str
     ],
 )
 def test_json_patches_that_cannot_follow_are_left_to_a_person(patch: str, told: str, tmp_path: Path) -> None:
-    """One for objects that it changes in several ways, and one that fits none."""
+    """One for objects that it changes in several ways, and one that fits none. Its tree stays as it is, others do not."""
     base = f"{INGRESS}---\n{INGRESS.replace('name: web', 'name: other').replace('80', 'http')}"
-    overlaid = overlay(tmp_path, "patches: [{path: more.yaml, target: {kind: Ingress}}]\n", base, more=patch)
-    assert told in str(migrated(overlaid)[0].to_frame()["person"].tolist())
+    overlay(tmp_path / "one", "patches: [{path: more.yaml, target: {kind: Ingress}}]\n", base, more=patch)
+    overlay(tmp_path / "other", f"patches: [{{target: {TARGET}, patch: '[]'}}]\n")
+    found = migrate(tmp_path, "1.35")
+    assert told in str(found.to_frame()["person"].tolist())
+    changed = sorted(str(Path(each.path).relative_to(tmp_path)) for each in found.changed)
+    assert changed == ["other/base/object.yaml", "other/over/kustomization.yaml"]
+    assert not found
 
 
 @pytest.mark.parametrize(
