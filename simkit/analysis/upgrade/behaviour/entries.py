@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TABLE: Final = "upgrade/behaviour.yaml"
 VARIABLES: Final = ("value", "object", "kind", "pod", "file", "labels")
 """The variables of an expression: the value of the field, its object, the kind, the pod or pod template, the file, the
-labels of the namespace."""
+labels of the namespace (of an object without one those of kube-system)."""
 
 
 class Detector(BaseModel):

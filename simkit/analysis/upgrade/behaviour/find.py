@@ -25,7 +25,7 @@ from simkit.analysis.upgrade.behaviour.skew import too_old
 from simkit.analysis.upgrade.breaks import Break, break_of
 from simkit.analysis.upgrade.items import Item
 from simkit.analysis.upgrade.span import ReleaseSpan
-from simkit.meta.domain import api_group
+from simkit.meta.domain import SYSTEM_NAMESPACE, api_group, label
 from simkit.meta.objects import at, labels_of
 from simkit.snapshot.templates import Template as ChartTemplate
 
@@ -198,7 +198,9 @@ class BehaviourSearch:
     ) -> bool:
         if detector.provisioner and obj.get("kind") == "StorageClass":
             return bool(value == detector.provisioner)
-        return _agrees(detector, value, obj, pod, file, self._namespaces.get(at(obj, "metadata", "namespace")))
+        namespace = str(at(obj, "metadata", "namespace") or SYSTEM_NAMESPACE)
+        labels = {label("metadata.name"): namespace, **self._namespaces.get(namespace, {})}
+        return _agrees(detector, value, obj, pod, file, labels)
 
     def _row(
         self,
@@ -273,7 +275,7 @@ def _agrees(
     obj: Mapping[str, Any],
     pod: Mapping[str, Any] | None = None,
     file: str = "",
-    namespace: Mapping[str, Any] | None = None,
+    labels: Mapping[str, Any] | None = None,
 ) -> bool:
     """True if a value has what a detector looks for, and its expression holds."""
     if detector.matches is not None and not (isinstance(value, str) and detector.matches.search(value)):
@@ -282,7 +284,7 @@ def _agrees(
         return True
     from simkit.language.cel.errors import EvaluationError
 
-    found = (value, obj, obj.get("kind"), pod or {}, file, namespace or {})
+    found = (value, obj, obj.get("kind"), pod or {}, file, labels or {})
     variables = dict(zip(VARIABLES, found, strict=True))
     try:
         return compiled(detector.when).evaluate(variables).value is True
