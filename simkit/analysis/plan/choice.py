@@ -165,13 +165,13 @@ def _next_of(now: Round, chosen: set[Candidate], free: bool) -> tuple[Candidate,
 
 def closing_most(now: Round, options: Sequence[Candidate]) -> Candidate:
     """The first of the options that close the most; those that lie on fewer paths than that are not looked at."""
-    bounds = now.alternatives.bounds(now.paths)
+    bounds = now.open_paths.candidates_of(now.paths)
     best, closes = 0, 0
     for number in sorted(range(len(options)), key=lambda number: (-bounds[options[number]], number)):
         bound = bounds[options[number]]
         if bound < closes or (bound == closes and number > best):
             continue
-        found = now.alternatives.closes(options[number], now.starts) if bound else 0
+        found = now.modelled([options[number]]) if bound else 0
         if found > closes or (found == closes and number < best):
             best, closes = number, found
     return options[best]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from simkit.analysis.escalation.cut.cutter import Candidate, Policy
 from simkit.analysis.escalation.cut.pod_security import OPEN_NAMESPACE, EnforceLevel
 from simkit.analysis.escalation.cut.refused_accounts import refusing
-from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals
+from simkit.analysis.escalation.cut.removal import GoalHolders, Needed, PossibleRemovals
 from simkit.analysis.escalation.cut.removal_kinds import Removal
 from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.facts import ClusterFacts
@@ -19,8 +19,8 @@ from simkit.analysis.escalation.find.held_permissions import GrantSource
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.plan.reach import Reach, Steps, gathered
-from simkit.analysis.plan.stopped import Needs, Stopped
 
+Needs = tuple[Needed, ...]
 Granted = tuple[tuple[GrantSource, ...], ...]
 
 
@@ -65,6 +65,63 @@ def policies_of(facts: ClusterFacts, edge: Edge) -> Iterator[Policy]:
         yield policy
 
 
+class Stopped:
+    """Numbered things, each with the changes that stop it."""
+
+    def __init__(self, removals: PossibleRemovals) -> None:
+        self._removals = removals
+        self._alone: dict[Candidate, set[int]] = defaultdict(set)
+        """The things that each change stops by itself."""
+        self._shared: dict[int, tuple[Needs, list[int]]] = {}
+        self._parts: dict[Candidate, list[int]] = defaultdict(list)
+        self._changes: dict[int, tuple[tuple[Candidate, ...], Needs]] = {}
+
+    def add(self, number: int, alone: tuple[Candidate, ...], needs: Needs) -> None:
+        """Add a thing: the changes that stop it by themselves, and the grants that it rests on.
+
+        Things with the same grants have the same object as ``needs``, which is looked at once.
+        """
+        self._changes[number] = alone, needs
+        for one in alone:
+            self._alone[one].add(number)
+        if any(len(sources) > 1 for _, sources in needs):
+            if id(needs) not in self._shared:
+                self._shared[id(needs)] = needs, []
+                every = {one for need, sources in needs for each in sources for one in self._removals.of(each, need)}
+                for part in every:
+                    self._parts[part].append(id(needs))
+            self._shared[id(needs)][1].append(number)
+
+    def candidates(self) -> set[Candidate]:
+        """All changes that stop something, alone or with others."""
+        return {*self._alone, *self._parts}
+
+    def by(self, chosen: Collection[Candidate]) -> set[int]:
+        """The things that changes stop together."""
+        found = set[int]().union(*(self._alone.get(one, ()) for one in chosen))
+        if len(chosen) > 1:
+            found.update(
+                self._together(frozenset(chosen), {each for one in chosen for each in self._parts.get(one, ())})
+            )
+        return found
+
+    def next(self, number: int, chosen: frozenset[Candidate]) -> Iterable[Candidate]:
+        """The changes that stop a thing, or a part of it that others have left open."""
+        alone, needs = self._changes[number]
+        return alone or self._removals.of_needs(needs, _removals(chosen))
+
+    def _together(self, chosen: frozenset[Candidate], groups: Iterable[int]) -> Iterator[int]:
+        removals = _removals(chosen)
+        for group in groups:
+            needs, numbers = self._shared[group]
+            if self._removals.stops(needs, removals):
+                yield from numbers
+
+
+def _removals(chosen: Iterable[Candidate]) -> frozenset[Removal]:
+    return frozenset(one for one in chosen if not isinstance(one, Policy))
+
+
 class OpenPaths:
     """The steps of a graph, the changes that stop each, and who gets where without some of them.
 
@@ -82,7 +139,7 @@ class OpenPaths:
             for edge in edges:
                 number = self._steps.add(self._places[state], self._places[edge.target])
                 self._stopped.add(number, self._stopping.of(edge), self._stopping.needs(edge))
-        self._ends = [_Ends(GoalEnds(graph, removals, goal), self._places, removals) for goal in goals]
+        self._ends = [_Ends(goal, graph, self._places, removals) for goal in goals]
 
     def candidates(self) -> set[Candidate]:
         """All changes that stop something, alone or with others."""
@@ -91,7 +148,7 @@ class OpenPaths:
     def candidates_of(self, paths: Iterable[Path]) -> Counter[Candidate]:
         """The changes that stop one of the paths, with how many of them each stops: no change closes more."""
         counts: Counter[Candidate] = Counter()
-        by_goal = {ends.ends.goal.name: ends.ends for ends in self._ends}
+        by_goal = {ends.goal.name: ends for ends in self._ends}
         for path in paths:
             found = {one for edge in path.edges for one in self._stopping.of(edge)}
             found.update(by_goal[path.goal.name].stopping(path.end))
@@ -156,33 +213,22 @@ class LeftOver:
         return frozenset(stopped)
 
 
-class GoalEnds:
-    """The changes by which the end of a path loses the goal, for goals that are a permission."""
+class _Ends:
+    """The places that have a goal, and the changes by which they lose it, for goals that are a permission."""
 
-    def __init__(self, graph: EscalationGraph, removals: PossibleRemovals, goal: Goal) -> None:
+    def __init__(
+        self, goal: Goal, graph: EscalationGraph, places: Mapping[AttackState, int], removals: PossibleRemovals
+    ) -> None:
         self.goal, self._removals, self._holders = goal, removals, GoalHolders(goal, graph)
-
-    def test(self, state: AttackState) -> bool:
-        """True if a state has the goal."""
-        return self._holders.test(state)
+        self.stopped = Stopped(removals)
+        self._places = [place for state, place in places.items() if self._holders.test(state)]
+        for state, place in places.items():
+            if self._holders.test(state):
+                self.stopped.add(place, tuple(self.stopping(state)), tuple(self._holders.requirements(state)))
 
     def stopping(self, state: AttackState) -> Iterator[Candidate]:
         """The changes that take the goal from a state that has it."""
-        return self._removals.every(self.needs(state))
-
-    def needs(self, state: AttackState) -> Needs:
-        """The grants by which a state has the goal."""
-        return tuple(self._holders.requirements(state))
-
-
-class _Ends:
-    """The places that have a goal, and the changes by which they lose it."""
-
-    def __init__(self, ends: GoalEnds, places: dict[AttackState, int], removals: PossibleRemovals) -> None:
-        self.ends, self.stopped = ends, Stopped(removals)
-        self._places = {places[state]: state for state in places if ends.test(state)}
-        for place, state in self._places.items():
-            self.stopped.add(place, tuple(ends.stopping(state)), ends.needs(state))
+        return self._removals.every(self._holders.requirements(state))
 
     def left(self, chosen: Collection[Candidate]) -> set[int]:
         """The places that still have the goal after changes."""

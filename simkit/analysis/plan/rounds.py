@@ -18,9 +18,8 @@ from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.findings.kept import CountedFindings
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.least_privilege.change import Change
-from simkit.analysis.plan.alternatives import Alternatives
 from simkit.analysis.plan.candidates import Candidates, Use
-from simkit.analysis.plan.open_paths import GoalEnds, LeftOver, OpenPaths, Stopping
+from simkit.analysis.plan.open_paths import LeftOver, OpenPaths
 from simkit.analysis.rbac.subject import Members
 from simkit.logic.rbac.binding import Subject
 from simkit.seams.snapshot import Snapshot
@@ -113,13 +112,6 @@ class Round:
         for path in self.paths:
             found[path.goal.name].append(path.start)
         return list(found.values())
-
-    @cached_property
-    def alternatives(self) -> Alternatives:
-        """The best paths, and the ways around a change."""
-        removals = self.candidates.ways
-        ends = [GoalEnds(self.graph, removals, goal) for goal in self.question.goals]
-        return Alternatives(self.graph, Stopping(removals, self.graph.facts), ends, self._best)
 
     @cached_property
     def _left(self) -> LeftOver:

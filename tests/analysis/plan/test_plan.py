@@ -181,7 +181,6 @@ def test_what_is_kept_from_step_to_step_changes_no_answer(snapshot: MemorySnapsh
         options = sorted(alone.open_paths.candidates(), key=str)
         if options:  # where each way is open beside another, no change stops a path by itself
             assert closing_most(alone, options) == max(options, key=lambda one: alone.modelled([one]))
-        assert all(alone.alternatives.closes(one, alone.starts) == alone.modelled([one]) for one in options)
         now = made(now, (step.change,))
         paths, found = escalations(rebuilt(now), goal=GOALS), audit(rebuilt(now))
         assert (len(paths), len({path.subject for path in paths}), len(found)) == (
