@@ -64,7 +64,7 @@ def test_every_primitive_that_can_be_granted_belongs_to_a_check() -> None:
     """A primitive of the catalogue that requires permissions is a finding, by an entry or by itself."""
     table = risky_permission_table()
     known = {one for permission in table.every for one in permission.primitives}
-    known.update(one for some in table.checks.values() for one in some)
+    known.update(one for check in table.checks.values() for one in check.primitives)
     assert not {one.id for one in primitives().primitives if any(each.requires for each in one.variants)} - known
 
 

@@ -63,13 +63,22 @@ class Check:
     def primitives(self) -> tuple[str, ...]:
         """The ids of the escalation primitives that the check concerns."""
         table = risky_permission_table()
+        described = table.checks.get(self.id)
         known = {one.id: one.primitives for one in table.every}
-        return known.get(self.id) or table.checks.get(self.id, ())
+        return known.get(self.id) or (described.primitives if described is not None else ())
 
     def finding(self, message: str, *, severity: Severity | None = None, **more: Any) -> Finding:
         """A finding of this check. Fields that are not given are the check's own."""
         level = self.severity if severity is None else severity
         return Finding(self.id, level, self.title, message, more.pop("fix", self.fix), **more)
+
+
+def described_check(
+    identifier: str, find: Callable[[Survey, Check], Iterable[Finding]], needs: tuple[GroupResource, ...] = RBAC
+) -> Check:
+    """The check whose words stand in ``datasets/escalation/risky_permissions.yaml`` under an id."""
+    told = risky_permission_table().checks[identifier]
+    return Check(identifier, told.title, told.severity, told.why, told.fix, find, needs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.findings.check import Check, Finding
+from simkit.analysis.findings.check import Check, Finding, described_check
 from simkit.analysis.findings.evidence import binding_evidence, delete_command
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.default_objects import settled_defaults
@@ -125,22 +125,7 @@ def _counts(other: Binding, binding: Binding) -> bool:
 
 
 DRIFT_CHECKS: Final = (
-    Check(
-        "default-drift",
-        "Changed default roles",
-        Severity.MEDIUM,
-        "People expect these roles to match the Kubernetes documentation. When kube-apiserver starts, it restores "
-        "missing rules, but keeps those that were added.",
-        "Restore the default role, and grant the additions in a separate role.",
-        changed_defaults,
-    ),
-    Check(
-        "subsumed-binding",
-        "Bindings that add nothing",
-        Severity.INFO,
-        "Deleting this binding seems to remove access, but the wider binding still grants it.",
-        "Delete this binding, or the wider one if this one is enough.",
-        subsumed_bindings,
-    ),
+    described_check("default-drift", changed_defaults),
+    described_check("subsumed-binding", subsumed_bindings),
 )
 """The checks, in the order of a report."""

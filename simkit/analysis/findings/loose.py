@@ -12,7 +12,7 @@ from simkit.analysis.access.permissions import is_effective
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES, REQUEST_VERBS, SPECIAL_VERBS
 from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.findings.check import Check, Finding
+from simkit.analysis.findings.check import Check, Finding, described_check
 from simkit.analysis.findings.evidence import binding_evidence, delete_command
 from simkit.analysis.findings.survey import OfObjects, OfRole, Survey, listed
 from simkit.analysis.rbac.graph import rule_text
@@ -274,80 +274,14 @@ STALE: Final = (
 """The checks for leftovers: what nobody needs, and what names an object that does not exist."""
 
 LOOSE_CHECKS: Final = (
-    Check(
-        "missing-role",
-        "Bindings to missing roles",
-        Severity.MEDIUM,
-        "Anyone who can create a role of that name decides what the subjects of the binding may do.",
-        "Delete the binding, or create the role.",
-        missing_roles,
-    ),
-    Check(
-        "missing-account",
-        "Bindings to missing service accounts",
-        Severity.HIGH,
-        "Anyone who can create a service account of that name in its namespace gets the role.",
-        "Remove the subject from the binding.",
-        missing_accounts,
-        (*RBAC, SERVICE_ACCOUNTS, NAMESPACES),
-    ),
-    Check(
-        "missing-namespace",
-        "Bindings to service accounts of missing namespaces",
-        Severity.HIGH,
-        "Anyone who can create a namespace of that name, and a service account in it, gets the role.",
-        "Remove the subject from the binding.",
-        missing_namespaces,
-        (*RBAC, NAMESPACES),
-    ),
-    Check(
-        "aggregation",
-        "Additions to the default roles",
-        Severity.MEDIUM,
-        "A label adds the rules to view, edit or admin for every current and future subject of these roles.",
-        "Remove the label, and bind the role to those who need it.",
-        aggregated,
-    ),
-    Check(
-        "duplicate-binding",
-        "Duplicate bindings",
-        Severity.INFO,
-        "Deleting one of the bindings seems to remove the access, but the other still grants it.",
-        "Delete the duplicate binding.",
-        duplicate_bindings,
-    ),
-    Check(
-        "empty-binding",
-        "Bindings without subjects",
-        Severity.INFO,
-        "The binding grants nothing, and a subject that is added later may go unnoticed.",
-        "Delete the binding.",
-        empty_bindings,
-    ),
-    Check(
-        "unused-role",
-        "Roles without a binding",
-        Severity.INFO,
-        "Access reviews do not show an unbound role, yet it can be bound at any time.",
-        "Delete the role, unless a tool binds it when needed.",
-        unused_roles,
-    ),
-    Check(
-        "dead-rule",
-        "Rules that allow nothing",
-        Severity.INFO,
-        "A rule without effect misleads reviewers, and starts to work once someone corrects it.",
-        "Delete or correct the rule.",
-        dead_rules,
-    ),
-    Check(
-        "unknown-resource",
-        "Rules about resources that do not exist",
-        Severity.INFO,
-        "The rule allows nothing until a resource of that name is installed.",
-        "Correct or remove the name.",
-        unknown_resources,
-        (*RBAC, DEFINITIONS),
-    ),
+    described_check("missing-role", missing_roles),
+    described_check("missing-account", missing_accounts, (*RBAC, SERVICE_ACCOUNTS, NAMESPACES)),
+    described_check("missing-namespace", missing_namespaces, (*RBAC, NAMESPACES)),
+    described_check("aggregation", aggregated),
+    described_check("duplicate-binding", duplicate_bindings),
+    described_check("empty-binding", empty_bindings),
+    described_check("unused-role", unused_roles),
+    described_check("dead-rule", dead_rules),
+    described_check("unknown-resource", unknown_resources, (*RBAC, DEFINITIONS)),
 )
 """The checks, in the order of a report."""

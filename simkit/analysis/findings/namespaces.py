@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.findings.check import Check, Finding
+from simkit.analysis.findings.check import Check, Finding, described_check
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.objects import NAMESPACES, PODS, RBAC
 from simkit.analysis.rbac.subject import EVERYONE, normalize_subject
@@ -88,23 +88,7 @@ def deny_all(namespace: str) -> Mapping[str, Any]:
 
 
 NAMESPACE_CHECKS: Final = (
-    Check(
-        "pod-security",
-        "Privileged pods are allowed",
-        Severity.MEDIUM,
-        "Everybody who can create a privileged pod controls its node, and the other pods there.",
-        "Label the namespace with the level baseline, or restricted, once its own pods comply.",
-        open_to_privileged_pods,
-        (*RBAC, NAMESPACES),
-    ),
-    Check(
-        "network-policy",
-        "Namespaces without network policies",
-        Severity.INFO,
-        "An attacker in one pod can reach every other pod, unless something else separates the networks.",
-        "Allow only the needed traffic. Begin with a network policy that denies traffic from other namespaces.",
-        without_network_policy,
-        (*RBAC, NAMESPACES, PODS, NETWORK_POLICIES),
-    ),
+    described_check("pod-security", open_to_privileged_pods, (*RBAC, NAMESPACES)),
+    described_check("network-policy", without_network_policy, (*RBAC, NAMESPACES, PODS, NETWORK_POLICIES)),
 )
 """In the order of a report."""

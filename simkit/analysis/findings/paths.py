@@ -9,7 +9,7 @@ from simkit.analysis.escalation.find.held_permissions import GrantSource
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.findings.check import Check, Finding
+from simkit.analysis.findings.check import Check, Finding, described_check
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.objects import display_name
 
@@ -49,14 +49,5 @@ def _finding(check: Check, paths: Sequence[Path], sources: Sequence[GrantSource]
     )
 
 
-PATH_CHECKS: Final = (
-    Check(
-        ESCALATION_PATH,
-        "Can escalate privileges",
-        Severity.CRITICAL,
-        "Every step of the path is allowed, and together they lead to cluster-admin, to all secrets or to a node.",
-        "Remove the permission that the first step needs; `simkit causes` shows which change closes most paths.",
-        escalation_paths,
-    ),
-)
+PATH_CHECKS: Final = (described_check(ESCALATION_PATH, escalation_paths),)
 """The checks, in the order of a report."""

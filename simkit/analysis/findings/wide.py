@@ -7,7 +7,7 @@ from typing import Final
 
 from simkit.analysis.escalation.find.pod_specs import account_named
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.findings.check import Check, Finding
+from simkit.analysis.findings.check import Check, Finding, described_check
 from simkit.analysis.findings.evidence import account_manifest, binding_evidence, delete_command, pods_run
 from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
 from simkit.analysis.rbac.graph import rule_text
@@ -153,55 +153,11 @@ def admin_pods(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 WIDE_CHECKS: Final = (
-    Check(
-        "cluster-admin",
-        "Can do anything",
-        Severity.CRITICAL,
-        "RBAC does not limit an administrator, nor anyone who obtains an administrator's credentials.",
-        "Grant this role to named people for a limited time. Give products the roles that their documentation lists.",
-        administrators,
-    ),
-    Check(
-        "namespace-admin",
-        "Administers a namespace",
-        Severity.HIGH,
-        "The default edit and admin roles allow reading secrets, running commands in pods and acting as service "
-        "accounts. Their holders can do whatever the most powerful service account of the namespace can.",
-        "Move powerful service accounts to their own namespace.",
-        namespace_administrators,
-    ),
-    Check(
-        "admin-pods",
-        "Pods run as administrators",
-        Severity.HIGH,
-        "A vulnerability in such a pod, or access to its node, gives an attacker the whole cluster.",
-        "Give the workload a role with only the permissions that it uses.",
-        admin_pods,
-        (*RBAC, PODS),
-    ),
-    Check(
-        "everybody",
-        "Granted to everyone",
-        Severity.CRITICAL,
-        "These groups contain all users, all workloads, or everyone who can reach the API server without credentials.",
-        "Bind the role to the groups that need it.",
-        everybody,
-    ),
-    Check(
-        "default-account",
-        "Granted to a default service account",
-        Severity.HIGH,
-        "Every pod in the namespace that does not name a service account has these permissions.",
-        "Create a service account for the workload, name it in the pod template, and bind the role to it.",
-        default_accounts,
-    ),
-    Check(
-        "wildcard",
-        "Rules with wildcards",
-        Severity.HIGH,
-        "A wildcard also allows access to whatever is installed later, and hides what it allows today.",
-        "List the verbs and resources that are used; an audit log shows which they are.",
-        wildcards,
-    ),
+    described_check("cluster-admin", administrators),
+    described_check("namespace-admin", namespace_administrators),
+    described_check("admin-pods", admin_pods, (*RBAC, PODS)),
+    described_check("everybody", everybody),
+    described_check("default-account", default_accounts),
+    described_check("wildcard", wildcards),
 )
 """The checks, in the order of a report."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 from simkit.analysis.escalation.find.pod_specs import POD_SPECS, account_named
 from simkit.analysis.escalation.table.risky_permission import risky_permission_table
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.findings.check import Check, Finding
+from simkit.analysis.findings.check import Check, Finding, described_check
 from simkit.analysis.findings.evidence import account_manifest, pods_run
 from simkit.analysis.findings.holders import holders
 from simkit.analysis.findings.survey import OfObjects, Survey, listed
@@ -161,32 +161,8 @@ def _named_in_templates(survey: Survey) -> set[Subject]:
 
 
 WORKLOAD_CHECKS: Final = (
-    Check(
-        "power-pods",
-        "Pods run with dangerous accounts",
-        Severity.HIGH,
-        "A vulnerability in such a pod, or access to its node, gives an attacker its service account's permissions.",
-        "Give the service account only the permissions that the program uses, in the namespaces where it needs them.",
-        dangerous_pods,
-        (*RBAC, PODS),
-    ),
-    Check(
-        "unused-account",
-        "Unused service accounts",
-        Severity.LOW,
-        "Its tokens work as long as the service account exists, and nobody would notice their use.",
-        "Check whether anything outside the cluster uses it. If not, delete the service account and its bindings.",
-        unused_accounts,
-        (*RBAC, PODS, SERVICE_ACCOUNTS),
-    ),
-    Check(
-        "needless-token",
-        "Tokens mounted unnecessarily",
-        Severity.INFO,
-        "An attacker in the pod can call the API server, with everything that is granted to all service accounts.",
-        "Set automountServiceAccountToken to false in the service account or in the pod template.",
-        needless_tokens,
-        (*RBAC, PODS, SERVICE_ACCOUNTS),
-    ),
+    described_check("power-pods", dangerous_pods, (*RBAC, PODS)),
+    described_check("unused-account", unused_accounts, (*RBAC, PODS, SERVICE_ACCOUNTS)),
+    described_check("needless-token", needless_tokens, (*RBAC, PODS, SERVICE_ACCOUNTS)),
 )
 """The checks, in the order of a report."""

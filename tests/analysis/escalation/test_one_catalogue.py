@@ -39,7 +39,7 @@ def test_a_risky_grant_is_what_its_primitives_require(permission: RiskyPermissio
 def test_other_checks_name_primitives_that_exist() -> None:
     """The table of checks names checks of the audit and primitives of the table."""
     assert TABLE.checks.keys() <= {check.id for check in CHECKS}
-    assert all(primitives().primitive(one) for some in TABLE.checks.values() for one in some)
+    assert all(primitives().primitive(one) for check in TABLE.checks.values() for one in check.primitives)
 
 
 @pytest.mark.parametrize("where", ["", "dev"])

@@ -7,9 +7,9 @@ that no entry names has a finding of its own, which is derived from the table of
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from simkit.analysis.escalation.table.primitive import Primitive, primitives
 from simkit.analysis.escalation.table.requirement import Requirement, parse_requirements
@@ -72,11 +72,21 @@ class RiskyPermission(_Strict):
         return worst(tuple(grant.at("") for grant in self.grants)) or Severity.INFO
 
 
+class DescribedCheck(_Strict):
+    """The words of a check of an audit whose findings are made by code, and the primitives that it concerns."""
+
+    title: str
+    severity: Annotated[Severity, BeforeValidator(Severity.named)]
+    why: str
+    fix: str
+    primitives: tuple[str, ...] = ()
+
+
 class RiskyPermissions(_Strict):
-    """All risky permissions in the order of a report, and the primitives that other checks of an audit concern."""
+    """All risky permissions in the order of a report, and the other checks of an audit by id."""
 
     permissions: tuple[RiskyPermission, ...]
-    checks: dict[str, tuple[str, ...]]
+    checks: dict[str, DescribedCheck]
     derived: tuple[RiskyPermission, ...] = ()
     """Those of primitives that no entry names."""
 
