@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import singledispatch, wraps
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NotRequired, TypedDict, cast
 
+from simkit.analysis.rendering import html_lines, text_lines
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
@@ -208,6 +209,25 @@ class Result(ABC):
         shown = [whole] if short.equals(whole) else [short, whole]
         told = "".join(f"<p><b>{html_text(caveat.text)}</b></p>" for caveat in self.caveats)
         return told + "".join(ReadableFrame(rows)._repr_html_() for rows in shown)
+
+
+class InLines(Result):
+    """An answer that explains itself in a headline and details. Dataclasses of this kind leave their ``repr`` to it."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def lines(self) -> Iterator[str]:
+        """The answer, line by line."""
+
+    def __str__(self) -> str:
+        return text_lines(self.lines())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())
 
 
 class Evidence(Result):

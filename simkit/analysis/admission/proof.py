@@ -13,8 +13,7 @@ from simkit.analysis.admission.policies import PolicyEffect
 from simkit.analysis.admission.simulated_writes import POLICY
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import html_lines, text_lines
-from simkit.analysis.result import Evidence, proven
+from simkit.analysis.result import Evidence, InLines, proven
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
@@ -27,8 +26,8 @@ _TOLD: Final = 10
 """Objects that were not refused and are told one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyProof(Evidence):
+@dataclass(frozen=True, slots=True, repr=False)
+class PolicyProof(InLines, Evidence):
     """The result of writing denied objects on a fork. True if some were written and each was refused by a policy."""
 
     rows: pd.DataFrame
@@ -55,14 +54,6 @@ class PolicyProof(Evidence):
         yield f"{refused:,} of {len(self.rows):,} objects were refused on a fork ({self.denied:,} would be denied)"
         for row in self.rows[~self.rows["confirmed"].astype(bool)].head(_TOLD).itertuples():
             yield f"not refused: {row.resource} {f'{row.namespace}/{row.name}'.strip('/')} ({row.code}) {row.message}"
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_lines(self.lines())
 
 
 @proven.register(PolicyEffect)

@@ -17,8 +17,8 @@ from simkit.analysis.findings.nature import NATURES, Nature
 from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted, html_lines, text_lines
-from simkit.analysis.result import Result
+from simkit.analysis.rendering import counted, html_lines
+from simkit.analysis.result import InLines
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
@@ -95,8 +95,8 @@ class Cause:
         return html_lines([f"{self.severity}: {self.text}", str(self.nature.name), counts])
 
 
-@dataclass(frozen=True)
-class Causes(Result, Sequence[Cause]):
+@dataclass(frozen=True, repr=False)
+class Causes(InLines, Sequence[Cause]):
     """Root causes, first those that should be looked at first. Each path and each finding has exactly one."""
 
     causes: tuple[Cause, ...]
@@ -179,14 +179,6 @@ class Causes(Result, Sequence[Cause]):
             yield f"{one.nature}: {one.text} ({carries}; its remedy closes {one.closes:,})"
         if len(self) > SHOWN:
             yield f"... and {len(self) - SHOWN} more"
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_lines(self.lines())
 
 
 def _place(key: Key) -> str:

@@ -23,8 +23,8 @@ from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rbac.unknown_subjects import known_subject
-from simkit.analysis.rendering import counted, html_lines, text_lines
-from simkit.analysis.result import Result
+from simkit.analysis.rendering import counted
+from simkit.analysis.result import InLines
 from simkit.logic.rbac.binding import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
@@ -56,21 +56,21 @@ OF_THE_SERVER: Final = ("system:",)
 """Users and groups whose access the server manages."""
 
 
-@dataclass(frozen=True)
-class Proposal(Result):
+@dataclass(frozen=True, repr=False)
+class Proposal(InLines):
     """Roles and bindings in place of the present ones, for some subjects.
 
     ``rules`` gives each subject's rules by namespace, the empty one for the whole cluster; ``reused`` the existing
     roles among them.
     """
 
-    snapshot: Snapshot = field(repr=False)
+    snapshot: Snapshot
     usage: Usage
     subjects: tuple[Subject, ...]
-    rules: Mapping[Subject, Mapping[str, tuple[Rule, ...]]] = field(repr=False)
-    reused: Mapping[Subject, tuple[Key, ...]] = field(repr=False)
-    changes: tuple[Change, ...] = field(repr=False)
-    sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
+    rules: Mapping[Subject, Mapping[str, tuple[Rule, ...]]]
+    reused: Mapping[Subject, tuple[Key, ...]]
+    changes: tuple[Change, ...]
+    sandbox: Sandbox | None = field(compare=False, default=None)
     """The sandbox that verifies it by default."""
 
     def __len__(self) -> int:
@@ -124,14 +124,6 @@ class Proposal(Result):
         yield f"least privilege for {counted(len(self.subjects), 'subject')}: {self.usage}"
         for row in self.to_frame().itertuples():
             yield f"{row.subject}: {row.before:,} permissions before, {row.after:,} after"
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_lines(self.lines())
 
 
 def _is_role_of(change: Change, subject: Subject) -> bool:

@@ -15,8 +15,7 @@ from simkit.analysis.least_privilege.usage import Usage
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import identity_of, text_of, text_of_user
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import html_lines, text_lines
-from simkit.analysis.result import Evidence
+from simkit.analysis.result import Evidence, InLines
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.cover import uncovered
 from simkit.logic.rbac.rule import ALL, Rule
@@ -50,8 +49,8 @@ class Verifiable(Protocol):
     def changes(self) -> Sequence[Change]: ...
 
 
-@dataclass(frozen=True)
-class Replay(Evidence):
+@dataclass(frozen=True, repr=False)
+class Replay(InLines, Evidence):
     """The decisions on a log after a change. True in a condition if no used access is lost and no refusal is lifted.
 
     ``broken`` was allowed and is not any more; ``opened`` was denied and is allowed now; ``left`` should have been
@@ -85,14 +84,6 @@ class Replay(Evidence):
         yield f"denied requests that are now allowed: {len(self.opened):,}"
         yield f"{self.taken} of {self.taken + len(self.left)} sampled unused permissions were removed"
         yield from (f"lost: {_subject(identity)} {action}" for identity, action in self.broken[:10])
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_lines(self.lines())
 
 
 def _subject(identity: Identity) -> str:

@@ -16,8 +16,8 @@ from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.plan.candidates import Use, object_of
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted, html_lines, text_lines
-from simkit.analysis.result import Result
+from simkit.analysis.rendering import counted
+from simkit.analysis.result import InLines
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
 from simkit.seams.snapshot import Sandbox, Snapshot
@@ -56,8 +56,8 @@ class PlanStep:
         return self.remedy.changes
 
 
-@dataclass(frozen=True)
-class Plan(Result, Sequence[PlanStep]):
+@dataclass(frozen=True, repr=False)
+class Plan(InLines, Sequence[PlanStep]):
     """Changes in the order in which to make them. ``paths``, ``subjects`` and ``findings`` are those before the first.
 
     ``left`` are the paths that are open after the last step.
@@ -68,13 +68,13 @@ class Plan(Result, Sequence[PlanStep]):
     paths: int
     subjects: int
     findings: int
-    left: tuple[Path, ...] = field(repr=False)
+    left: tuple[Path, ...]
     with_log: bool = False
-    used: tuple[Use, ...] = field(repr=False, default=())
-    members: Members = field(repr=False, compare=False, default_factory=dict)
-    chosen_subjects: tuple[Subject | str, ...] | None = field(repr=False, compare=False, default=None)
-    snapshot: Snapshot | None = field(repr=False, compare=False, default=None)
-    sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
+    used: tuple[Use, ...] = ()
+    members: Members = field(compare=False, default_factory=dict)
+    chosen_subjects: tuple[Subject | str, ...] | None = field(compare=False, default=None)
+    snapshot: Snapshot | None = field(compare=False, default=None)
+    sandbox: Sandbox | None = field(compare=False, default=None)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -162,11 +162,3 @@ class Plan(Result, Sequence[PlanStep]):
                 f"{step.number}. {step.change}: closes {step.closes:,}, {step.remaining:,} remain, "
                 f"{self.share(step):.0%} are closed; harm: {step.harm}{knee}"
             )
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_lines(self.lines())

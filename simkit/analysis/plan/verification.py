@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
 from simkit.analysis.escalation.cut.refused_accounts import RefuseAccounts
+from simkit.analysis.escalation.cut.verification import Retried, Use, retry
 from simkit.analysis.escalation.find.queries import escalations
-from simkit.analysis.escalation.prove.proof import Proof, by_outcome
-from simkit.analysis.escalation.prove.verdicts import tally_text
 from simkit.analysis.findings.audit import audit
 from simkit.analysis.least_privilege.replay import apply, may
-from simkit.analysis.plan.candidates import Use
 from simkit.analysis.plan.recorded_writes import makes_pods, passes, written
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted, html_lines, text_lines
-from simkit.analysis.result import Evidence
+from simkit.analysis.rendering import counted
+from simkit.analysis.result import Evidence, InLines
 from simkit.seams.snapshot import Sandbox
 
 if TYPE_CHECKING:
@@ -30,20 +29,14 @@ COLUMNS: Final = ("step", "change", "remaining", "findings", "still_proven", "lo
 
 
 @dataclass(frozen=True)
-class StepVerified:
-    """The effect of one change on the fork, beside the plan's prediction.
-
-    ``remaining`` and ``findings`` were counted there, ``lost`` is what the log shows in use and is refused now.
+class StepVerified(Retried):
+    """The effect of one change on the fork, beside the plan's prediction: ``remaining`` and ``findings`` were counted
+    there.
     """
 
     step: PlanStep
     remaining: int
     findings: int
-    still_proven: tuple[Proof, ...]
-    refused: tuple[Proof, ...]
-    not_executed: tuple[Proof, ...]
-    """Closed paths of which executing them again shows nothing."""
-    lost: tuple[Use, ...]
 
     @property
     def holds(self) -> bool:
@@ -59,8 +52,8 @@ class StepVerified:
         return (self.step.number, str(self.step.change), *counts, self.holds)
 
 
-@dataclass(frozen=True)
-class PlanVerified(Evidence):
+@dataclass(frozen=True, repr=False)
+class PlanVerified(InLines, Evidence):
     """The effect of a plan. True in a condition if each step closes what it promises and takes no more than it says."""
 
     steps: tuple[StepVerified, ...]
@@ -78,19 +71,10 @@ class PlanVerified(Evidence):
         """The answer, line by line."""
         yield "the plan holds" if self else "the plan does not hold"
         for one in self.steps:
-            tried = tally_text((*one.still_proven, *one.refused, *one.not_executed))
             left = f"{counted(one.remaining, 'path')}, {counted(one.findings, 'finding')}"
-            yield f"{one.step.number}. {left}; closed paths, executed again: {tried}" + (
+            yield f"{one.step.number}. {left}; closed paths, executed again: {one.executed_again}" + (
                 "" if one.holds else f"; planned: {counted(one.step.remaining, 'path')}"
             )
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_lines(self.lines())
 
 
 def verify(plan: Plan, sandbox: Sandbox) -> PlanVerified:
@@ -104,20 +88,15 @@ def verify(plan: Plan, sandbox: Sandbox) -> PlanVerified:
         apply(fork, step.changes)
         snapshot = fork.snapshot()
         left = escalations(snapshot, plan.chosen_subjects, goal=plan.goals, members=plan.members)
-        proofs = [path.prove(fork, members=plan.members) for path in step.closed[:REPROVED]]
-        lost = tuple(use for use in in_use if not may(fork, *use) or _is_refused(use, step, sandbox, fork))
-        in_use = [use for use in in_use if use not in lost]
-        made.append(
-            StepVerified(
-                *(step, len(left), len(audit(snapshot, members=plan.members))),
-                *by_outcome(proofs),
-                lost,
-            )
-        )
+        is_lost = partial(_is_refused, step, sandbox, fork)
+        again = retry(fork, step.closed[:REPROVED], in_use, plan.members, is_lost)
+        in_use = [use for use in in_use if use not in again.lost]
+        findings = len(audit(snapshot, members=plan.members))
+        made.append(StepVerified(**vars(again), step=step, remaining=len(left), findings=findings))
     return PlanVerified(tuple(made))
 
 
-def _is_refused(use: Use, step: PlanStep, before: Sandbox, fork: Sandbox) -> bool:
+def _is_refused(step: PlanStep, before: Sandbox, fork: Sandbox, use: Use) -> bool:
     """True if an admission policy refuses a write that the log shows, and that the cluster took before."""
     if not isinstance(step.change, RefuseAccounts) or not makes_pods(use[1]):
         return False

@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 import yaml
 
+from simkit.analysis.escalation.cut.aggregation import as_settled
 from simkit.analysis.escalation.cut.file_diff import diff_of_file
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.objects import NAMESPACES
@@ -23,6 +24,43 @@ FilePosition = tuple[str, int | None]
 """A file, and a line in it."""
 _KEPT: Final = ("name", "namespace", "labels", "annotations")
 """The metadata that people write; a server makes the rest."""
+
+
+class ObjectChanges:
+    """Changes of a snapshot's objects, as commands, as YAML, as a diff, and made."""
+
+    changes: tuple[Change, ...]
+    snapshot: Snapshot
+
+    def commands(self) -> list[str]:
+        """The changes as kubectl commands, quoted for a shell: ``apply`` for new objects, else ``label``, ``patch`` and
+        ``delete``."""
+        return kubectl_commands(self.changes, self.snapshot)
+
+    def way_back(self) -> list[str]:
+        """The kubectl commands after which all is as it was, the last change first."""
+        return [_back(change, stored(self.snapshot, change.key)) for change in reversed(self.changes)]
+
+    def yaml(self) -> str:
+        """The changed objects as YAML, the deletions as comments with their commands."""
+        gone = [f"# {one}" for one in kubectl_commands((one for one in self.changes if one.obj is None), self.snapshot)]
+        made = [dict(change.obj) for change in self.changes if change.obj is not None]
+        return "\n".join(gone) + ("\n---\n" if gone else "") + yaml.safe_dump_all(made, sort_keys=False)
+
+    def diff(self, places: Mapping[Key, FilePosition] | None = None) -> str:
+        """The changes as a unified diff of YAML; ``places`` are the files where the objects are written."""
+        return as_diff(self.changes, self.snapshot, places)
+
+    def after(self) -> Snapshot:
+        """The snapshot as it would be."""
+        return after(self.snapshot, self.changes)
+
+
+def after(snapshot: Snapshot, changes: Iterable[Change]) -> Snapshot:
+    """A snapshot with changes made."""
+    listed = list(changes)
+    put = [change.obj for change in listed if change.obj is not None]
+    return as_settled(snapshot, put, [change.key for change in listed if change.obj is None])
 
 
 def kubectl_commands(changes: Iterable[Change], snapshot: Snapshot) -> list[str]:
@@ -55,25 +93,12 @@ def applied(obj: Mapping[str, Any]) -> str:
     return f"kubectl apply -f - <<< {shell_command(orjson.dumps(obj).decode())}"
 
 
-def commands_back(changes: Iterable[Change], snapshot: Snapshot) -> list[str]:
-    """The commands after which all is as it was, the last change first."""
-    return [_back(change, stored(snapshot, change.key)) for change in reversed(list(changes))]
-
-
 def _back(change: Change, before: Object | None) -> str:
     if before is None:
         return kubectl_command("delete", change.key.resource.resource, change.key.name, change.key.namespace)
     if change.obj is None:
         return applied(as_written(before))
     return _command(Change(change.key, before), change.obj)
-
-
-def as_yaml(changes: Iterable[Change], snapshot: Snapshot) -> str:
-    """The changed objects as YAML, the deletions as comments with their commands."""
-    listed = list(changes)
-    gone = [f"# {one}" for one in kubectl_commands((one for one in listed if one.obj is None), snapshot)]
-    made = [dict(change.obj) for change in listed if change.obj is not None]
-    return "\n".join(gone) + ("\n---\n" if gone else "") + yaml.safe_dump_all(made, sort_keys=False)
 
 
 def as_diff(changes: Iterable[Change], snapshot: Snapshot, places: Mapping[Key, FilePosition] | None = None) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.escalation.cut.change_text import after
 from simkit.analysis.escalation.cut.hitting_set import Solved, cheapest_hitting_set
 from simkit.analysis.escalation.cut.pod_security import EnforceLevel
 from simkit.analysis.escalation.cut.refused_accounts import RefuseAccounts
 from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, changes_of
 from simkit.analysis.escalation.cut.removal_kinds import Removal
-from simkit.analysis.escalation.cut.result import after
 from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 import pandas as pd
 
-from simkit.analysis.escalation.cut.aggregation import as_settled
-from simkit.analysis.escalation.cut.change_text import as_yaml, kubectl_commands
+from simkit.analysis.escalation.cut.change_text import ObjectChanges
 from simkit.analysis.escalation.cut.removal_kinds import Removal, RemovePermissions
 from simkit.analysis.escalation.cut.verification import Verified, verify
 from simkit.analysis.escalation.find.goal import Goal
@@ -19,8 +18,8 @@ from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted, html_lines, text_lines
-from simkit.analysis.result import Result
+from simkit.analysis.rendering import counted
+from simkit.analysis.result import InLines
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.names import Key
@@ -30,8 +29,8 @@ from simkit.seams.snapshot import Sandbox, Snapshot
 COLUMNS: Final = ("change", "kind", "object", "namespace", "cost", "closes", "subjects")
 
 
-@dataclass(frozen=True)
-class Cut(Result):
+@dataclass(frozen=True, repr=False)
+class Cut(ObjectChanges, InLines):
     """Changes that close paths to a goal.
 
     ``left`` are paths that nothing which may be taken away would close; ``exact`` says that no cheaper cut exists.
@@ -39,18 +38,18 @@ class Cut(Result):
 
     goal: Goal
     removals: tuple[Removal, ...]
-    costs: Mapping[Removal, float] = field(repr=False)
-    closed: tuple[Path, ...] = field(repr=False)
-    left: tuple[Path, ...] = field(repr=False)
+    costs: Mapping[Removal, float]
+    closed: tuple[Path, ...]
+    left: tuple[Path, ...]
     exact: bool
-    snapshot: Snapshot = field(repr=False, compare=False)
-    changes: tuple[Change, ...] = field(repr=False)
-    used: Mapping[tuple[Identity, Action], int] = field(repr=False, default_factory=dict)
-    starts: tuple[AttackState, ...] = field(repr=False, default=())
-    members: Members = field(repr=False, compare=False, default_factory=dict)
-    closed_by: Mapping[Path, frozenset[Removal]] = field(repr=False, compare=False, default_factory=dict)
+    snapshot: Snapshot = field(compare=False)
+    changes: tuple[Change, ...]
+    used: Mapping[tuple[Identity, Action], int] = field(default_factory=dict)
+    starts: tuple[AttackState, ...] = ()
+    members: Members = field(compare=False, default_factory=dict)
+    closed_by: Mapping[Path, frozenset[Removal]] = field(compare=False, default_factory=dict)
     """The removals that would close each of the paths."""
-    sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
+    sandbox: Sandbox | None = field(compare=False, default=None)
     """The sandbox that verifies it by default."""
 
     def __len__(self) -> int:
@@ -79,18 +78,6 @@ class Cut(Result):
         """The bindings that have no subject left."""
         return [change.key for change in self.changes if change.obj is None]
 
-    def yaml(self) -> str:
-        """The manifests as YAML, the deletions as comments with their commands."""
-        return as_yaml(self.changes, self.snapshot)
-
-    def commands(self) -> list[str]:
-        """The same as commands: ``kubectl apply`` for new objects, ``kubectl patch`` and ``kubectl delete``."""
-        return kubectl_commands(self.changes, self.snapshot)
-
-    def after(self) -> Snapshot:
-        """The snapshot after the changes."""
-        return after(self.snapshot, self.changes)
-
     def verify(self, sandbox: Sandbox | None = None) -> Verified:
         """Make the changes on a fork and check that no path is left and nothing in use is lost."""
         where = sandbox or self.sandbox
@@ -106,18 +93,3 @@ class Cut(Result):
             yield f"{one} (cost {self.costs[one]:g})"
         for path in self.left:
             yield f"left open: {path.subject}: {path.words}"
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_lines(self.lines())
-
-
-def after(snapshot: Snapshot, changes: Iterable[Change]) -> Snapshot:
-    """A snapshot with changes made."""
-    listed = list(changes)
-    put = [change.obj for change in listed if change.obj is not None]
-    return as_settled(snapshot, put, [change.key for change in listed if change.obj is None])

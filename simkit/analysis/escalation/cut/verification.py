@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,9 @@ from simkit.analysis.escalation.prove.proof import Proof, by_outcome
 from simkit.analysis.escalation.prove.verdicts import tally_text
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.least_privilege.replay import apply, may
+from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import html_lines, text_lines
-from simkit.analysis.result import Evidence
+from simkit.analysis.result import Evidence, InLines
 from simkit.meta.identity import Identity
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox
@@ -25,20 +25,48 @@ from simkit.seams.snapshot import Sandbox
 if TYPE_CHECKING:
     from simkit.analysis.escalation.cut.result import Cut
 
+Use = tuple[Identity, Action]
 REPROVED = 25
 """The number of closed paths that are executed again after the cut."""
 
 
 @dataclass(frozen=True)
-class Verified(Evidence):
-    """The effect of a cut. True in a condition if it closes every path that it promises to and takes nothing in use."""
+class Retried:
+    """Closed paths, executed again after changes, by outcome; and the requests in use that are refused by then."""
 
-    open_paths: tuple[Path, ...]
     still_proven: tuple[Proof, ...]
     refused: tuple[Proof, ...]
     not_executed: tuple[Proof, ...]
     """Closed paths of which executing them again shows nothing."""
-    lost: tuple[tuple[Identity, Action], ...]
+    lost: tuple[Use, ...]
+
+    @property
+    def executed_again(self) -> str:
+        """The numbers of closed paths by outcome, in words."""
+        return tally_text((*self.still_proven, *self.refused, *self.not_executed))
+
+
+def retry(
+    fork: Sandbox,
+    closed: Iterable[Path],
+    in_use: Iterable[Use],
+    members: Members,
+    is_lost: Callable[[Use], bool] | None = None,
+) -> Retried:
+    """Execute closed paths again on a fork with changes, and ask for what is in use; ``is_lost`` is a further test."""
+    proofs = [path.prove(fork, members=members) for path in tracked(closed, "executing closed paths")]
+    asked = tracked(in_use, "asking for what is in use")
+    return Retried(
+        *by_outcome(proofs),
+        tuple(use for use in asked if not may(fork, *use) or (is_lost is not None and is_lost(use))),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Verified(Retried, InLines, Evidence):
+    """The effect of a cut. True in a condition if it closes every path that it promises to and takes nothing in use."""
+
+    open_paths: tuple[Path, ...]
     asked: int
 
     def __bool__(self) -> bool:
@@ -59,16 +87,8 @@ class Verified(Evidence):
         """The answer, line by line."""
         yield "the cut holds" if self else "the cut does not hold"
         yield f"paths that are open: {len(self.open_paths):,}"
-        yield f"closed paths, executed again: {tally_text((*self.still_proven, *self.refused, *self.not_executed))}"
+        yield f"closed paths, executed again: {self.executed_again}"
         yield f"requests in use that are lost: {len(self.lost):,} of {self.asked:,}"
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_lines(self.lines())
 
 
 def verify(made: Cut, sandbox: Sandbox) -> Verified:
@@ -81,14 +101,6 @@ def verify(made: Cut, sandbox: Sandbox) -> Verified:
     hidden = granted_by_defaults(graph_of(snapshot, made.members))
     listed = escalations(snapshot, starts, goal=made.goal, members=made.members) if starts else ()
     found = [path for path in listed if not hidden(path)]
-    proofs = [
-        path.prove(fork, members=made.members) for path in tracked(made.closed[:REPROVED], "executing closed paths")
-    ]
     before = [use for use in tracked(made.used, "asking for what is in use") if may(sandbox, *use)]
-    lost = tuple(use for use in tracked(before, "asking again") if not may(fork, *use))
-    return Verified(
-        tuple(found),
-        *by_outcome(proofs),
-        lost,
-        len(before),
-    )
+    again = retry(fork, made.closed[:REPROVED], before, made.members)
+    return Verified(**vars(again), open_paths=tuple(found), asked=len(before))

@@ -18,8 +18,8 @@ from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted, html_lines, text_lines
-from simkit.analysis.result import Result
+from simkit.analysis.rendering import counted
+from simkit.analysis.result import InLines
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.seams.snapshot import Snapshot
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 REACH_COLUMNS: Final = ("place", "kind", "name", "namespace", "hops", "cost", "primitives")
 
 
-@dataclass(frozen=True)
-class BlastRadius(Result):
+@dataclass(frozen=True, repr=False)
+class BlastRadius(InLines):
     """All states that an attacker can reach, the nearest first."""
 
     subject: str
     reached: pd.DataFrame
-    graph: EscalationGraph = field(repr=False, compare=False)
+    graph: EscalationGraph = field(compare=False)
 
     def __len__(self) -> int:
         return len(self.reached)
@@ -85,14 +85,6 @@ class BlastRadius(Result):
             yield f"{counted(hops, 'hop')}: {state}"
         if len(self.reached) > 20:
             yield f"... and {len(self.reached) - 20} more"
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_lines(self.lines())
 
 
 @about_access()

@@ -17,8 +17,8 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import counted, html_lines, text_lines
-from simkit.analysis.result import Result, prove_claim
+from simkit.analysis.rendering import counted
+from simkit.analysis.result import InLines, prove_claim
 from simkit.meta.errors import SimkitError
 from simkit.seams.snapshot import Sandbox
 
@@ -76,14 +76,14 @@ class Step:
         return f"{self.primitive.id} {self.primitive.title}" + (f" ({detail})" if detail else "") + f" -> {self.target}"
 
 
-@dataclass(frozen=True)
-class Path(Result):
+@dataclass(frozen=True, repr=False)
+class Path(InLines):
     """A path by which a subject reaches a goal, step by step. It is a claim until ``prove`` executes it."""
 
     goal: Goal
     edges: tuple[Edge, ...]
     start: AttackState
-    sandbox: Sandbox | None = field(default=None, repr=False, compare=False)
+    sandbox: Sandbox | None = field(default=None, compare=False)
     """The sandbox that proves it by default."""
 
     @cached_property
@@ -176,14 +176,6 @@ class Path(Result):
                     yield f"     by {source_text(source)}" + (
                         f" and {len(requirement) - 1} more" if len(requirement) > 1 else ""
                     )
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_lines(self.lines())
 
 
 def primitive_words(identifiers: Iterable[str]) -> str:

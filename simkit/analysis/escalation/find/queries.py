@@ -32,8 +32,8 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rbac.unknown_subjects import known_subject
-from simkit.analysis.rendering import counted, first_of, html_lines, text_lines
-from simkit.analysis.result import Result, prove_claim
+from simkit.analysis.rendering import counted, first_of
+from simkit.analysis.result import InLines, prove_claim
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
@@ -53,8 +53,8 @@ WELL_KNOWN: Final = ("cluster-admin", "all secrets", "a node")
 Ways = Literal["best", "each"]
 
 
-@dataclass(frozen=True)
-class Escalations(Result, Sequence[Path]):
+@dataclass(frozen=True, repr=False)
+class Escalations(InLines, Sequence[Path]):
     """The paths of a search, the shortest first. True in a condition if there is one.
 
     ``unknown`` names resources that the snapshot does not hold, so that paths through them were not found. ``skipped``
@@ -63,7 +63,7 @@ class Escalations(Result, Sequence[Path]):
 
     paths: tuple[Path, ...]
     unknown: tuple[str, ...] = ()
-    members: Members = field(default_factory=dict, repr=False, compare=False)
+    members: Members = field(default_factory=dict, compare=False)
     skipped: int = 0
 
     def __len__(self) -> int:
@@ -129,14 +129,6 @@ class Escalations(Result, Sequence[Path]):
             yield f"not in the snapshot, so not searched: {', '.join(self.unknown)}"
         if self.skipped:
             yield skipped_line(self.skipped, "path")
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_lines(self.lines())
 
 
 def path_row(path: Path) -> tuple[Any, ...]:

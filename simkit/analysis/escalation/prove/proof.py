@@ -33,8 +33,8 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, groups_in
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.readable_frame import ReadableFrame
-from simkit.analysis.rendering import counted, html_lines, text_lines
-from simkit.analysis.result import Evidence, Result, proven
+from simkit.analysis.rendering import counted
+from simkit.analysis.result import Evidence, InLines, Result, proven
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox
 
@@ -44,8 +44,8 @@ _WORTH_A_PROCESS: Final = 5
 SUMMARY_COLUMNS: Final = ("subject", "goal", "verdict", "requests", "assumptions", "primitives", "reason")
 
 
-@dataclass(frozen=True)
-class Proof(Evidence):
+@dataclass(frozen=True, repr=False)
+class Proof(InLines, Evidence):
     """The result of executing a path. True in a condition only if every step was executed and the goal is granted."""
 
     path: Path
@@ -95,14 +95,6 @@ class Proof(Evidence):
             yield f"{one.step}. {one.primitive} {one}"
             if one.assumption:
                 yield f"     assumed: {one.assumption}"
-
-    def __str__(self) -> str:
-        return text_lines(self.lines())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_lines(self.lines())
 
 
 @dataclass(frozen=True)
