@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from simkit.analysis.escalation.table.requirement import Permission
@@ -12,31 +13,36 @@ from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.meta.names import Key
 
 
+class _HashedOnce:
+    """A frozen dataclass whose hash is asked millions of times."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(vars(self).values()))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in vars(self).items() if name != "_hash"}  # another process hashes anew
+
+
 @dataclass(frozen=True, order=True)
-class RemoveSubject:
+class RemoveSubject(_HashedOnce):
     """Take a subject out of a binding."""
 
     kind: ClassVar[str] = "remove subject"
     binding: Key
     subject: Subject
 
-    _hash: int = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.binding, self.subject)))
-
-    def __hash__(self) -> int:
-        return self._hash  # asked millions of times
-
-    def __reduce__(self) -> tuple[type[RemoveSubject], tuple[object, ...]]:
-        return RemoveSubject, (self.binding, self.subject)  # another process has other hashes
+    __hash__ = _HashedOnce.__hash__
 
     def __str__(self) -> str:
         return f"remove {text_of(self.subject)} from {display_name(self.binding)}"
 
 
 @dataclass(frozen=True, order=True)
-class RemovePermissions:
+class RemovePermissions(_HashedOnce):
     """Take permissions out of one rule of a role."""
 
     kind: ClassVar[str] = "remove permissions"
@@ -44,16 +50,7 @@ class RemovePermissions:
     rule: int
     permissions: tuple[Permission, ...]
 
-    _hash: int = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.role, self.rule, self.permissions)))
-
-    def __hash__(self) -> int:
-        return self._hash  # asked millions of times
-
-    def __reduce__(self) -> tuple[type[RemovePermissions], tuple[object, ...]]:
-        return RemovePermissions, (self.role, self.rule, self.permissions)  # another process has other hashes
+    __hash__ = _HashedOnce.__hash__
 
     def __str__(self) -> str:
         return f"remove {', '.join(map(str, self.permissions))} from rule {self.rule} of {display_name(self.role)}"
