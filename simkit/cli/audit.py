@@ -282,7 +282,7 @@ def audit_cases(
 
 
 def _fault(finding: Finding, dump: Dump, file: str, reason: str) -> reports.Fault:
-    from simkit.analysis.findings.evidence import position_of
+    from simkit.analysis.findings.check import position_of
     from simkit.analysis.findings.suppress import fingerprint
 
     where, line = position_of(finding, dump.origins) or (file, None)

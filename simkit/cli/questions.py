@@ -20,7 +20,7 @@ def note_unknown_subjects(snapshot: Snapshot, args: argparse.Namespace) -> None:
 
 def note_unknown_subject(snapshot: Snapshot, subject: str, args: argparse.Namespace) -> None:
     """Tell that no binding names a subject, unless the answer itself warns of it."""
-    from simkit.analysis.rbac.unknown_subjects import doubt_about
+    from simkit.analysis.rbac.unknown_names import doubt_about
 
     if (told := unknown_subject(snapshot, subject, args)) and not doubt_about(snapshot, subject):
         note(told)
@@ -28,7 +28,7 @@ def note_unknown_subject(snapshot: Snapshot, subject: str, args: argparse.Namesp
 
 def unknown_subject(snapshot: Snapshot, subject: str, args: argparse.Namespace) -> str:
     """A sentence on a subject that no binding names; empty for others, and where groups are given that it may be in."""
-    from simkit.analysis.rbac.unknown_subjects import unnamed
+    from simkit.analysis.rbac.unknown_names import unnamed
 
     return "" if args.members or getattr(args, "groups", ()) else unnamed(snapshot, subject)
 

@@ -11,7 +11,7 @@ from simkit.analysis.access.expectations import Outcomes, Suite
 from simkit.analysis.admission.policies import PolicyEffect, Team
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.causes.cause import Causes
-from simkit.analysis.escalation.cut.result import Cut
+from simkit.analysis.escalation.cut.minimum_cut import Cut
 from simkit.analysis.escalation.find.blast_radius import BlastRadius
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.queries import Escalations, Ways

@@ -10,7 +10,7 @@ import pandas as pd
 from simkit.analysis.escalation import Escalations, Path, Proof, escalations
 from simkit.analysis.escalation.prove.verdicts import COLOURS
 from simkit.analysis.rbac.tables import subjects
-from simkit.analysis.rbac.unknown_subjects import warn_of_unnamed_subject
+from simkit.analysis.rbac.unknown_names import warn_of_unnamed_subject
 from simkit.meta.visible_text import html_text
 from simkit.notebook.background import Background
 from simkit.notebook.enter_key import press_on_enter

@@ -11,7 +11,7 @@ import pandas as pd
 
 from simkit.analysis.rbac.subject import identity_of
 from simkit.analysis.rbac.tables import subjects
-from simkit.analysis.rbac.unknown_subjects import warn_of_unnamed_subject
+from simkit.analysis.rbac.unknown_names import warn_of_unnamed_subject
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.meta.errors import SimkitError

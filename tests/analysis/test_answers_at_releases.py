@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import simkit
-from simkit.analysis.escalation.cut.pod_security import Level, refused_pods
+from simkit.analysis.escalation.cut.policies import Level, refused_pods
 from simkit.kinds.conversions import convert
 from simkit.meta.message import Request
 from simkit.schema.behaviour import default_behaviour

@@ -8,8 +8,8 @@ import pytest
 
 from simkit.analysis.findings import audit
 from simkit.analysis.findings.custom import CustomRule, check_of, read_rules
-from simkit.analysis.findings.managed import managed_bindings, providers
 from simkit.analysis.findings.suppress import read_suppressions
+from simkit.analysis.findings.survey import managed_bindings, providers
 from simkit.cli import main
 from simkit.meta.errors import SimkitError
 from tests.analysis.worlds import binding, role, rule, world

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 import simkit
 from simkit.analysis import audit, causes, escalations
-from simkit.analysis.escalation.cut.change_text import after
+from simkit.analysis.escalation.cut.remedy import after
 from simkit.analysis.findings.paths import ESCALATION_PATH
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.replay import apply

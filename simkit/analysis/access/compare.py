@@ -9,10 +9,10 @@ import pandas as pd
 
 from simkit.analysis.caveats import about_access
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.namespaces import check_namespace
 from simkit.analysis.rbac.objects import EVERYWHERE, display_name, snapshot_of
 from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.rbac.unknown_names import check_namespace
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.cover import covers, uncovered
 from simkit.logic.rbac.rule import Rule

@@ -19,11 +19,10 @@ from simkit.analysis.rbac.index import (
     index_of,
     principals_of,
 )
-from simkit.analysis.rbac.namespaces import check_namespace
 from simkit.analysis.rbac.objects import EVERYWHERE, kind_of
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rbac.unknown_subjects import known_subject
+from simkit.analysis.rbac.unknown_names import check_namespace, known_subject
 from simkit.logic.authorizers.chain import OtherAuthorizer
 from simkit.logic.rbac.binding import GROUP, Grant, Subject
 from simkit.logic.rbac.rule import ALL, Rule

@@ -1,4 +1,4 @@
-"""The index's question about a permission, and the names that a grant of it holds for."""
+"""The index's question about a permission, its scope, and the names that a grant of it holds for."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from simkit.analysis.access.resolve import NAMESPACED_VERBS, Permission
 from simkit.logic.rbac.binding import Grant
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule
+from simkit.meta.errors import SimkitError
 
 SINGLE_OBJECT_VERBS: Final = ("get", "update", "patch", "delete")
 """Verbs on a single object: for these, the name of a namespace is the request's namespace."""
@@ -50,3 +51,25 @@ def limits(rules: Sequence[Rule], first: int, question: Question) -> tuple[int, 
         if not rule.resource_names:
             return index, ()
     return first, tuple(dict.fromkeys(name for _, rule in matching for name in rule.resource_names))
+
+
+WHOLE_CLUSTER: Final = "*"
+"""The text for the whole cluster, in arguments as in the column ``scope``."""
+
+
+def scope_of(namespace: str | None) -> str | None:
+    """The namespace of a question for the index: empty for the whole cluster, None for anywhere.
+
+    Raises
+    ------
+    SimkitError
+        For an empty text.
+
+    Examples
+    --------
+    >>> scope_of("dev"), scope_of("*"), scope_of(None)
+    ('dev', '', None)
+    """
+    if namespace == "":
+        raise SimkitError("the namespace is empty: name one, write '*' for the whole cluster, or leave it out (None)")
+    return "" if namespace == WHOLE_CLUSTER else namespace

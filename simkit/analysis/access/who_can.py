@@ -9,16 +9,15 @@ import pandas as pd
 
 from simkit.analysis.access.connections import connection_subresource, connection_verbs
 from simkit.analysis.access.grant_table import GRANT_COLUMNS, GrantTable, RuleMatch, grant_table, no_binding
-from simkit.analysis.access.question import limits, question_of, verbs_of
+from simkit.analysis.access.question import limits, question_of, scope_of, verbs_of
 from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
-from simkit.analysis.access.scope import scope_of
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access
 from simkit.analysis.rbac.index import NO_MEMBERS, chain_of, index_of, members_of
-from simkit.analysis.rbac.namespaces import warn_of_unknown_namespace
 from simkit.analysis.rbac.objects import EVERYWHERE
 from simkit.analysis.rbac.subject import Members, parse_subject, text_of, text_of_identity
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.rbac.unknown_names import warn_of_unknown_namespace
 from simkit.logic.authorizers.chain import AuthorizerChain
 from simkit.logic.rbac.binding import GROUP
 from simkit.logic.rbac.index import AccessIndex

@@ -9,9 +9,8 @@ from typing import Final
 
 from simkit.analysis.causes.narrowing import Narrowing, closing_finding, closing_steps, permissions_text
 from simkit.analysis.escalation.cut.aggregation import aggregation_of
-from simkit.analysis.escalation.cut.change_text import stored
-from simkit.analysis.escalation.cut.pod_security import enforcing, refused_pods, risk_of_level
-from simkit.analysis.escalation.cut.remedy import Remedy
+from simkit.analysis.escalation.cut.policies import enforcing, refused_pods, risk_of_level
+from simkit.analysis.escalation.cut.remedy import Remedy, stored
 from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
 from simkit.analysis.escalation.cut.removal_kinds import Removal, RemoveSubject
 from simkit.analysis.escalation.find.graph import EscalationGraph

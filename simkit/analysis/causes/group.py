@@ -11,14 +11,14 @@ from simkit.analysis.causes.cause import ACCOUNT, BINDING, LABEL, MISSING, ROLE_
 from simkit.analysis.causes.effects import effects_of
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.cut.aggregation import aggregation_of
-from simkit.analysis.escalation.cut.change_text import stored
-from simkit.analysis.escalation.cut.pod_security import OPEN_NAMESPACE, EnforceLevel
+from simkit.analysis.escalation.cut.policies import OPEN_NAMESPACE, EnforceLevel
+from simkit.analysis.escalation.cut.remedy import stored
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.held_permissions import GrantSource
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import escalations
-from simkit.analysis.escalation.find.states import SET, AttackState, subject_state
+from simkit.analysis.escalation.find.states import SET, subject_state
 from simkit.analysis.escalation.table.requirement import Requirement
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.audit import audit
@@ -282,15 +282,8 @@ class _Grouping:
 
     def _reaches(self, subjects: Iterable[Subject]) -> int:
         """The number of places that subjects get to, without sets to choose from."""
-        seen: set[AttackState] = set()
-        waiting = [subject_state(one) for one in subjects]
-        starts = set(waiting)
-        while waiting:
-            state = waiting.pop()
-            if state not in seen:
-                seen.add(state)
-                waiting += [edge.target for edge in self.graph.edges(state) if edge.target not in seen]
-        return sum(1 for state in seen if state not in starts and state.kind != SET)
+        starts = set(map(subject_state, subjects))
+        return sum(1 for state in self.graph.reachable(starts) if state not in starts and state.kind != SET)
 
     def _text(self, key: Key, bound: Sequence[Subject]) -> str:
         binding = self.bindings.get(key)

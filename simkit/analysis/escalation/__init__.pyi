@@ -1,5 +1,4 @@
-from simkit.analysis.escalation.cut.minimum_cut import cut
-from simkit.analysis.escalation.cut.result import Cut
+from simkit.analysis.escalation.cut.minimum_cut import Cut, cut
 from simkit.analysis.escalation.find.blast_radius import BlastRadius, blast_radius
 from simkit.analysis.escalation.find.goal import (
     ALL_SECRETS,

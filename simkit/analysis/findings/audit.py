@@ -25,10 +25,10 @@ from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
 from simkit.analysis.rbac.administrators import administrators
 from simkit.analysis.rbac.default_objects import skipped_line
 from simkit.analysis.rbac.index import NO_MEMBERS
-from simkit.analysis.rbac.namespaces import warn_of_unknown_namespace
 from simkit.analysis.rbac.objects import RBAC, display_name, require_captured
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
+from simkit.analysis.rbac.unknown_names import warn_of_unknown_namespace
 from simkit.analysis.result import Result
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.foreign import passes, shown

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.findings.check import Check, Finding, described_check
-from simkit.analysis.findings.evidence import binding_evidence, delete_command
+from simkit.analysis.findings.check import Check, Finding, binding_evidence, delete_command, described_check
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.default_objects import settled_defaults
 from simkit.analysis.rbac.graph import rule_text

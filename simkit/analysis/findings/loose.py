@@ -12,8 +12,7 @@ from simkit.analysis.access.permissions import is_effective
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES, REQUEST_VERBS, SPECIAL_VERBS
 from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.findings.check import Check, Finding, described_check
-from simkit.analysis.findings.evidence import binding_evidence, delete_command
+from simkit.analysis.findings.check import Check, Finding, binding_evidence, delete_command, described_check
 from simkit.analysis.findings.survey import OfObjects, OfRole, Survey, listed
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, display_name

@@ -7,8 +7,7 @@ from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
-from simkit.analysis.findings.managed import Provider, managed_bindings
-from simkit.analysis.findings.survey import Survey
+from simkit.analysis.findings.survey import Provider, Survey, managed_bindings
 from simkit.analysis.findings.workloads import accounts_in_use, has_pods
 from simkit.analysis.least_privilege.usage import default_bindings
 from simkit.analysis.rbac.default_objects import is_of_control_plane

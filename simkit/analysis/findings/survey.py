@@ -1,23 +1,25 @@
-"""The survey of a snapshot that all checks share: its index, and facts that several checks need."""
+"""The survey of a snapshot that all checks share: its index, facts that several need, and the provider's bindings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Set
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterable, Mapping, Set
+from fnmatch import fnmatchcase
+from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
 from simkit.analysis.catalogue import catalogue_of
-from simkit.analysis.findings.managed import managed_bindings
 from simkit.analysis.rbac.default_objects import unchanged_defaults
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of
-from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS
-from simkit.analysis.rbac.subject import Members, text_of
+from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, all_bindings
+from simkit.analysis.rbac.subject import EVERYONE, Members, normalize_subject, text_of
 from simkit.analysis.rendering import first_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, Binding, Grant, Subject
 from simkit.logic.rbac.cover import EVERYTHING, covers
 from simkit.logic.rbac.index import AccessIndex, AllowingGrant
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule
+from simkit.meta import datasets
+from simkit.meta.errors import SimkitError
 from simkit.meta.names import Key
 from simkit.meta.objects import name_of, namespace_of
 from simkit.schema.catalogue import Catalogue
@@ -140,3 +142,58 @@ def listed(subjects: Iterable[Subject | str], most: int = 4) -> str:
     'a, b and 4 more'
     """
     return first_of([one if isinstance(one, str) else text_of(one) for one in subjects], most)
+
+
+AUTO: Final = "auto"
+"""The value that stands for every provider whose bindings are in the snapshot."""
+ENOUGH: Final = 3
+"""The number of a provider's bindings from which a snapshot counts as one of its clusters."""
+
+
+class Provider(NamedTuple):
+    """A provider of managed clusters: patterns of the bindings that it makes, and of the subjects in them."""
+
+    bindings: tuple[str, ...]
+    subjects: tuple[str, ...]
+
+    def made(self, binding: Binding) -> bool:
+        """True if the name and every subject of the binding are the provider's, and none is a group of everybody."""
+        if not any(fnmatchcase(binding.key.name, pattern) for pattern in self.bindings):
+            return False
+        subjects = [normalize_subject(subject) for subject in binding.subjects]
+        if any(subject.name in EVERYONE for subject in subjects):
+            return False
+        texts = map(text_of, subjects)
+        return all(any(fnmatchcase(text, pattern) for pattern in self.subjects) for text in texts)
+
+
+@cache
+def providers() -> Mapping[str, Provider]:
+    """The known providers by name: eks, gke, aks, openshift."""
+    table: dict[str, Any] = datasets.load("rbac/managed-defaults.yaml")
+    return {name: Provider(tuple(each["bindings"]), tuple(each["subjects"])) for name, each in table.items()}
+
+
+def managed_bindings(snapshot: Snapshot, names: Iterable[str]) -> frozenset[Key]:
+    """The bindings that these providers made.
+
+    Parameters
+    ----------
+    names
+        Providers, or ``auto`` for those of which the snapshot has several bindings.
+
+    Raises
+    ------
+    SimkitError
+        For a provider that is not known.
+    """
+    wanted = [names] if isinstance(names, str) else list(names)
+    unknown = [name for name in wanted if name not in (AUTO, *providers())]
+    if unknown:
+        raise SimkitError(f"there is no provider {unknown[0]!r}; known: {', '.join(providers())}, {AUTO}")
+    found: set[Key] = set()
+    for name, provider in providers().items():
+        if name in wanted or AUTO in wanted:
+            made = {binding.key for binding in all_bindings(snapshot) if binding.subjects and provider.made(binding)}
+            found |= made if name in wanted or len(made) >= ENOUGH else set()
+    return frozenset(found)

@@ -7,8 +7,15 @@ from typing import Final
 
 from simkit.analysis.escalation.find.pod_specs import account_named
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.findings.check import Check, Finding, described_check
-from simkit.analysis.findings.evidence import account_manifest, binding_evidence, delete_command, pods_run
+from simkit.analysis.findings.check import (
+    Check,
+    Finding,
+    account_manifest,
+    binding_evidence,
+    delete_command,
+    described_check,
+    pods_run,
+)
 from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import PODS, RBAC, display_name

@@ -9,8 +9,7 @@ from typing import Any, Final
 from simkit.analysis.escalation.find.pod_specs import POD_SPECS, account_named
 from simkit.analysis.escalation.table.risky_permission import risky_permission_table
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.findings.check import Check, Finding, described_check
-from simkit.analysis.findings.evidence import account_manifest, pods_run
+from simkit.analysis.findings.check import Check, Finding, account_manifest, described_check, pods_run
 from simkit.analysis.findings.holders import holders
 from simkit.analysis.findings.survey import OfObjects, Survey, listed
 from simkit.analysis.rbac.default_objects import control_plane

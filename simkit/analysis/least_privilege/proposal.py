@@ -22,7 +22,7 @@ from simkit.analysis.least_privilege.usage import Usage, default_bindings, quest
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rbac.unknown_subjects import known_subject
+from simkit.analysis.rbac.unknown_names import known_subject
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import InLines
 from simkit.logic.rbac.binding import (

@@ -7,19 +7,22 @@ from functools import cached_property
 from typing import Final
 
 from simkit.analysis.escalation.cut.cutter import Candidate, Policy
-from simkit.analysis.escalation.cut.pod_security import EnforceLevel, enforcing, refused_pods, risk_of_level
-from simkit.analysis.escalation.cut.refused_accounts import (
+from simkit.analysis.escalation.cut.policies import (
+    EnforceLevel,
     RefuseAccounts,
+    enforcing,
     policy_changes,
+    refused_pods,
+    risk_of_level,
     risk_of_refusal,
     running_as,
 )
 from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
 from simkit.analysis.escalation.cut.removal_kinds import ReduceToUsage, RemovePermissions
-from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.graph import graph_of
+from simkit.analysis.escalation.find.matching import Edge
 from simkit.analysis.findings.nature import PRODUCT, SERVER, Natures
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.findings.workloads import accounts_in_use

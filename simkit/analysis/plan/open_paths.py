@@ -7,15 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from simkit.analysis.escalation.cut.cutter import Candidate, Policy
-from simkit.analysis.escalation.cut.pod_security import OPEN_NAMESPACE, EnforceLevel
-from simkit.analysis.escalation.cut.refused_accounts import refusing
+from simkit.analysis.escalation.cut.policies import OPEN_NAMESPACE, EnforceLevel, refusing
 from simkit.analysis.escalation.cut.removal import GoalHolders, Needed, PossibleRemovals
 from simkit.analysis.escalation.cut.removal_kinds import Removal
-from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.held_permissions import GrantSource
+from simkit.analysis.escalation.find.matching import Edge
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.plan.reach import Reach, Steps, gathered

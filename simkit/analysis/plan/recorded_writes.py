@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from simkit.analysis.escalation.cut.refused_accounts import RefuseAccounts
+from simkit.analysis.escalation.cut.policies import RefuseAccounts
 from simkit.analysis.escalation.find.pod_specs import POD_SPECS, account_named
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.rbac.subject import identity_of

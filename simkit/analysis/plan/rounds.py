@@ -8,12 +8,10 @@ from functools import cached_property
 
 from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.cut.remedy import Remedy
-from simkit.analysis.escalation.find.edge import Reached
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
-from simkit.analysis.escalation.find.path import Path, shortest_first
-from simkit.analysis.escalation.find.queries import granted_by_defaults, listed_sources, places_of
-from simkit.analysis.escalation.find.search import hops_of, path_towards, towards, ways_to
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.findings.kept import CountedFindings
 from simkit.analysis.findings.survey import Survey
@@ -63,29 +61,10 @@ class Round:
         return graph_of(self.snapshot, self.question.members)
 
     @cached_property
-    def _sources(self) -> tuple[AttackState, ...]:
-        asked = self.question.sources
-        return self.graph.sources() if asked is None else places_of(self.graph, asked)
-
-    @cached_property
-    def _best(self) -> Sequence[Mapping[AttackState, Reached]]:
-        """For each goal the first steps of the best paths to it."""
-        if self.question.sources is None:
-            return [ways_to(self.graph, goal) for goal in self.question.goals]
-        return [towards(self.graph, goal, sources=self._sources) for goal in self.question.goals]
-
-    @cached_property
     def paths(self) -> tuple[Path, ...]:
         """The paths that are open."""
-        every = self.question.sources is None
-        found = [
-            path_towards(best, state, goal)
-            for goal, best in zip(self.question.goals, self._best, strict=True)
-            for state in listed_sources(self._sources, best, every=every)
-            if hops_of(best[state])
-        ]
-        hidden = granted_by_defaults(self.graph) if every else None
-        return tuple(shortest_first(path for path in found if hidden is None or not hidden(path)))
+        asked = self.question
+        return escalations(self.snapshot, asked.sources, asked.goals, members=asked.members).paths
 
     @cached_property
     def findings(self) -> CountedFindings:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from simkit.analysis.escalation.cut.refused_accounts import RefuseAccounts
+from simkit.analysis.escalation.cut.policies import RefuseAccounts
 from simkit.analysis.escalation.cut.verification import Retried, Use, retry
 from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.findings.audit import audit

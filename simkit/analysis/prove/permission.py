@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from simkit.analysis.access.connections import connection_subresource, connection_verbs
-from simkit.analysis.access.question import question_of
+from simkit.analysis.access.question import question_of, scope_of
 from simkit.analysis.access.resolve import resolve_permission
-from simkit.analysis.access.scope import scope_of
 from simkit.analysis.escalation.find.goal import AccessQuestion, Goal, access_of, parse_goal, question_goal
 from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.prove.counterexample import AccessCounterexample, grant_text

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from simkit.analysis.caveats import about_access
-from simkit.analysis.rbac.namespaces import check_namespace
 from simkit.analysis.rbac.objects import all_bindings, all_roles, display_name, kind_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
+from simkit.analysis.rbac.unknown_names import check_namespace
 from simkit.logic.rbac.binding import Binding, Subject
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.names import Key

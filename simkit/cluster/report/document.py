@@ -148,7 +148,7 @@ def _ids(findings: Iterable[Finding]) -> dict[int, str]:
 def _finding(
     finding: Finding, ids: Mapping[int, str], cause: Cause | None, names: Mapping[Any, str], dump: Dump
 ) -> dict[str, Any]:
-    from simkit.analysis.findings.evidence import position_of
+    from simkit.analysis.findings.check import position_of
     from simkit.analysis.rbac.objects import display_name
     from simkit.analysis.rbac.subject import text_of
 

@@ -10,7 +10,7 @@ import pytest
 import simkit
 from simkit.analysis import Causes, causes
 from simkit.analysis.causes import Remedy
-from simkit.analysis.escalation.cut.change_text import as_written, stored
+from simkit.analysis.escalation.cut.remedy import as_written, stored
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS
 from simkit.cluster.cluster import Cluster

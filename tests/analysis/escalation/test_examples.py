@@ -8,7 +8,7 @@ import pytest
 
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation import next_steps
-from simkit.analysis.escalation.prove.examples import fitting, schema_of
+from simkit.analysis.escalation.prove.required_requests import fitting, schema_of
 from tests.analysis.escalation.scenes import ATTACKER, scene, served
 from tests.analysis.worlds import account, namespace, role, rule
 

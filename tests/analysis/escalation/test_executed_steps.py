@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from simkit.analysis.escalation import CLUSTER, escalations, next_steps, prove
-from simkit.analysis.escalation.prove.command_output import is_carried_out
 from simkit.analysis.escalation.prove.proof import Proof
+from simkit.analysis.escalation.prove.simulated_nodes import is_carried_out
 from simkit.cluster.cluster import Cluster
 from simkit.engine.pipeline.subresources.connection_target import PortSession
 from simkit.meta.errors import unexplained

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from simkit.analysis.escalation.cut.change_text import as_diff
+from simkit.analysis.escalation.cut.remedy import as_diff
 from simkit.analysis.least_privilege.change import Change
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLES
 from simkit.meta.names import Key

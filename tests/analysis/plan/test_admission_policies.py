@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simkit.analysis import escalations, plan
-from simkit.analysis.escalation.cut.refused_accounts import RefuseAccounts
+from simkit.analysis.escalation.cut.policies import RefuseAccounts
 from simkit.cluster.cluster import Cluster
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.escalation.scenes import fenced, pod, served

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from simkit.analysis.audit_log.events import AuditLog
-from simkit.analysis.escalation.cut.change_text import after
 from simkit.analysis.escalation.cut.hitting_set import Solved, cheapest_hitting_set
-from simkit.analysis.escalation.cut.pod_security import EnforceLevel
-from simkit.analysis.escalation.cut.refused_accounts import RefuseAccounts
+from simkit.analysis.escalation.cut.policies import EnforceLevel, RefuseAccounts
+from simkit.analysis.escalation.cut.remedy import after
 from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, changes_of
 from simkit.analysis.escalation.cut.removal_kinds import Removal
-from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
+from simkit.analysis.escalation.find.matching import Edge
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import granted_by_defaults, listed_sources
 from simkit.analysis.escalation.find.search import path_towards, towards, ways_to
@@ -49,22 +48,6 @@ class Policies(Protocol):
         """The objects of one."""
 
 
-class NoPolicies:
-    """Removals alone."""
-
-    def of(self, edge: Edge) -> tuple[Policy, ...]:
-        """None."""
-        return ()
-
-    def cost(self, one: Policy) -> float:
-        """None is ever asked for."""
-        raise NotImplementedError(str(one))
-
-    def changes(self, one: Policy) -> tuple[Change, ...]:
-        """None is ever asked for."""
-        raise NotImplementedError(str(one))
-
-
 @dataclass(frozen=True)
 class Chosen:
     """The changes that a search chose; ``exact`` if they are proven to be the cheapest for the paths that it saw."""
@@ -91,7 +74,7 @@ class Cutter:
         self.used = dict(usage(snapshot, log).allowed) if log is not None else {}
         self.ways = PossibleRemovals(snapshot, keep, self.used)
         self._in_use = self.ways.in_use
-        self._policies: Policies = policies or NoPolicies()
+        self._policies = policies
         self._ends = [GoalHolders(goal, self.graph) for goal in self.goals]
         self._sets: dict[frozenset[Candidate], dict[Start, Path]] = {}
         """The sets of changes that close paths, each with one path of each start that it closes."""
@@ -127,11 +110,20 @@ class Cutter:
         """The objects after changes."""
         removals, policies = _parted(chosen)
         made = changes_of(removals, self.snapshot, self.graph.facts.index, self._in_use)
+        if self._policies is None:
+            return made
         return (*made, *(change for one in sorted(policies, key=str) for change in self._policies.changes(one)))
 
     def cost(self, one: Candidate) -> float:
         """The cost of a change."""
-        return self._policies.cost(one) if isinstance(one, Policy) else self.ways.cost(one)
+        if isinstance(one, Policy):
+            assert self._policies is not None
+            return self._policies.cost(one)
+        return self.ways.cost(one)
+
+    def _of(self, edge: Edge) -> tuple[Policy, ...]:
+        """The policies that stop a step, where they may be chosen."""
+        return () if self._policies is None else self._policies.of(edge)
 
     def _starts(self, subject: Subject | str | Iterable[Subject | str] | None, *, direct: bool) -> Iterator[Start]:
         if subject is not None:
@@ -169,7 +161,7 @@ class Cutter:
         """The predicate of the steps that are possible after changes."""
 
         def usable(edge: Edge) -> bool:
-            if policies and not policies.isdisjoint(self._policies.of(edge)):
+            if policies and not policies.isdisjoint(self._of(edge)):
                 return False
             return self.ways.usable(edge, removals)
 
@@ -192,7 +184,7 @@ class Cutter:
         removals, _ = _parted(chosen)
         ways: set[Candidate] = {*self.ways.of_path(path, removals)}
         ways.update(self.ways.of_needs(self._ends[start[0]].requirements(path.end), removals))
-        ways.update(one for edge in path.edges for one in self._policies.of(edge))
+        ways.update(one for edge in path.edges for one in self._of(edge))
         options = frozenset(one for one in ways if one not in self._in_use.barred)
         if options - chosen:
             self._sets.setdefault(options - chosen, {})[start] = path

@@ -1,21 +1,159 @@
-"""Remedies: what to change, what that takes from whom, what may break, and the way back."""
+"""Changes as somebody makes them, and remedies: commands, YAML, a diff, what they take from whom, the way back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import unified_diff
 from functools import cached_property
+from typing import Any, Final
 
+import orjson
 import pandas as pd
+import yaml
 
 from simkit.analysis.access.compare import COLUMNS, compare_subjects
-from simkit.analysis.escalation.cut.change_text import ObjectChanges
+from simkit.analysis.escalation.cut.aggregation import as_settled
+from simkit.analysis.escalation.cut.file_diff import diff_of_file
 from simkit.analysis.least_privilege.change import Change
+from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import InLines
+from simkit.language.merge.mergepatch import patch_between
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, Subject
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, labels_of
+from simkit.meta.visible_text import one_line
+from simkit.present.escaping import kubectl_command, patch_lines, shell_command
 from simkit.seams.snapshot import Snapshot
+
+FilePosition = tuple[str, int | None]
+"""A file, and a line in it."""
+_KEPT: Final = ("name", "namespace", "labels", "annotations")
+"""The metadata that people write; a server makes the rest."""
+
+
+class ObjectChanges:
+    """Changes of a snapshot's objects, as commands, as YAML, as a diff, and made."""
+
+    changes: tuple[Change, ...]
+    snapshot: Snapshot
+
+    def commands(self) -> list[str]:
+        """The changes as kubectl commands, quoted for a shell: ``apply`` for new objects, else ``label``, ``patch`` and
+        ``delete``."""
+        return kubectl_commands(self.changes, self.snapshot)
+
+    def way_back(self) -> list[str]:
+        """The kubectl commands after which all is as it was, the last change first."""
+        return [_back(change, stored(self.snapshot, change.key)) for change in reversed(self.changes)]
+
+    def yaml(self) -> str:
+        """The changed objects as YAML, the deletions as comments with their commands."""
+        gone = [f"# {one}" for one in kubectl_commands((one for one in self.changes if one.obj is None), self.snapshot)]
+        made = [dict(change.obj) for change in self.changes if change.obj is not None]
+        return "\n".join(gone) + ("\n---\n" if gone else "") + yaml.safe_dump_all(made, sort_keys=False)
+
+    def diff(self, places: Mapping[Key, FilePosition] | None = None) -> str:
+        """The changes as a unified diff of YAML; ``places`` are the files where the objects are written."""
+        return as_diff(self.changes, self.snapshot, places)
+
+    def after(self) -> Snapshot:
+        """The snapshot as it would be."""
+        return after(self.snapshot, self.changes)
+
+
+def after(snapshot: Snapshot, changes: Iterable[Change]) -> Snapshot:
+    """A snapshot with changes made."""
+    listed = list(changes)
+    put = [change.obj for change in listed if change.obj is not None]
+    return as_settled(snapshot, put, [change.key for change in listed if change.obj is None])
+
+
+def kubectl_commands(changes: Iterable[Change], snapshot: Snapshot) -> list[str]:
+    """The changes as commands: ``apply`` for new objects, ``label``, ``patch`` and ``delete`` for those that exist."""
+    return [_command(change, stored(snapshot, change.key)) for change in changes]
+
+
+def _command(change: Change, before: Object | None) -> str:
+    key = change.key
+    named = (key.resource.resource, key.name, key.namespace)
+    if change.obj is None:
+        return kubectl_command("delete", *named)
+    if before is None:
+        return applied(change.obj)
+    if key.resource == NAMESPACES:
+        old, new = labels_of(before), labels_of(change.obj)
+        put = [f"{name}={value}" for name, value in new.items() if old.get(name) != value]
+        return kubectl_command("label", *named, *put, *(f"{name}-" for name in old if name not in new), "--overwrite")
+    content = orjson.dumps(patch_of(before, change.obj)).decode()
+    return kubectl_command("patch", *named, "--type", "merge", "-p", content)
+
+
+def patch_of(before: Object, wanted: Object) -> dict[str, Any]:
+    """The merge patch of a change, of what people write."""
+    return patch_between(as_written(before), as_written(wanted))
+
+
+def applied(obj: Mapping[str, Any]) -> str:
+    """The command that applies an object."""
+    return f"kubectl apply -f - <<< {shell_command(orjson.dumps(obj).decode())}"
+
+
+def _back(change: Change, before: Object | None) -> str:
+    if before is None:
+        return kubectl_command("delete", change.key.resource.resource, change.key.name, change.key.namespace)
+    if change.obj is None:
+        return applied(as_written(before))
+    return _command(Change(change.key, before), change.obj)
+
+
+def as_diff(changes: Iterable[Change], snapshot: Snapshot, places: Mapping[Key, FilePosition] | None = None) -> str:
+    """The changes as a unified diff of the objects' YAML.
+
+    Parameters
+    ----------
+    places
+        Where the objects are written: in YAML files the diff is that of the file, with its comments and its order.
+        Else objects are named by kind, namespace and name.
+    """
+    return "".join(_diff(change, stored(snapshot, change.key), (places or {}).get(change.key)) for change in changes)
+
+
+def _diff(change: Change, before: Object | None, place: FilePosition | None) -> str:
+    key = change.key
+    if place is not None:
+        patch = None if change.obj is None else patch_of(before or {}, change.obj)
+        written = diff_of_file(*place, key, patch)
+        if written:
+            return written
+    file = place[0] if place else "/".join(filter(None, (key.resource.resource, key.namespace, f"{key.name}.yaml")))
+    file = one_line(file)
+    old, new = _lines(before), _lines(change.obj)
+    found = unified_diff(old, new, f"a/{file}", f"b/{file}" if new else "/dev/null", n=4)
+    return "".join(found)
+
+
+def _lines(obj: Object | None) -> list[str]:
+    if obj is None:
+        return []
+    text: str = yaml.safe_dump(as_written(obj), sort_keys=False, width=10_000)
+    return patch_lines(text)
+
+
+def as_written(obj: Object) -> dict[str, Any]:
+    """An object as people write it: without what a server adds to its metadata, and without a status."""
+    metadata = obj.get("metadata") or {}
+    head = {name: obj[name] for name in ("apiVersion", "kind") if name in obj}
+    rest = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind", "metadata", "status")}
+    return {**head, "metadata": {name: metadata[name] for name in _KEPT if metadata.get(name)}, **rest}
+
+
+def stored(snapshot: Snapshot, key: Key) -> Object | None:
+    """The object of a key as it is; none of resources that were not captured."""
+    return snapshot.get(key.resource, key.name, key.namespace) if key.resource in snapshot.captured() else None
+
 
 RBAC: frozenset[object] = frozenset((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS))
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from simkit.analysis.escalation.cut.aggregation import aggregation_of
-from simkit.analysis.escalation.cut.change_text import as_written
+from simkit.analysis.escalation.cut.remedy import as_written
 from simkit.analysis.escalation.cut.removal_kinds import ReduceToUsage, Removal, RemovePermissions, RemoveSubject
-from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.held_permissions import GrantSource
+from simkit.analysis.escalation.find.matching import Edge
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.escalation.table.primitive import requirements_of

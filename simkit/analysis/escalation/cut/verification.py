@@ -23,7 +23,7 @@ from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox
 
 if TYPE_CHECKING:
-    from simkit.analysis.escalation.cut.result import Cut
+    from simkit.analysis.escalation.cut.minimum_cut import Cut
 
 Use = tuple[Identity, Action]
 REPROVED = 25

@@ -12,7 +12,7 @@ from simkit.analysis.escalation.find.enabling import (
     without_rbac_rules,
 )
 from simkit.analysis.escalation.find.facts import ClusterFacts
-from simkit.analysis.escalation.find.matching import Holder, VariantMatch
+from simkit.analysis.escalation.find.matching import Holder, Variables, VariantMatch
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, Subject
@@ -21,9 +21,6 @@ from simkit.logic.rbac.rule import Rule
 from simkit.logic.rbac.ruleset import RuleSet
 from simkit.meta.names import Key
 from simkit.meta.objects import labels_of, name_of
-
-Variables = dict[str, str]
-"""The values that a condition sets for one way to use a primitive."""
 
 
 class _Push(NamedTuple):

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.escalation.find import states
-from simkit.analysis.escalation.find.edge import Edge, Reached
 from simkit.analysis.escalation.find.facts import CHANGEABLE, ClusterFacts
 from simkit.analysis.escalation.find.held_permissions import (
     GrantSource,
@@ -17,9 +16,8 @@ from simkit.analysis.escalation.find.held_permissions import (
     add_rules,
 )
 from simkit.analysis.escalation.find.inherent import inherent_edges
-from simkit.analysis.escalation.find.matching import Holder
-from simkit.analysis.escalation.find.networkx_graph import networkx_graph
-from simkit.analysis.escalation.find.reads import Read, UnchangedReads
+from simkit.analysis.escalation.find.matching import Edge, Holder, Reached
+from simkit.analysis.escalation.find.remembered_facts import Read, UnchangedReads
 from simkit.analysis.escalation.find.states import (
     ALL,
     AttackState,
@@ -307,3 +305,46 @@ def derive_graph(before: Snapshot, after: Snapshot, changed: Collection[Key]) ->
     known = _graphs.known(before)
     if known is not None and "everything" in vars(known):
         _graphs.of(after, lambda snapshot: known.after(snapshot, changed))
+
+
+def networkx_graph(edges: Iterable[Edge]) -> networkx.MultiDiGraph[str]:
+    """Edges of the escalation graph as a networkx multigraph.
+
+    Returns
+    -------
+    networkx.MultiDiGraph
+        Nodes are texts: ``sa:ci/runner``, ``cluster-admin``, ``full access to shop``, so that
+        ``networkx.shortest_path(graph, "sa:ci/runner", "cluster-admin")`` works. They have the attributes state (the
+        ``AttackState``), kind, name, namespace and impersonated. Edges have
+        primitive (its id; empty for a choice among the members of a set), title, severity, cost, hops (1 where the
+        step takes something) and granted_by (for each requirement the sources that are each enough).
+
+    Examples
+    --------
+    >>> networkx_graph([]).number_of_nodes()
+    0
+    """
+    import networkx
+
+    graph: networkx.MultiDiGraph[str] = networkx.MultiDiGraph()
+    for edge in edges:
+        for state in (edge.source, edge.target):
+            graph.add_node(
+                str(state),
+                state=state,
+                kind=state.kind,
+                name=state.name,
+                namespace=state.namespace,
+                impersonated=state.impersonated,
+            )
+        graph.add_edge(
+            str(edge.source),
+            str(edge.target),
+            primitive=edge.primitive,
+            title=edge.definition.title if edge.primitive else "",
+            severity=edge.definition.severity.word if edge.primitive else "",
+            cost=edge.cost,
+            hops=edge.hops,
+            granted_by=edge.granted_by,
+        )
+    return graph

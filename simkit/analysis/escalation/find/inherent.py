@@ -7,8 +7,8 @@ from functools import cache
 from typing import Final
 
 from simkit.analysis.escalation.find import states
-from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.facts import ClusterFacts
+from simkit.analysis.escalation.find.matching import Edge
 from simkit.analysis.escalation.find.outcomes import WITHOUT_MASTERS
 from simkit.analysis.escalation.find.states import ALL, CLUSTER_ADMIN, AttackState, rules_state, subject_state
 from simkit.analysis.escalation.table.primitive import primitives

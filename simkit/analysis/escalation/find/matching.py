@@ -1,12 +1,14 @@
-"""Matches of a variant of a primitive with the permissions of a holder."""
+"""Matches of a variant of a primitive with the permissions of a holder, and the edges of the graph that they make."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
+from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.held_permissions import (
+    EVERYWHERE,
     GrantSource,
     HeldPermissions,
     MetRequirement,
@@ -14,12 +16,16 @@ from simkit.analysis.escalation.find.held_permissions import (
     meet_requirement,
 )
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.escalation.table.primitive import Primitive, Variant, requirements_of
+from simkit.analysis.escalation.table.primitive import Primitive, Variant, primitives, requirements_of
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.names import Key
 
+Variables = dict[str, str]
+"""The values that a condition or an outcome sets for one way to use a primitive."""
+Outcomes = Iterator[tuple[AttackState, Variables]]
+"""States that a use leads to, each with the variables that the choice sets."""
 ONLY: Final = "only-"
 """The prefix of the variables with the names that a requirement is limited to."""
 
@@ -136,3 +142,87 @@ def match_variant(primitive: Primitive, number: int, held: HeldPermissions, rele
         every.append(met)
     for namespace in common_namespaces(every):
         yield VariantMatch(primitive, number, namespace, tuple(every))
+
+
+Distance = tuple[float, float]
+"""Hops and cost, the one first that is asked for."""
+
+
+class Edge(NamedTuple):
+    """An edge between two states: a variant of a primitive, or a choice (an empty primitive), which costs nothing.
+
+    ``granted_by`` holds for each needed grant the sources that are each enough; ``permissions`` what is used of them.
+    """
+
+    source: AttackState
+    target: AttackState
+    primitive: str = ""
+    number: int = 0
+    variables: tuple[tuple[str, str], ...] = ()
+    granted_by: tuple[tuple[GrantSource, ...], ...] = ()
+    permissions: tuple[Permission, ...] = ()
+    cost: float = 0
+
+    @property
+    def definition(self) -> Primitive:
+        """The primitive. Raises SimkitError for a choice."""
+        return primitives().primitive(self.primitive)
+
+    @property
+    def variant(self) -> Variant:
+        """The variant of the primitive."""
+        return self.definition.variants[self.number]
+
+    @property
+    def hops(self) -> int:
+        """1 if the edge takes something, 0 for choices and for what belongs to a state."""
+        return 1 if self.cost else 0
+
+    def value(self, name: str) -> str:
+        """The value of a variable; empty if it is not known."""
+        return dict(self.variables).get(name, "")
+
+
+class Reached(NamedTuple):
+    """The distance of a state, and the last edge of the best path to it (towards a goal: the first edge from it)."""
+
+    distance: Distance
+    edge: Edge | None
+
+
+def any_of(
+    facts: ClusterFacts, match: VariantMatch, title: str, members: Callable[[], Outcomes], *labels: str
+) -> Outcomes:
+    """One set if the choice is the same in all namespaces; else each member by itself.
+
+    So the graph stays linear in grants: a holder has one edge, however many things there are.
+    """
+    if match.namespace != EVERYWHERE or not match.alike(*labels):
+        yield from members()
+        return
+    place = facts.gathered(title, members)
+    if place is not None:
+        yield place, {}
+
+
+def named(match: VariantMatch, label: str) -> str:
+    """The names for which requirements are met, as a part of a title."""
+    names = match.names(label)
+    return "" if names is None else f" named {', '.join(names)}"
+
+
+def by_name(
+    facts: ClusterFacts,
+    match: VariantMatch,
+    label: str,
+    words: str,
+    whole: AttackState,
+    members: Callable[[tuple[str, ...]], Outcomes],
+    more: Variables | None = None,
+) -> Outcomes:
+    """A whole set where any name is allowed; else a choice among the members of the allowed names."""
+    names = match.names(label)
+    if names is None:
+        yield whole, dict(more or {})
+    else:
+        yield from any_of(facts, match, f"{words}{named(match, label)}", lambda: members(names), label)

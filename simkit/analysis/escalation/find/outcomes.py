@@ -2,37 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from typing import Final
 
-from simkit.analysis.escalation.find import role_outcomes, states
+from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
-from simkit.analysis.escalation.find.matching import Holder, VariantMatch
-from simkit.analysis.escalation.find.outcome import Outcome, Reached, Variables, any_of, named, namespaces_of_match
-from simkit.analysis.escalation.find.primitive_conditions import workloads
-from simkit.analysis.escalation.find.states import CLUSTER_ADMIN, AttackState, subject_state
+from simkit.analysis.escalation.find.matching import (
+    Holder,
+    Outcomes,
+    Variables,
+    VariantMatch,
+    any_of,
+    by_name,
+    named,
+)
+from simkit.analysis.escalation.find.primitive_conditions import places_of_match, workloads
+from simkit.analysis.escalation.find.states import CLUSTER_ADMIN, AttackState, rules_state, subject_state
 from simkit.analysis.escalation.table.requirement import Permission
-from simkit.logic.rbac.binding import GROUP, USER, Subject
-from simkit.meta.identity import split_service_account
-from simkit.meta.names import GroupResource
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, USER, Binding, Subject
+from simkit.logic.rbac.cover import EVERYTHING, covers
+from simkit.logic.rbac.rule import Rule
+from simkit.meta.identity import NODE_PREFIX, split_service_account
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import name_of, namespace_of
 
-NODE_PREFIX: Final = "system:node:"
+Outcome = Callable[[ClusterFacts, Holder, VariantMatch, Variables], Outcomes]
 BOOTSTRAPPERS: Final = "system:bootstrappers"
 WITHOUT_MASTERS: Final = "without-masters"
 FRESH_NAMESPACE: Final = "proof-namespace"
 
 
-def _everything(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    yield CLUSTER_ADMIN, {}
+def _leads_to(*reached: AttackState) -> Outcome:
+    """Always the same states."""
+
+    def found(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+        return ((state, {}) for state in reached)
+
+    return found
 
 
-def _namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+def _any_node(namespace: str | None = "") -> Outcome:
+    """Any node, if there is one, with a namespace for it: by default none, and for None that of the match."""
+
+    def found(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+        where = match.namespace if namespace is None else namespace
+        where = next(iter(facts.enforced), "default") if where == EVERYWHERE else where
+        if facts.nodes:
+            yield AttackState(states.NODES), {"namespace": where} if where else {}
+
+    return found
+
+
+def _namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
     if match.namespace != EVERYWHERE:
         yield AttackState(states.NAMESPACE, namespace=match.namespace), {}
 
 
-def _accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+def _accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
     allowed = _allowed_by_policies(facts, holder, match, known.get("namespace", match.namespace))
     if allowed is None:
         yield from _service_accounts(facts, match, known, impersonated=False)
@@ -60,36 +88,35 @@ def _allowed_by_policies(
     return None if len(allowed) == len(every) else allowed
 
 
-def _impersonated_accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+def _impersonated_accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
     yield from _service_accounts(facts, match, known, impersonated=True)
 
 
-def _service_accounts(facts: ClusterFacts, match: VariantMatch, known: Variables, *, impersonated: bool) -> Reached:
-    names, where = match.names("account"), known.get("namespace", match.namespace)
+def _service_accounts(facts: ClusterFacts, match: VariantMatch, known: Variables, *, impersonated: bool) -> Outcomes:
+    where = known.get("namespace", match.namespace)
     if "workloads" in known:
         yield from _accounts_of_workloads(facts, match)
         return
-    if names is None:
-        yield AttackState(states.ACCOUNTS, namespace=where, impersonated=impersonated), {}
-        return
 
-    def members() -> Reached:
+    def members(names: tuple[str, ...]) -> Outcomes:
         for namespace in tuple(facts.accounts) if where == EVERYWHERE else (where,):
             for account in facts.accounts.get(namespace, ()):
                 if account.name in names:
-                    yield (
-                        subject_state(account, impersonated=impersonated),
-                        {"namespace": namespace, "account": account.name},
-                    )
+                    target = subject_state(account, impersonated=impersonated)
+                    yield target, {"namespace": namespace, "account": account.name}
 
-    title = f"a service account{named(match, 'account')}" + (" (impersonated)" if impersonated else "")
-    yield from any_of(facts, match, title, members, "account")
+    names = match.names("account")
+    if names is None:
+        yield AttackState(states.ACCOUNTS, namespace=where, impersonated=impersonated), {}
+    else:
+        title = f"a service account{named(match, 'account')}" + (" (impersonated)" if impersonated else "")
+        yield from any_of(facts, match, title, lambda: members(names), "account")
 
 
-def _accounts_of_workloads(facts: ClusterFacts, match: VariantMatch) -> Reached:
+def _accounts_of_workloads(facts: ClusterFacts, match: VariantMatch) -> Outcomes:
     """The accounts of all namespaces that have a workload which may be changed."""
 
-    def members() -> Reached:
+    def members() -> Outcomes:
         for found in workloads(facts, match):
             yield AttackState(states.ACCOUNTS, namespace=found["namespace"]), found
 
@@ -100,31 +127,32 @@ def _accounts_of_workloads(facts: ClusterFacts, match: VariantMatch) -> Reached:
         yield place, {}
 
 
-def _missing_accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    def members() -> Reached:
-        places = tuple(facts.missing_accounts) if match.namespace == EVERYWHERE else (match.namespace,)
-        for namespace in places:
-            if namespace not in facts.missing_namespaces:
+def _missing(words: str, places: Callable[[ClusterFacts, VariantMatch], Iterator[str]]) -> Outcome:
+    """The service accounts of some namespaces that bindings name and that do not exist."""
+
+    def found(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+        def members() -> Outcomes:
+            for namespace in places(facts, match):
                 for account in facts.named(namespace):
                     if match.allows("account", account.name):
                         yield subject_state(account), {"namespace": namespace, "account": account.name}
 
-    title = f"a service account{named(match, 'account')} that bindings name but that does not exist"
-    yield from any_of(facts, match, title, members, "account")
+        title = f"a service account{named(match, 'account')} that bindings name {words}"
+        yield from any_of(facts, match, title, members, "account")
+
+    return found
 
 
-def _missing_namespaces(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    def members() -> Reached:
-        for namespace in facts.missing_namespaces:
-            for account in facts.missing_accounts[namespace]:
-                if match.allows("account", account.name):
-                    yield subject_state(account), {"namespace": namespace, "account": account.name}
-
-    title = f"a service account{named(match, 'account')} that bindings name in a missing namespace"
-    yield from any_of(facts, match, title, members, "account")
+def _existing_places(facts: ClusterFacts, match: VariantMatch) -> Iterator[str]:
+    places = tuple(facts.missing_accounts) if match.namespace == EVERYWHERE else (match.namespace,)
+    return (place for place in places if place not in facts.missing_namespaces)
 
 
-def _users(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+def _missing_places(facts: ClusterFacts, match: VariantMatch) -> Iterator[str]:
+    return iter(facts.missing_namespaces)
+
+
+def _users(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
     if match.names("user") is None:
         yield AttackState(states.USERS, impersonated=True), {}
     for name in masks(match) or ():
@@ -137,7 +165,7 @@ def masks(match: VariantMatch) -> tuple[str, ...] | None:
     return None if names is None else tuple(one for one in names if split_service_account(one) is None)
 
 
-def _groups(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+def _groups(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
     names = match.names("group")
     users = masks(match)
     if users == () and not any(met.requirement.label == "account" for met in match.met):
@@ -153,10 +181,10 @@ def _groups(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Var
         yield AttackState(GROUP, name, impersonated=True), {**mask, "group": name}
 
 
-def _node_identities(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+def _node_identities(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
     names = match.names("user")
 
-    def members() -> Reached:
+    def members() -> Outcomes:
         for node in facts.nodes:
             if names is None or NODE_PREFIX + node in names:
                 place = AttackState(states.NODE_IDENTITY, node, impersonated=True)
@@ -166,89 +194,54 @@ def _node_identities(facts: ClusterFacts, holder: Holder, match: VariantMatch, k
     yield from any_of(facts, match, title, members, "user")
 
 
-def _secrets(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    names = match.names("secret")
-    if names is None:
-        if match.namespace == EVERYWHERE or facts.may_have_secret(match.namespace):
-            yield AttackState(states.SECRETS, namespace=match.namespace), {}
-        return
+def _secrets(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+    def members(names: tuple[str, ...]) -> Outcomes:
+        for namespace, name in product(places_of_match(facts, match), names):
+            if facts.may_have_secret(namespace, name):
+                yield AttackState(states.SECRETS, name, namespace), {"namespace": namespace, "secret": name}
 
-    def members() -> Reached:
-        for namespace in namespaces_of_match(facts, match):
-            for name in names:
-                if facts.may_have_secret(namespace, name):
-                    yield AttackState(states.SECRETS, name, namespace), {"namespace": namespace, "secret": name}
-
-    yield from any_of(facts, match, f"a secret{named(match, 'secret')}", members, "secret")
+    if match.names("secret") is not None or match.namespace == EVERYWHERE or facts.may_have_secret(match.namespace):
+        whole = AttackState(states.SECRETS, namespace=match.namespace)
+        yield from by_name(facts, match, "secret", "a secret", whole, members)
 
 
-def _bootstrappers(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+def _bootstrappers(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
     for subject in facts.groups:
         if subject.name.startswith(BOOTSTRAPPERS):
             yield subject_state(subject), {"group": subject.name}
 
 
-def _running_pods(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    names = match.names("pod")
-    if names is None:
-        yield AttackState(states.PODS, namespace=match.namespace), {}
-        return
+def _running_pods(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+    def members(names: tuple[str, ...]) -> Outcomes:
+        for namespace, name in product(places_of_match(facts, match), names):
+            if facts.pod(namespace, name) is not None:
+                yield AttackState(states.POD, name, namespace), {"namespace": namespace, "pod": name}
 
-    def members() -> Reached:
-        for namespace in namespaces_of_match(facts, match):
-            for name in names:
-                if facts.pod(namespace, name) is not None:
-                    yield AttackState(states.POD, name, namespace), {"namespace": namespace, "pod": name}
-
-    yield from any_of(facts, match, f"a running pod{named(match, 'pod')}", members, "pod")
+    yield from by_name(
+        facts, match, "pod", "a running pod", AttackState(states.PODS, namespace=match.namespace), members
+    )
 
 
-def _nodes(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    if facts.nodes:
-        yield AttackState(states.NODES), {}
-
-
-def _nodes_from_fresh_namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    if facts.nodes:
-        yield AttackState(states.NODES), {"namespace": FRESH_NAMESPACE}
-
-
-def _nodes_in_namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    if facts.nodes:
-        namespace = next(iter(facts.enforced), "default") if match.namespace == EVERYWHERE else match.namespace
-        yield AttackState(states.NODES), {"namespace": namespace}
-
-
-def _pods_of_nodes(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    names = match.names("node")
-    if names is None:
-        yield AttackState(states.PODS, namespace=EVERYWHERE), {}
-        return
-
-    def members() -> Reached:
+def _pods_of_nodes(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+    def members(names: tuple[str, ...]) -> Outcomes:
         for node in names:
             for pod in facts.pods_on.get(node, ()):
-                namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
-                yield AttackState(states.POD, name, namespace), {"node": node, "namespace": namespace, "pod": name}
+                variables = {"node": node, "namespace": namespace_of(pod), "pod": name_of(pod)}
+                yield AttackState(states.POD, name_of(pod), namespace_of(pod)), variables
 
-    yield from any_of(facts, match, f"a pod of a node{named(match, 'node')}", members, "node")
-
-
-def _anybody(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    yield AttackState(states.USERS), {}
-    yield AttackState(states.GROUPS, WITHOUT_MASTERS), {}
-    yield AttackState(states.ACCOUNTS, namespace=EVERYWHERE), {}
+    whole = AttackState(states.PODS, namespace=EVERYWHERE)
+    yield from by_name(facts, match, "node", "a pod of a node", whole, members)
 
 
-def _node_certificates(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    def members() -> Reached:
+def _node_certificates(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+    def members() -> Outcomes:
         for node in facts.nodes:
             yield AttackState(states.NODE_IDENTITY, node), {"node": node}
 
     yield from any_of(facts, match, "the identity of a node", members)
 
 
-def _deputy(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+def _deputy(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
     if any(_can_write(facts, permission) for permission, _ in match.met[0].holds(match.namespace)):
         for account in facts.deputies(match.variant.deputy):
             yield (
@@ -265,43 +258,138 @@ def _can_write(facts: ClusterFacts, permission: Permission) -> bool:
     return permission.verb == "create" or next(iter(facts.scan(resource)), None) is not None
 
 
-def _impact(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+def _impact(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
     yield AttackState(states.IMPACT, match.primitive.id), {}
 
 
-def _nothing(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
-    yield from ()
+def is_everything(rules: tuple[Rule, ...]) -> bool:
+    """True if rules allow every verb on every resource."""
+    return covers(rules, EVERYTHING[:1])
+
+
+def _role_names(match: VariantMatch, facts: ClusterFacts, every: str) -> tuple[str, ...]:
+    names = match.names("role")
+    if names is None:
+        return (every,)
+    return tuple(name for name in names if facts.rules(Key(CLUSTER_ROLES, "", name)) is not None)
+
+
+def _cluster_role(*, cluster: bool) -> Outcome:
+    """What a ClusterRole allows, in the whole cluster or in the namespace of the match."""
+
+    def found(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+        for name in _role_names(match, facts, "cluster-admin"):
+            target = _with_role(facts, Key(CLUSTER_ROLES, "", name), "" if cluster else match.namespace)
+            yield target, {"role": name, "role_kind": "ClusterRole"}
+
+    return found
+
+
+def _with_role(facts: ClusterFacts, role: Key, scope: str) -> AttackState:
+    """The state of having a role in a namespace; full control of it, if the role allows everything."""
+    rules = facts.rules(role) or ()
+    if not is_everything(rules):
+        return rules_state(role, scope)
+    return AttackState(states.NAMESPACE, namespace=scope) if scope else CLUSTER_ADMIN
+
+
+def _role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+    def members(names: tuple[str, ...]) -> Outcomes:
+        for namespace, name in product(places_of_match(facts, match), names):
+            role = Key(ROLES, namespace, name)
+            if facts.rules(role) is not None:
+                variables = {"role": name, "role_kind": "Role", "namespace": namespace}
+                yield _with_role(facts, role, namespace), variables
+
+    whole = AttackState(states.ROLES_OF, namespace=match.namespace)
+    yield from by_name(facts, match, "role", "the rules of a role", whole, members, {"role_kind": "Role"})
+
+
+def _bindings(facts: ClusterFacts, match: VariantMatch, *, cluster: bool) -> Iterator[Binding]:
+    """Existing bindings that may be changed, and whose role may be bound."""
+    plural = match.met[1].requirement.any_of[0].permission.resource
+    where = [""] if cluster else [place for place in facts.places_with_bindings if place]
+    if not cluster and match.namespace != EVERYWHERE:
+        where = [match.namespace]
+    for binding in (one for place in where for one in facts.bindings_in(place)):
+        if binding.role.resource.resource != plural:
+            continue
+        if match.allows("binding", binding.key.name) and match.allows("role", binding.role.name):
+            yield binding
+
+
+def _bound(*, cluster: bool) -> Outcome:
+    def found(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+        def members() -> Outcomes:
+            yield from _bound_roles(facts, match, cluster=cluster)
+
+        plural = match.met[1].requirement.any_of[0].permission.resource
+        where = "of the cluster" if cluster else "of any namespace"
+        bindings, roles = named(match, "binding"), named(match, "role")
+        title = f"what a binding{bindings} {where} grants through {plural}{roles}"
+        yield from any_of(facts, match, title, members, "binding", "role")
+
+    return found
+
+
+def _bound_roles(facts: ClusterFacts, match: VariantMatch, *, cluster: bool) -> Outcomes:
+    """The outcomes of the bindings that may be changed, each once; only full control if that is among them."""
+    best: dict[AttackState, Binding] = {}
+    for binding in _bindings(facts, match, cluster=cluster):
+        if facts.rules(binding.role):
+            best.setdefault(_with_role(facts, binding.role, binding.namespace), binding)
+    chosen = {CLUSTER_ADMIN: best[CLUSTER_ADMIN]} if CLUSTER_ADMIN in best else best
+    for target, binding in chosen.items():
+        kind = "ClusterRole" if binding.role.resource == CLUSTER_ROLES else "Role"
+        where = {} if cluster else {"namespace": binding.namespace}
+        yield target, {"binding": binding.key.name, "role": binding.role.name, "role_kind": kind, **where}
+
+
+def _own_role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+    scope = known.get("scope", "")
+    yield (AttackState(states.NAMESPACE, namespace=scope) if scope else CLUSTER_ADMIN), {}
+
+
+def _orphan_role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Outcomes:
+    if known.get("beneficiary"):
+        yield AttackState(states.IMPACT, match.primitive.id), {}
+    else:
+        yield from _own_role(facts, holder, match, known)
 
 
 OUTCOMES: Final[Mapping[str, Outcome]] = {
-    "everything": _everything,
+    "everything": _leads_to(CLUSTER_ADMIN),
     "namespace": _namespace,
-    "cluster-role": role_outcomes.cluster_role,
-    "cluster-role-in-namespace": role_outcomes.cluster_role_in_namespace,
-    "role": role_outcomes.role,
-    "bound-cluster-role": role_outcomes.bound(cluster=True),
-    "bound-role": role_outcomes.bound(cluster=False),
-    "own-cluster-role": role_outcomes.own_role,
-    "own-role": role_outcomes.own_role,
-    "orphan-role": role_outcomes.orphan_role,
+    "cluster-role": _cluster_role(cluster=True),
+    "cluster-role-in-namespace": _cluster_role(cluster=False),
+    "role": _role,
+    "bound-cluster-role": _bound(cluster=True),
+    "bound-role": _bound(cluster=False),
+    "own-cluster-role": _own_role,
+    "own-role": _own_role,
+    "orphan-role": _orphan_role,
     "accounts": _accounts,
     "impersonated-accounts": _impersonated_accounts,
-    "missing-accounts": _missing_accounts,
-    "missing-namespaces": _missing_namespaces,
+    "missing-accounts": _missing("but that does not exist", _existing_places),
+    "missing-namespaces": _missing("in a missing namespace", _missing_places),
     "users": _users,
     "groups": _groups,
     "node-identities": _node_identities,
     "secrets": _secrets,
     "bootstrappers": _bootstrappers,
     "running-pods": _running_pods,
-    "nodes": _nodes,
-    "nodes-from-fresh-namespace": _nodes_from_fresh_namespace,
-    "nodes-in-namespace": _nodes_in_namespace,
+    "nodes": _any_node(),
+    "nodes-from-fresh-namespace": _any_node(FRESH_NAMESPACE),
+    "nodes-in-namespace": _any_node(None),
     "pods-of-nodes": _pods_of_nodes,
-    "anybody": _anybody,
+    "anybody": _leads_to(
+        AttackState(states.USERS),
+        AttackState(states.GROUPS, WITHOUT_MASTERS),
+        AttackState(states.ACCOUNTS, namespace=EVERYWHERE),
+    ),
     "node-certificates": _node_certificates,
     "deputy": _deputy,
     "impact": _impact,
-    "nothing": _nothing,
+    "nothing": _leads_to(),
 }
 """The outcomes of primitives that an identity uses. Those of pods and nodes are in ``inherent``."""

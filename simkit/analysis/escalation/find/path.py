@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.held_permissions import GrantSource
+from simkit.analysis.escalation.find.matching import Edge
 from simkit.analysis.escalation.find.states import SUBJECTS, AttackState
 from simkit.analysis.escalation.table.primitive import Primitive, Variant, primitives
 from simkit.analysis.escalation.table.severity import Severity

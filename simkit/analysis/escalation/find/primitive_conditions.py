@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from simkit.analysis.escalation.find.aggregation_conditions import Variables, gathered_for_oneself, may_label
+from simkit.analysis.escalation.find.aggregation_conditions import gathered_for_oneself, may_label
 from simkit.analysis.escalation.find.enabling import (
     enables_escalation,
 )
 from simkit.analysis.escalation.find.facts import CONFIG_MAPS, PERSISTENT_VOLUMES, ClusterFacts
 from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
-from simkit.analysis.escalation.find.matching import Holder, VariantMatch
+from simkit.analysis.escalation.find.matching import Holder, Variables, VariantMatch
 from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, Binding, Subject
 from simkit.logic.rbac.question import Question
@@ -86,7 +86,7 @@ def _free_name(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iter
         yield {}
         return
     made = next(met for met in match.met if met.requirement.label == "made").requirement.any_of[0].permission
-    for namespace in _places(facts, match.namespace):
+    for namespace in places_of_match(facts, match):
         for name in names:
             if facts.get(_resource(made), name, namespace) is None and facts.get(_resource(made), name) is None:
                 yield {"namespace": namespace, "fresh": name}
@@ -127,7 +127,7 @@ def _workload_exists(facts: ClusterFacts, holder: Holder, match: VariantMatch) -
 def workloads(facts: ClusterFacts, match: VariantMatch) -> Iterator[Variables]:
     """A workload that the holder may change, in each namespace that has one."""
     met = match.met[0]
-    for namespace in _places(facts, match.namespace):
+    for namespace in places_of_match(facts, match):
         found = next(
             (
                 {
@@ -178,8 +178,9 @@ def _resource(permission: Any) -> GroupResource:
     return GroupResource(permission.group, permission.resource.partition("/")[0])
 
 
-def _places(facts: ClusterFacts, namespace: str) -> tuple[str, ...]:
-    return tuple(facts.enforced) if namespace == EVERYWHERE else (namespace,)
+def places_of_match(facts: ClusterFacts, match: VariantMatch) -> tuple[str, ...]:
+    """The namespaces in which a match holds."""
+    return tuple(facts.enforced) if match.namespace == EVERYWHERE else (match.namespace,)
 
 
 def _unrestricted(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:

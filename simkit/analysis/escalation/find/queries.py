@@ -11,11 +11,10 @@ import pandas as pd
 
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.find import states
-from simkit.analysis.escalation.find.edge import Reached
 from simkit.analysis.escalation.find.goal import KNOWN as GOALS
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
-from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
-from simkit.analysis.escalation.find.networkx_graph import networkx_graph
+from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of, networkx_graph
+from simkit.analysis.escalation.find.matching import Reached
 from simkit.analysis.escalation.find.path import Path, by_way, shortest_first
 from simkit.analysis.escalation.find.search import (
     By,
@@ -31,7 +30,7 @@ from simkit.analysis.rbac.default_objects import skipped_line, unchanged_default
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rbac.unknown_subjects import known_subject
+from simkit.analysis.rbac.unknown_names import known_subject
 from simkit.analysis.rendering import counted, first_of
 from simkit.analysis.result import InLines, prove_claim
 from simkit.logic.rbac.binding import GROUP, USER, Subject

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Final, Literal
 
-from simkit.analysis.escalation.find.edge import Distance, Edge, Reached
 from simkit.analysis.escalation.find.goal import ALL_SECRETS, CLUSTER, NODE, Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, edges_by_target
+from simkit.analysis.escalation.find.matching import Distance, Edge, Reached
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import POD, SUBJECTS, AttackState
 

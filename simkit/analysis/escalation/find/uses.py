@@ -7,10 +7,9 @@ from functools import cache
 from typing import Final
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
-from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.held_permissions import primitives_by_permission
-from simkit.analysis.escalation.find.matching import Holder, VariantMatch, match_variant
+from simkit.analysis.escalation.find.matching import Edge, Holder, VariantMatch, match_variant
 from simkit.analysis.escalation.find.outcomes import OUTCOMES
 from simkit.analysis.escalation.find.primitive_conditions import CONDITIONS
 from simkit.analysis.escalation.find.states import CLUSTER_ADMIN, AttackState

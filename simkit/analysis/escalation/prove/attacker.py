@@ -9,8 +9,6 @@ from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.goal import AccessQuestion
 from simkit.analysis.escalation.find.path import Path, Step
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.escalation.prove.certificates import signed
-from simkit.analysis.escalation.prove.command_output import is_carried_out, output_of
 from simkit.analysis.escalation.prove.credentials import (
     BOOTSTRAP_USER,
     SOMEBODY,
@@ -19,21 +17,28 @@ from simkit.analysis.escalation.prove.credentials import (
     initial_credential,
     node_identity,
     reviewed,
+    signed,
     token_credential,
 )
-from simkit.analysis.escalation.prove.debugger import TOKEN_FILE, debugger
 from simkit.analysis.escalation.prove.goal_check import Question, review
-from simkit.analysis.escalation.prove.observed_steps import PRINTED, has_happened, see_output
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork, message_of
 from simkit.analysis.escalation.prove.required_requests import make_needed_requests
-from simkit.analysis.escalation.prove.running_pods import RunningPods
 from simkit.analysis.escalation.prove.session import REFUSALS, Refused, Session
-from simkit.analysis.escalation.prove.templates import body_of, fill, merged
+from simkit.analysis.escalation.prove.simulated_nodes import (
+    PRINTED,
+    RunningPods,
+    has_happened,
+    is_carried_out,
+    output_of,
+    see_output,
+)
+from simkit.analysis.escalation.prove.templates import TOKEN_FILE, body_of, debugger, fill
 from simkit.analysis.escalation.prove.variables import StepVariables
 from simkit.analysis.escalation.table.primitive import Operation, primitives
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.least_privilege.role_aggregation import aggregate_roles
 from simkit.analysis.rbac.subject import identity_of
+from simkit.language.merge.mergepatch import merge_patch
 from simkit.logic.rbac.binding import GROUP, USER
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity, service_account
@@ -210,7 +215,7 @@ class Attacker:
         if "patch" in verbs or "update" not in verbs:
             answer = self.ask(operation, "PATCH", path, change, content_type=MERGE)
         else:
-            answer = self.ask(operation, "PUT", path, merged(live, change))
+            answer = self.ask(operation, "PUT", path, merge_patch(live, change))
         self.take(operation, answer)
         return answer
 
@@ -220,7 +225,7 @@ class Attacker:
         debug = {**debugger(pod), "name": f"debug-{self.session.number}"}
         containers = [*(at(pod, "spec", "ephemeralContainers") or ()), debug]
         if self.step and self.step.edge.permissions[0].verb == "update":
-            self.ask(operation, "PUT", path, merged(pod, {"spec": {"ephemeralContainers": containers}}))
+            self.ask(operation, "PUT", path, merge_patch(pod, {"spec": {"ephemeralContainers": containers}}))
         else:
             self.ask(operation, "PATCH", path, {"spec": {"ephemeralContainers": [debug]}}, content_type=STRATEGIC)
         see_output(self, debug["name"])
@@ -272,7 +277,7 @@ class Attacker:
         if operation.by != "attacker" and any(at(live, "status", "conditions") or ()):
             return  # the approving controller has decided
         condition = {"type": "Approved", "status": "True", "reason": "Proof", "message": "approved in a proof"}
-        body = merged(live, {"status": {"conditions": [condition]}})
+        body = merge_patch(live, {"status": {"conditions": [condition]}})
         permissions = self.step.edge.permissions if self.step else ()
         if any(one.verb == "patch" and one.subresource == "approval" for one in permissions):
             self.ask(operation, "PATCH", path, {"status": {"conditions": [condition]}}, content_type=MERGE)
@@ -285,7 +290,7 @@ class Attacker:
         live = self.session.stored(path.rpartition("/")[0])
         certificate, user, groups = signed(at(live, "spec", "request"))
         if not at(live, "status", "certificate"):
-            self.ask(operation, method, path, merged(live, {"status": {"certificate": certificate}}))
+            self.ask(operation, method, path, merge_patch(live, {"status": {"certificate": certificate}}))
         self.session.obtain(Credential(Identity(user, (*groups, AUTHENTICATED)), "a client certificate"))
 
     def _read(self, operation: Operation) -> None:

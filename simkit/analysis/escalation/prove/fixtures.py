@@ -9,14 +9,13 @@ from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
 from simkit.analysis.escalation.find.matching import VariantMatch
-from simkit.analysis.escalation.find.outcomes import NODE_PREFIX
-from simkit.analysis.escalation.prove.certificates import certificate_request
+from simkit.analysis.escalation.prove.credentials import certificate_request
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable
 from simkit.analysis.escalation.prove.required_requests import example_of
 from simkit.analysis.escalation.prove.templates import body_of, collection, fill, resource_of, workload
 from simkit.analysis.escalation.table.primitive import primitives
 from simkit.analysis.escalation.table.requirement import Permission
-from simkit.meta.identity import administrator
+from simkit.meta.identity import NODE_PREFIX, administrator
 from simkit.meta.message import Request
 from simkit.schema.catalogue import Catalogue
 from simkit.seams.snapshot import Sandbox

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
-from simkit.analysis.escalation.find.edge import Edge
+from simkit.analysis.escalation.find.matching import Edge
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import Escalations
 from simkit.analysis.escalation.find.states import AttackState

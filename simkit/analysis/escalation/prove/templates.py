@@ -1,4 +1,4 @@
-"""Requests made of the table's templates: paths and bodies with their variables filled in."""
+"""Requests made of the table's templates: paths and bodies with their variables filled in, and containers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from simkit.analysis.escalation.table.primitive import primitives
 from simkit.analysis.escalation.table.requirement import Permission
+from simkit.meta.domain import label
+from simkit.meta.objects import Object, at
 from simkit.schema.catalogue import Catalogue, Resource
 
 _WORD: Final = re.compile(r"\{([a-z_]+)\}")
@@ -92,14 +94,30 @@ def collection(resource: Resource, namespace: str) -> str:
     return f"{resource.path}{scope}/{resource.resource}"
 
 
-def merged(base: Any, change: Any) -> Any:
-    """The result of a JSON merge patch."""
-    if not isinstance(change, Mapping):
-        return change
-    result = dict(base) if isinstance(base, Mapping) else {}
-    for key, value in change.items():
-        if value is None:
-            result.pop(key, None)
-        else:
-            result[key] = merged(result.get(key), value)
-    return result
+TOKEN_FILE: Final = f"/var/run/secrets/{label('serviceaccount')}/token"
+_SOME_USER: Final = 65532
+
+
+def debugger(pod: Object) -> dict[str, Any]:
+    """A container that prints the token which is mounted in a pod, without a name; the restricted level allows it.
+
+    Notes
+    -----
+    It runs as the user of the first container: where all containers have one user, the kubelet gives the file to it
+    alone (kubernetes pkg/volume/projected, release 1.30).
+    """
+    first = at(pod, "spec", "containers", 0) or {}
+    mounts = [one for one in first.get("volumeMounts") or () if TOKEN_FILE.startswith(f"{one.get('mountPath')}/")]
+    user = at(first, "securityContext", "runAsUser") or at(pod, "spec", "securityContext", "runAsUser") or _SOME_USER
+    return {
+        "image": "registry.example/tools:1",
+        "command": ["sh", "-c", f"cat {TOKEN_FILE}; sleep 86400"],
+        "volumeMounts": mounts,
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "runAsNonRoot": True,
+            "runAsUser": user,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }

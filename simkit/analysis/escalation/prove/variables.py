@@ -10,8 +10,14 @@ from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.escalation.find.path import Step
-from simkit.analysis.escalation.prove.certificates import authority, certificate_request, signed
-from simkit.analysis.escalation.prove.credentials import SOMEBODY, Credential, node_identity
+from simkit.analysis.escalation.prove.credentials import (
+    SOMEBODY,
+    Credential,
+    authority,
+    certificate_request,
+    node_identity,
+    signed,
+)
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
 from simkit.analysis.escalation.prove.templates import collection, fill, resource_of, workload_change
 from simkit.analysis.escalation.table.primitive import primitives, requirements_of

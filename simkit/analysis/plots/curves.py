@@ -1,4 +1,4 @@
-"""A plan as a curve: what remains after each change."""
+"""Curves: what remains after each change of a plan, and pods over the time of an operation."""
 
 from __future__ import annotations
 
@@ -55,4 +55,28 @@ def plan_curve(steps: pd.DataFrame, *, before: tuple[int, int, int], knee: int =
     axes.set_ylabel("left", fontsize=9)
     title(axes, f"What remains after {counted(len(steps), 'change')}")
     axes.legend(fontsize=8, frameon=False, loc="upper right")
+    return axes
+
+
+def operation_curve(moments: pd.DataFrame, *, name: str = "", ax: Axes | None = None) -> Axes:
+    """The numbers of pods over the time of an operation.
+
+    Parameters
+    ----------
+    moments
+        A table of ``Operation.timeline``: the columns ``second``, ``ready``, ``pending`` and ``terminating``.
+    name
+        What was done, for the title.
+    ax
+        Axes to draw into; None: a figure of its own.
+    """
+    _, axes = figure(9, 3.6, ax)
+    minutes = [second / 60 for second in moments["second"]]
+    for column, colour in (("ready", GREEN), ("pending", VERMILION), ("terminating", BLUE)):
+        axes.step(minutes, list(moments[column]), where="post", color=colour, linewidth=1.4, label=column)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("minutes", fontsize=9)
+    axes.set_ylabel("pods", fontsize=9)
+    title(axes, f"Pods during a {name}" if name else "Pods during an operation")
+    axes.legend(fontsize=8, frameon=False, loc="center right")
     return axes
