@@ -75,7 +75,7 @@ class Functions:
     def __init__(self, universe: Universe, behaviour: ServedBehaviour) -> None:
         self._universe, self._behaviour = universe, behaviour
         self._calls: dict[tuple[str, tuple[int, ...]], _Call] = {}
-        self._answers: dict[tuple[str, tuple[Any, ...]], Any] = {}
+        self._answers: dict[tuple[str, tuple[Any, ...], tuple[str, ...]], Any] = {}
 
     @property
     def names(self) -> list[str]:
@@ -183,7 +183,7 @@ class Functions:
 
     def _evaluated(self, text: str, values: Sequence[Any], kinds: Sequence[str]) -> Any:
         """The value of a call for some values, or its error."""
-        key = (text, tuple(values))
+        key = (text, tuple(values), tuple(kinds))
         if key not in self._answers:
             types = {f"v{number}": parsed(kind) for number, kind in enumerate(kinds)}
             try:

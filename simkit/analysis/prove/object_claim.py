@@ -18,7 +18,7 @@ from simkit.analysis.prove.object_search import Build, ObjectSearch
 from simkit.analysis.prove.policy import OPERATIONS, CheckedPolicy, all_accepted
 from simkit.analysis.prove.symbols import Record, Universe
 from simkit.analysis.prove.write import UnknownWrite, Write, schema_of_writes
-from simkit.meta.domain import DEFAULT_NAMESPACE, RBAC_GROUP
+from simkit.meta.domain import DEFAULT_NAMESPACE, RBAC_GROUP, api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
@@ -26,6 +26,7 @@ from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.schema.catalogue import Resource
 from simkit.seams.snapshot import Sandbox, Snapshot
 
+REVIEW_GROUP: Final = api_group("authorization")
 ROUNDS: Final = 12
 """How often the search goes on with what the server made of the object."""
 _VERBS: Final[Mapping[str, str]] = {"CREATE": "create", "UPDATE": "update", "DELETE": "delete"}
@@ -123,7 +124,8 @@ class ObjectClaims:
         self, snapshot: Snapshot, resource: str, sandbox: Sandbox | None, policies: Sequence[CheckedPolicy] = ()
     ) -> None:
         self.resource: Resource = catalogue_of(snapshot).lookup(resource)
-        self._snapshot, self._sandbox = snapshot, sandbox
+        # Admission policies are not asked about reviews.
+        self._snapshot, self._sandbox = snapshot, None if self.resource.group == REVIEW_GROUP else sandbox
         self.operation = next(
             (each for each in OPERATIONS if any(p.concerns(self.resource, each) for p in policies)), OPERATIONS[0]
         )
@@ -138,8 +140,7 @@ class ObjectClaims:
     def witnesses(self, passing: Group, refusing: Sequence[Group]) -> Iterator[Witness]:
         """For each of some groups of policies: a write that others let pass, and one of the group refuses."""
         build = self._formulas(passing, refusing)
-        custom, behaviour = self.resource.custom, self._snapshot.behaviour
-        search = ObjectSearch(self._schema, build, behaviour, built_in=not custom)
+        search = ObjectSearch(self._schema, build, self._snapshot.behaviour)
         for number, group in enumerate(refusing):
             search.forget()
             yield self._witness(search, number, Verdicts(passing, group))
@@ -155,10 +156,10 @@ class ObjectClaims:
                 return self._disagreement(search, write)
             if self._sandbox is None:
                 return Witness(write)
-            response = _written(_prepared(self._sandbox, write), write, self.resource)
+            response = created(_prepared(self._sandbox, write), write, self.resource)
             if response.status >= 400:
                 reason = f"An object was found, but the server refuses it for another reason: {_message(response)}"
-                if search.repair(_faults(response)):
+                if search.repair(faults(response)):
                     continue
                 return Witness(reason=reason)
             if write.operation == "DELETE" or self._holds(wanted, replace(write, object=response.object)):
@@ -197,11 +198,11 @@ class ObjectClaims:
     def _executed(self, wanted: Verdicts, write: Write) -> Witness:
         """The write, taken once where the passing policies are in force, and refused where the others are."""
         assert self._sandbox is not None
-        passed = _written(_enforced(_prepared(self._sandbox, write), wanted.passing), write, self.resource)
+        passed = created(_enforced(_prepared(self._sandbox, write), wanted.passing), write, self.resource)
         if passed.status >= 400:
             raise NotReproduced(f"the server refuses what the policies let pass: {_message(passed)}")
         if wanted.refusing:
-            refused = _written(_enforced(_prepared(self._sandbox, write), wanted.refusing), write, self.resource)
+            refused = created(_enforced(_prepared(self._sandbox, write), wanted.refusing), write, self.resource)
             if refused.status < 400 or POLICY not in _message(refused):
                 raise NotReproduced(f"the server takes what the policies refuse: {_json(write)}")
         return Witness(write, executed=True)
@@ -257,7 +258,7 @@ def _path(resource: Resource, namespace: str) -> str:
     return f"{resource.path}{scope}/{resource.resource}"
 
 
-def _written(fork: Sandbox, write: Write, resource: Resource) -> Response:
+def created(fork: Sandbox, write: Write, resource: Resource) -> Response:
     """The answer to a write on a fork."""
     path = _path(resource, namespace_of(write.present))
     if write.operation == "CREATE":
@@ -268,7 +269,7 @@ def _written(fork: Sandbox, write: Write, resource: Resource) -> Response:
     return fork.perform(Request.of("PUT", path, write.object), identity=write.identity)
 
 
-def _faults(response: Response) -> list[tuple[str, str]]:
+def faults(response: Response) -> list[tuple[str, str]]:
     """The fields with which a server finds fault, with the reasons."""
     causes = at(response.object or {}, "details", "causes") or ()
     return [(each.get("field") or "", each.get("reason") or "") for each in causes]

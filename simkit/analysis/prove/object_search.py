@@ -27,13 +27,15 @@ from simkit.schema.structural import Schema
 
 Build = Callable[[Universe, Record, Functions], Iterator[Formula]]
 """A function that makes what holds of all objects that are looked for, and then the formula of each goal."""
-EFFORT: Final = 20_000_000
+EFFORT: Final = 10_000_000
 """The solver's own count of steps after which it gives up: the same on every machine."""
+MEMORY: Final = 2000
+"""The memory that the solver may take, in megabytes."""
 MOST_ROUNDS: Final = 500
 """The models that are ruled out because no text passes their tests, before the search ends."""
 _MOST_CONFLICTS: Final = 60
 """The preferences that are given up before all of them are."""
-_MOST_EVALUATIONS: Final = 40
+_MOST_EVALUATIONS: Final = 15
 """The models that are ruled out because functions without formulas give other values."""
 
 
@@ -78,20 +80,17 @@ class ObjectSearch:
         Makes the formulas.
     behaviour
         That of the server whose functions expressions call.
-    built_in
-        Whether the kind is one of Kubernetes itself.
     typed
         Whether expressions see values of formats as their types.
     """
 
-    def __init__(
-        self, schema: Schema, build: Build, behaviour: ServedBehaviour, *, built_in: bool, typed: bool = False
-    ) -> None:
+    def __init__(self, schema: Schema, build: Build, behaviour: ServedBehaviour, *, typed: bool = False) -> None:
         self._schema, self._build, self._behaviour = schema, build, behaviour
-        self._built_in, self._typed = built_in, typed
+        self._typed = typed
         self._facts: list[Formula] = []
         self._links: list[Formula] = []
-        self._problem = ""
+        self.problem = ""
+        """The reason for which there are no formulas; empty if there are."""
         self._last: _Model | None = None
         try:
             bounds = Bounds()
@@ -99,11 +98,11 @@ class ObjectSearch:
             self._bounds = Bounds(bounds.uses, counting=False)
             self._universe, self._root, self._functions, self._common, self._goals = self._formulas(self._bounds)
         except Untranslated as part:
-            self._problem = f"There is no formula for {part}."
+            self.problem = f"There is no formula for {part}."
 
     def _formulas(self, bounds: Bounds) -> tuple[Universe, Record, Functions, Formula, list[_Goal]]:
         """The formulas in lists with enough slots for what they have in common, and for any one goal besides."""
-        universe = Universe(bounds, built_in=self._built_in, typed=self._typed)
+        universe = Universe(bounds, typed=self._typed)
         root, functions = Record(universe, self._schema, ""), Functions(universe, self._behaviour)
         made = self._build(universe, root, functions)
         common, uses, reasons = next(made), dict(bounds.uses), list(bounds.reasons)
@@ -122,12 +121,13 @@ class ObjectSearch:
 
     def run(self, number: int = 0) -> Searched:
         """Search for an object that meets a goal; objects that servers are likely to take are preferred."""
-        if self._problem:
-            return Searched(reason=self._problem)
+        if self.problem:
+            return Searched(reason=self.problem)
         z3 = solver()
         engine = z3.Solver()
         engine.set("random_seed", 0)
         engine.set("rlimit", EFFORT)
+        engine.set("max_memory", MEMORY)
         universe = self._universe
         instances, examples = self._functions.instances()
         goal = self._goals[number]
@@ -210,7 +210,7 @@ class ObjectSearch:
     @property
     def approximations(self) -> Sequence[str]:
         """The parts of expressions whose formulas hold of more objects than the parts do."""
-        return [] if self._problem else self._universe.approximations
+        return [] if self.problem else self._universe.approximations
 
     def forget(self) -> None:
         """Forget what was learned and repaired for a goal."""

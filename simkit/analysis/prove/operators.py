@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 from simkit.analysis.prove.either import either
 from simkit.analysis.prove.formulas import Formula, Untranslated, conjunction, disjunction, negation
-from simkit.analysis.prove.string_patterns import anything, choices, pattern_of
+from simkit.analysis.prove.string_patterns import anything
 from simkit.analysis.prove.symbols import (
     Computed,
     Either,
@@ -349,19 +349,12 @@ def _of_texts(reader: Reader, node: Call, value: Any, argument: Any) -> Term:
         return _sure(reader, _METHODS[node.function][0](reader.z3, text, other))
     if node.function == "matches":
         try:
-            return _sure(reader, _matched(reader, text, plain_text(other)))
+            return _sure(reader, reader.universe.is_like(text, plain_text(other)))
         except Untranslated:
             return reader.computed(node, (value, argument))
     pattern = reader.z3.Concat(*_METHODS[node.function][1](anything(reader.z3), reader.z3.Re(other)))
     key = f"{node.function} {plain_text(other)!r}"
     return _sure(reader, reader.universe.texts.test(text, key, pattern))
-
-
-def _matched(reader: Reader, text: Formula, pattern: str) -> Formula:
-    """The formula that a part of a text matches a pattern."""
-    known = [pattern_of(reader.z3, each, reader.universe.constant) for each in choices(pattern)]
-    key = f"matches {pattern!r}"
-    return reader.universe.texts.test(text, key, reader.z3.Union(*known) if len(known) > 1 else known[0])
 
 
 def _converted(reader: Reader, node: Call) -> Term:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer, Verdict
+from simkit.analysis.prove.definitions import implies_definition, live_rules, refused_by_all
 from simkit.analysis.prove.object_claim import ObjectClaims, ObjectCounterexample, Verdicts, Witness
 from simkit.analysis.prove.pod_security import LEVELS, controls
 from simkit.analysis.prove.policy import CheckedPolicy, policy_of_expressions
+from simkit.analysis.prove.sources import DEFINITION, policies_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, name_of
+from simkit.meta.objects import Object, at, name_of
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 COLUMNS: Final = ("case", "policy", "reason", "executed")
@@ -24,7 +26,7 @@ BINDINGS: Final = GroupResource(api_group("admissionregistration"), "validatinga
 _NO_SUCH: Final = "The solver proves that there is no such object."
 
 PolicySource = Object | str
-"""A ValidatingAdmissionPolicy, the name of one in the cluster, or a CEL expression about ``object``."""
+"""A policy, the name of one in the cluster, a CEL expression about ``object``, or another object with conditions."""
 
 
 def implies(
@@ -40,7 +42,9 @@ def implies(
     Parameters
     ----------
     first, second
-        ValidatingAdmissionPolicies, names of some in the cluster, or CEL expressions about ``object``.
+        ValidatingAdmissionPolicies, names of some in the cluster, or CEL expressions about ``object``. Of a webhook
+        configuration or an AuthorizationConfiguration, the match conditions count: a write passes where they hold. Of
+        CustomResourceDefinitions, the schemas and validation rules of the stored version.
     resource
         Whose objects: ``pods``, ``deployments.apps``. It may be left out if a policy names one.
     sandbox
@@ -73,6 +77,8 @@ def implies(
     >>> cluster.implies(one, other, **options).verdict, cluster.implies(other, one, **options).verdict
     ('PASS', 'FAIL')
     """
+    if _is_definition(first) and _is_definition(second):
+        return implies_definition(first, second, sandbox)
     one, other, claims = _pair(snapshot, first, second, resource, sandbox)
     claim = f"Every new object of {claims.resource.resource} that passes {one.name} passes {other.name}"
     witness = claims.witness(Verdicts((one,), (other,)))
@@ -112,6 +118,9 @@ def equivalent(
     >>> cluster.equivalent(one, other, resource="configmaps").verdict
     'PASS'
     """
+    if _is_definition(first) and _is_definition(second):
+        both = [implies_definition(first, second, sandbox), implies_definition(second, first, sandbox)]
+        return next((each for verdict in (FAIL, UNKNOWN) for each in both if each.verdict == verdict), both[0])
     one, other, claims = _pair(snapshot, first, second, resource, sandbox)
     claim = f"{one.name} and {other.name} let the same new objects of {claims.resource.resource} pass"
     answers = []
@@ -151,16 +160,30 @@ def dead_rules(
     >>> cluster.dead_rules("object.metadata.name.startsWith('team-')", resource="configmaps").verdict
     'PASS'
     """
+    if _is_definition(policy):
+        return _dead_rules_of_definition(policy, sandbox)
     (known,) = _policies(snapshot, [policy], resource)
     claims = [ObjectClaims(snapshot, each, sandbox, [known]) for each in _resources(resource, known)]
     rows = [_rule_row(known, number, claims) for number in range(len(known.validations))]
-    claim = f"Each validation of {known.name} refuses something that the others let pass"
+    return _liveness(known.name, ", ".join(each.resource.resource for each in claims), rows)
+
+
+def _dead_rules_of_definition(definition: Object, sandbox: Sandbox | None) -> ProofAnswer:
+    rows = []
+    for rule, answer in live_rules(definition, sandbox):
+        case = {PASS: "dead", FAIL: "alive", UNKNOWN: "undecided"}[answer.verdict]
+        rows.append((case, name_of(definition), f"rule {rule}: {answer.why}", answer.verdict == FAIL))
+    return _liveness(name_of(definition), str(at(definition, "spec", "names", "plural")), rows)
+
+
+def _liveness(name: str, about: str, rows: Sequence[tuple[str, str, str, bool]]) -> ProofAnswer:
+    """The answer to whether each validation refuses something."""
+    claim = f"Each validation of {name} refuses something that the others let pass"
     cases = table(rows, COLUMNS)
     verdicts: dict[str, Verdict] = {"dead": FAIL, "undecided": UNKNOWN}
     for case, verdict in verdicts.items():
         found = [reason for row_case, _, reason, _ in rows if row_case == case]
         if found:
-            about = ", ".join(each.resource.resource for each in claims)
             told = "refuses nothing that the others let pass" if case == "dead" else "could not be decided"
             return ProofAnswer(claim, verdict, f"Of {about}, this {told}: {'; '.join(found)}.", (), cases)
     return ProofAnswer(claim, PASS, f"For each of {counted(len(rows), 'validation')} there is an object.", (), cases)
@@ -226,7 +249,10 @@ def contradictions(
     >>> cluster.contradictions(["has(object.data)", "!has(object.data)"], resource="configmaps").verdict
     'FAIL'
     """
-    known = _policies(snapshot, policies, resource)
+    given = None if policies is None else list(policies)
+    if given is not None and len(given) == 1 and _is_definition(given[0]):
+        return _some_object(given[0], sandbox)
+    known = _policies(snapshot, given, resource)
     claims = ObjectClaims(snapshot, _resource(resource, known), sandbox, known)
     claim = f"Some new object of {claims.resource.resource} passes {_listed(known)}"
     witness = claims.witness(Verdicts(tuple(known)))
@@ -236,6 +262,17 @@ def contradictions(
     if witness.none:
         return ProofAnswer(claim, FAIL, f"Everything is refused. {_NO_SUCH}")
     return ProofAnswer(claim, UNKNOWN, witness.reason)
+
+
+def _some_object(definition: Object, sandbox: Sandbox | None) -> ProofAnswer:
+    claim, answer = f"{name_of(definition)} takes some new object", refused_by_all(definition, sandbox)
+    if answer.verdict == FAIL:
+        return ProofAnswer(claim, PASS, f"One is {answer.counterexamples[0]}.")
+    return ProofAnswer(claim, FAIL, _NO_SUCH) if answer.passed else ProofAnswer(claim, UNKNOWN, answer.why)
+
+
+def _is_definition(source: PolicySource) -> TypeGuard[Object]:
+    return not isinstance(source, str) and source.get("kind") == DEFINITION
 
 
 def admits(
@@ -316,7 +353,10 @@ def _listed(policies: Sequence[CheckedPolicy]) -> str:
 def _pair(
     snapshot: Snapshot, first: PolicySource, second: PolicySource, resource: str, sandbox: Sandbox | None
 ) -> tuple[CheckedPolicy, CheckedPolicy, ObjectClaims]:
-    one, other = _policies(snapshot, [first, second], resource)
+    known = _policies(snapshot, [first, second], resource)
+    if len(known) != 2:
+        raise SimkitError("each side must have the conditions of one webhook or authorizer alone")
+    one, other = known
     return one, other, ObjectClaims(snapshot, _resource(resource, [one, other]), sandbox, [one, other])
 
 
@@ -338,7 +378,7 @@ def _bound(snapshot: Snapshot) -> Iterator[CheckedPolicy]:
 def _named(snapshot: Snapshot, policies: Iterable[PolicySource], resource: str) -> Iterator[Object]:
     for number, source in enumerate(policies, 1):
         if not isinstance(source, str):
-            yield source
+            yield from policies_of(source)
             continue
         stored = snapshot.get(POLICIES, source) if POLICIES in snapshot.captured() else None
         if stored is not None:

@@ -16,7 +16,7 @@ from simkit.language.cel.environment import Program
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.logic.policy.binding import Binding, BoundPolicy
 from simkit.logic.policy.decide import decide
-from simkit.logic.policy.matching import in_scope, names
+from simkit.logic.policy.matching import Constraints, in_scope, names
 from simkit.logic.policy.params import Misconfigured, params_of
 from simkit.logic.policy.policy import Policy
 from simkit.meta import labels
@@ -53,8 +53,9 @@ class CheckedPolicy:
     """
 
     def __init__(self, obj: Object, snapshot: Snapshot, binding: Object | None = None) -> None:
-        self.object, self.name, self._snapshot, self._given = obj, name_of(obj), snapshot, binding
-        self._policy = Policy(obj, snapshot.behaviour)
+        self.object, self.name = _with_defaults(obj, "matchConstraints"), name_of(obj)
+        self._snapshot, self._given = snapshot, binding and _with_defaults(binding, "matchResources")
+        self._policy = Policy(self.object, snapshot.behaviour)
         self._programs: dict[str, list[Program]] = {"matchConditions": [], "variables": [], "validations": []}
         for path, expression in self._policy.expressions():
             if expression.program is None:
@@ -200,11 +201,22 @@ class CheckedPolicy:
         yield binding
 
 
+def _with_defaults(obj: Object, field: str) -> Object:
+    """A policy or binding whose rules match other versions of what they name, unless they say otherwise."""
+    spec = obj.get("spec") or {}
+    if not spec.get(field):
+        return obj
+    return {**obj, "spec": {**spec, field: {"matchPolicy": "Equivalent", **spec[field]}}}
+
+
 def _matched(write: UnknownWrite, translator: Translator, spec: Mapping[str, Any]) -> Formula:
     """The formula of writes that rules and selectors match."""
     z3, rules = write.universe.z3, spec.get("resourceRules")
     named = z3.BoolVal(True) if not rules else z3.Or([_named(write, rule) for rule in rules])
     if z3.is_false(z3.simplify(named)):
+        reader = Write(write.operation, {}).reader(write.snapshot)
+        if Constraints(spec).may_match(reader, write.operation, write.resource.gvr, ""):
+            raise Untranslated(f"another version of {write.resource.resource}, which a policy names")
         return z3.BoolVal(False)
     excluded = z3.Or([_named(write, rule) for rule in spec.get("excludeResourceRules") or ()] or [z3.BoolVal(False)])
     return z3.And(named, z3.Not(excluded), *_selected(write, translator, spec))

@@ -7,6 +7,7 @@ none. How many slots are enough is counted by ``Bounds``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,6 +21,10 @@ from simkit.schema.structural import NO_DEFAULT, Schema
 
 MOST_SLOTS: Final = 24
 """The slots of a list or a map. Where more would be needed, no proof is claimed."""
+MOST_STEPS: Final = 200_000
+"""The parts of expressions that are translated for one question, each as often as lists have slots."""
+_LONGEST: Final = 1000
+"""The letters up to which lengths are patterns."""
 _INT: Final = (-(2**63), 2**63 - 1)
 _INT32: Final = (-(2**31), 2**31 - 1)
 _LAST_LETTER: Final = 0x2FFFF
@@ -196,7 +201,7 @@ class Record:
         if always:
             return z3.BoolVal(True), value
         present = self.universe.flag(path)
-        if go is None and self.universe.built_in:
+        if go is None and path.partition(".")[0] not in self.universe.custom:
             self.universe.require(z3.Implies(present, self.universe.nonzero(value)))
         return present, value
 
@@ -208,14 +213,14 @@ class Universe:
     ----------
     bounds
         The numbers of slots.
-    built_in
-        Whether the object is of a built-in kind, whose empty fields are not written.
     typed
         Whether expressions see values of formats as their types, as the rules of custom resources do.
     """
 
-    def __init__(self, bounds: Bounds, *, built_in: bool, typed: bool = False) -> None:
-        self.z3, self.bounds, self.built_in, self._typed = solver(), bounds, built_in, typed
+    def __init__(self, bounds: Bounds, *, typed: bool = False) -> None:
+        self.z3, self.bounds, self._typed = solver(), bounds, typed
+        self.custom: set[str] = set()
+        """The parts of a write that are custom resources, whose empty fields are written."""
         self.texts = TextTests(self.z3)
         self.literals: dict[str, None] = {}
         """The texts that expressions mention."""
@@ -231,7 +236,7 @@ class Universe:
         """The parts of expressions whose formulas hold of more objects than the parts do."""
         self.flags: list[Formula] = []
         """The variables that say whether something is there."""
-        self._number = 0
+        self._number = self._steps = 0
         self._names: dict[int, tuple[Schema, Mapping[str, str]]] = {}
 
     def require(self, formula: Formula) -> None:
@@ -243,6 +248,12 @@ class Universe:
         if id(schema) not in self._names:
             self._names[id(schema)] = schema, {escaped(name) or name: name for name in schema.fields}
         return self._names[id(schema)][1]
+
+    def count_step(self) -> None:
+        """Count a part of an expression that is translated. Raises Untranslated where there are too many."""
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise Untranslated(f"so long expressions, of more than {MOST_STEPS} parts for all elements")
 
     def approximate(self, part: str) -> None:
         """Note a part of an expression whose formula holds of more objects than the part does."""
@@ -266,6 +277,18 @@ class Universe:
     def is_text(self, term: Formula, text: str) -> Formula:
         """The formula that a text is this one."""
         return self.texts.test(term, f"is {text!r}", self.z3.Re(self.constant(text)))
+
+    def is_shorter(self, term: Formula, letters: int) -> Formula:
+        """The formula that a text has fewer letters than so many."""
+        if letters > _LONGEST:
+            return self.z3.Length(term) < letters
+        pattern = self.z3.Loop(self.z3.AllChar(self.z3.ReSort(self.z3.StringSort())), 0, letters - 1)
+        return self.texts.test(term, f"shorter than {letters}", pattern) if letters > 0 else self.z3.BoolVal(False)
+
+    def is_like(self, term: Formula, pattern: str) -> Formula:
+        """The formula that a part of a text matches a pattern. Raises Untranslated for some patterns."""
+        known = [pattern_of(self.z3, each, self.constant) for each in choices(pattern)]
+        return self.texts.test(term, f"matches {pattern!r}", self.z3.Union(*known) if len(known) > 1 else known[0])
 
     def constant(self, text: str) -> Formula:
         """The text as a constant of the solver. Raises Untranslated for letters that it does not have."""
@@ -305,9 +328,12 @@ class Universe:
             self.require(z3.Or([self.is_text(term, str(each)) for each in node.enum]))
         checks: Mapping[str, Any] = node.row.get("checks", {})
         if "minLength" in checks:
-            self.require(z3.Length(term) >= int(checks["minLength"]))
+            self.require(z3.Not(self.is_shorter(term, int(checks["minLength"]))))
         if "maxLength" in checks:
-            self.require(z3.Length(term) <= int(checks["maxLength"]))
+            self.require(self.is_shorter(term, int(checks["maxLength"]) + 1))
+        if "pattern" in checks:
+            with suppress(Untranslated):
+                self.require(self.is_like(term, checks["pattern"]))
         self.likely.append(z3.Not(self.is_text(term, "")))
         if node.format in EXAMPLES:
             self.examples[term.decl().name()] = EXAMPLES[node.format]

@@ -122,6 +122,7 @@ class Translator:
         if self._kept is not EVERYTHING and not _passes_on(node):
             with self._keeping(EVERYTHING):
                 return self.term(node)
+        self.universe.count_step()
         made: Callable[[Translator, Any], Term] | None = _FORMULAS.get(type(node))
         if made is None:
             raise Untranslated(f"a literal of a map or message at offset {node.position}")

@@ -109,6 +109,8 @@ class UnknownWrite:
         self.universe, self.root, self.snapshot = universe, root, snapshot
         self.resource, self.operation = resource, operation
         self._params: dict[str, Resource] = {}
+        if resource.custom:
+            universe.custom |= {"object", "oldObject"}
         self.object = self._object("object") if operation != "DELETE" else Null()
         self.old = self._object("oldObject") if operation != "CREATE" else Null()
         if isinstance(self.object, Record) and isinstance(self.old, Record):
@@ -204,12 +206,14 @@ class UnknownWrite:
 
     def params(self, kind: GroupVersionKind) -> Record:
         """The parameters of a kind, as an object of it."""
-        part = f"{_PARAMS}{kind}"
+        part = f"{_PARAMS}{kind.kind}"
         if part not in self.root.fields:
             resource = catalogue_of(self.snapshot).kind(kind)
             if resource is None:
                 raise Untranslated(f"parameters of the kind {kind.kind}, which the cluster does not serve")
-            found = Record(self.universe, schema_of(self.snapshot, resource), kind.kind)
+            if resource.custom:
+                self.universe.custom.add(part)
+            found = Record(self.universe, schema_of(self.snapshot, resource), part)
             self._settle(found, {"kind": kind.kind, "apiVersion": kind.api_version})
             metadata = found.field("metadata")[1]
             found.fields["metadata"] = self._true, metadata

@@ -121,7 +121,7 @@ def definition_changes(old: Source, new: Source, *, sandbox: Sandbox | None = No
     >>> [(row.version, row.change) for row in found.rows if row.breaks]
     [('v1', 'the version is gone')]
     """
-    before, after = _definitions(old, "old"), _definitions(new, "new")
+    before, after = read_definitions(old, "old"), read_definitions(new, "new")
     rows: list[DefinitionChange] = []
     for name, definition in before.items():
         if name not in after:
@@ -135,7 +135,8 @@ def definition_changes(old: Source, new: Source, *, sandbox: Sandbox | None = No
     return DefinitionDiff(tuple(rows), sandbox is not None)
 
 
-def _definitions(source: Source, side: str) -> dict[str, Object]:
+def read_definitions(source: Source, side: str) -> dict[str, Object]:
+    """The definitions of a source by name. Raises SimkitError where there is none, or it cannot be read whole."""
     found: dict[str, Object] = {}
     items = read_items(source)
     if items.problems:

@@ -176,7 +176,7 @@ def compared(seed: int) -> bool:
             yield formula if accepted else universe.z3.BoolVal(True)
 
         schema = schema_of_writes(SNAPSHOT, PODS)
-        return ObjectSearch(schema, build, SNAPSHOT.behaviour, built_in=True).run().found is not None
+        return ObjectSearch(schema, build, SNAPSHOT.behaviour).run().found is not None
 
     if not searched(accepted=False):
         return False  # the pod has more elements than the condition can tell apart

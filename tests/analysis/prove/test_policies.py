@@ -223,6 +223,14 @@ def test_custom_resources_have_their_schemas() -> None:
         cluster.implies("object.metadata.labels.a == 'b'", "'a' in object.metadata.labels", **options).verdict == "PASS"
     )
     assert "note" not in found(cluster.implies("true", "has(object.spec.note)", **options))["spec"]
+    policy = policy_of_expressions("widgets", ["object.metadata.name != params.spec.note"], PODS)
+    policy["spec"]["paramKind"] = {"apiVersion": "example.com/v1", "kind": "Widget"}
+    (example,) = cluster.implies("true", policy, resource="pods").counterexamples
+    assert isinstance(example, ObjectCounterexample)
+    assert example.write.params
+    lacking = policy_of_expressions("lacking", ["has(params.spec.note) && params.spec.note == ''"], PODS)
+    lacking["spec"]["paramKind"] = policy["spec"]["paramKind"]
+    assert cluster.contradictions([lacking]).verdict == "PASS"
 
 
 def test_without_a_cluster_expressions_are_evaluated() -> None:
