@@ -12,6 +12,7 @@ from typing import Any, Final
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.language.yaml.roundtrip import rewritten
+from simkit.logic.migration.json_layout import laid_out_like
 from simkit.logic.migration.kept_comments import with_comments
 from simkit.logic.migration.migrate_object import migrate_object, reshapes
 from simkit.logic.migration.migrated import MigratedObject
@@ -210,9 +211,7 @@ def _json(text: str, release: str, output_version: str) -> Rewritten:
     with_versions = _with_versions(text, documents)
     if json.loads(with_versions) == wanted:
         return Rewritten(with_versions, tuple(documents))
-    indent = re.search(r"\n([ \t]+)\S", text)
-    laid_out = json.dumps(wanted, indent=indent.group(1) if indent else None, ensure_ascii=False)
-    return Rewritten(laid_out + ("\n" if text.endswith("\n") else ""), tuple(documents))
+    return Rewritten(laid_out_like(text, wanted) + ("\n" if text.endswith("\n") else ""), tuple(documents))
 
 
 def _with_versions(text: str, documents: list[Document]) -> str:
