@@ -56,6 +56,9 @@ def break_of(
 ) -> Break:
     """The row of something that concerns an item."""
     where = f"{item.title} {field}".strip() or item.place
+    if item.release:
+        name, _, namespace = item.helm_release.partition(" ")
+        remedy = f"{remedy} Then upgrade to a chart that has it so: helm upgrade {name} CHART {namespace}."
     if item.release or (item.place and not item.name):
         where = f"{where} ({item.place})"
     return Break(

@@ -208,12 +208,8 @@ class GoneVersions:
     def _remedy(self, item: Item, life: Lifecycle) -> str:
         """The version to use, and what a change of the version alone would make different."""
         told = self._instead(life)
-        if item.release:
-            namespace, _, name = item.release.partition("/")
-            return (
-                f"{told} Upgrade to a chart that does (helm upgrade {name} CHART --namespace {namespace}), or let the "
-                f"record of the release be rewritten (helm mapkubeapis {name} --namespace {namespace})."
-            )
+        if item.release:  # Helm compares with the manifest in its record, which no server takes after the upgrade
+            return f"{told} Rewrite the record of the release: helm mapkubeapis {item.helm_release}."
         version = self.removed.successor(life.api_version, life.kind).partition(" ")[0]
         if not version or not convertible(life.kind, life.api_version, version):
             return told

@@ -66,6 +66,12 @@ class Item:
         return found if isinstance(found, dict) else {}
 
     @property
+    def helm_release(self) -> str:
+        """The release of the chart as commands of Helm name it: ``shop --namespace web``."""
+        namespace, _, name = self.release.partition("/")
+        return f"{name} --namespace {namespace}"
+
+    @property
     def place(self) -> str:
         """File and line, or the release of a chart; empty for what is stored."""
         if self.release:
