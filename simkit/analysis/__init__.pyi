@@ -60,15 +60,18 @@ from simkit.analysis.operations.result import Operation
 from simkit.analysis.operations.workloads import put_under_load, roll_out
 from simkit.analysis.plan import Plan, PlanStep, PlanVerified, plan
 from simkit.analysis.prove import (
+    ClosingPolicy,
     ProofAnswer,
     admits,
     always,
+    closing_policy,
     contradictions,
     dead_rules,
     equivalent,
     implies,
     never,
     no_new_access,
+    still_valid,
 )
 from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
@@ -88,6 +91,7 @@ __all__ = [
     "BlastRadius",
     "Cause",
     "Causes",
+    "ClosingPolicy",
     "Cut",
     "DefinitionDiff",
     "Escalations",
@@ -132,6 +136,7 @@ __all__ = [
     "causes",
     "cel",
     "check",
+    "closing_policy",
     "compare",
     "compare_paths",
     "contradictions",
@@ -184,6 +189,7 @@ __all__ = [
     "roles",
     "roll_out",
     "rules",
+    "still_valid",
     "subject_matrix",
     "subject_parts",
     "subjects",

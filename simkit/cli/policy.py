@@ -1,13 +1,16 @@
-"""``simkit policy``: checks a history against the deprecation policy, or plans the earliest schedule that keeps it."""
+"""``simkit policy``: deprecation policies of API versions, and admission policies that close escalation paths."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import sys
+from typing import Any, Final
 
-from simkit.cli.output import add_output, write_rows
+from simkit.cli.output import add_output, write_rows, yaml_text
 from simkit.cli.reports import Case, Fault
+from simkit.cli.source import add_audit_log, add_source, cluster_of, opened, read_audit_log
 from simkit.meta.errors import SimkitError
+from simkit.meta.objects import Object
 
 EXAMPLES = """\
 examples:
@@ -15,19 +18,25 @@ examples:
   simkit policy check --kubernetes flowcontrol.apiserver.k8s.io --edition A
   simkit policy plan api-history.yaml shop.example.com v1 --start 1.36
 
+  simkit policy close cluster.yaml --subject sa:ci/deployer --audit-log audit.log > policies.yaml
+
 A history names releases with dates, and groups with versions: introduced, deprecated, removed, replacement.
 
-Exit code: 0 when nothing is broken, 1 when something is, 2 for wrong use or an unreadable history.
+close writes admission policies for paths of escalation, each only if the path's proof fails on a copy where it is in
+force, and no running workload and no request of the audit log is refused.
+
+Exit code: 0 when nothing is broken or open, 1 when something is, 2 for wrong use or an unreadable history.
 """
 FOUND = 1
+ENGINES: Final = ("kubernetes", "kyverno", "gatekeeper")
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "policy",
-        help="check API versions against the deprecation policy of Kubernetes",
-        description="Checks a history of API versions against the deprecation policy, and plans removals.",
+        help="check API versions against the deprecation policy, or write policies that close escalation paths",
+        description="Checks histories of API versions, plans removals, writes policies that close escalation paths.",
         epilog=EXAMPLES,
     )
     parts = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
@@ -49,12 +58,39 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     plan.add_argument("target", metavar="VERSION", help="the API version to reach")
     plan.add_argument("--start", default="", metavar="RELEASE", help="the first release that can change something")
     add_output(plan)
+    close = parts.add_parser("close", help="write admission policies that close escalation paths")
+    close.add_argument("--subject", action="append", metavar="WHO", help="user:alice, group:devs, sa:ns/name")
+    close.add_argument("--goal", action="append", metavar="GOAL", help="cluster-admin, 'a node', 'get secrets in ns'")
+    close.add_argument("--engine", default="kubernetes", choices=ENGINES, help="the form (default: kubernetes)")
+    told = "the expressions must have no type warnings at RELEASE; may be repeated (default: the cluster's own)"
+    close.add_argument("--at", action="append", default=[], metavar="RELEASE", help=told)
+    add_audit_log(close, "requests that no policy may refuse")
+    add_source(close)
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check or plan, and return the exit code."""
-    return _plan(args) if args.action == "plan" else _check(args)
+    """Check, plan or close, and return the exit code."""
+    actions = {"plan": _plan, "check": _check, "close": _close}
+    return actions[args.action](args)
+
+
+def _close(args: argparse.Namespace) -> int:
+    """Write a policy for each path that one closes, and tell the other paths."""
+    from simkit.analysis.escalation.find.queries import WELL_KNOWN
+
+    cluster, audit_log = cluster_of(opened(args)), read_audit_log(args)
+    manifests: dict[str, Object] = {}
+    left = False
+    for path in cluster.escalations(args.subject, args.goal or WELL_KNOWN):
+        if not path.prove(cluster):
+            continue
+        found = cluster.closing_policy(path, audit_log=audit_log, releases=args.at)
+        left = left or not found
+        manifests |= {f"{obj['kind']} {obj['metadata']['name']}": obj for obj in found.written_for(args.engine)}
+        sys.stderr.write(f"{found}\n")
+    sys.stdout.write("---\n".join(yaml_text(obj) for obj in manifests.values()))
+    return FOUND if left else 0
 
 
 def _check(args: argparse.Namespace) -> int:

@@ -41,6 +41,7 @@ class AnalysisMethods(AnalysedCluster):
     dead_rules = Question("prove.policies", cluster="sandbox")
     equivalent = Question("prove.policies", cluster="sandbox")
     implies = Question("prove.policies", cluster="sandbox")
+    closing_policy = Question("prove.closing_policy", cluster="sandbox")
     no_new_access = Question("prove.new_access", snapshot="", cluster="after", by_name=("before",))
 
     escalations = Question("escalation.find.queries", cluster="sandbox")

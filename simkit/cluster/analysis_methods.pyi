@@ -14,6 +14,7 @@ from simkit.analysis.causes.cause import Causes
 from simkit.analysis.escalation.cut.minimum_cut import Cut
 from simkit.analysis.escalation.find.blast_radius import BlastRadius
 from simkit.analysis.escalation.find.goal import Goal
+from simkit.analysis.escalation.find.path import Path as EscalationPath
 from simkit.analysis.escalation.find.queries import Escalations, Ways
 from simkit.analysis.escalation.find.search import By
 from simkit.analysis.escalation.table.severity import Severity
@@ -27,6 +28,7 @@ from simkit.analysis.membership.pairs import MembershipTable
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.plan.result import Plan
 from simkit.analysis.prove.answer import ProofAnswer
+from simkit.analysis.prove.closing_policy import ClosingPolicy
 from simkit.analysis.prove.policies import PolicySource
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.upgrade.requests import Metrics
@@ -189,6 +191,9 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
     def dead_rules(self, policy: PolicySource, *, resource: str = "") -> ProofAnswer: ...
     def equivalent(self, first: PolicySource, second: PolicySource, *, resource: str = "") -> ProofAnswer: ...
     def implies(self, first: PolicySource, second: PolicySource, *, resource: str = "") -> ProofAnswer: ...
+    def closing_policy(
+        self, path: EscalationPath, *, audit_log: AuditLog | None = None, releases: Sequence[str] = ()
+    ) -> ClosingPolicy: ...
     def no_new_access(
         self, *, before: Snapshot | Sandbox, within_hops: int = 0, members: Members | None = None
     ) -> ProofAnswer: ...

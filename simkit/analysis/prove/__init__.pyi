@@ -1,4 +1,6 @@
 from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, NotReproduced, ProofAnswer
+from simkit.analysis.prove.closing_policy import ClosingPolicy, closing_policy
+from simkit.analysis.prove.definitions import still_valid
 from simkit.analysis.prove.invariants import always, never
 from simkit.analysis.prove.new_access import no_new_access
 from simkit.analysis.prove.policies import admits, contradictions, dead_rules, equivalent, implies
@@ -7,14 +9,17 @@ __all__ = [
     "FAIL",
     "PASS",
     "UNKNOWN",
+    "ClosingPolicy",
     "NotReproduced",
     "ProofAnswer",
     "admits",
     "always",
+    "closing_policy",
     "contradictions",
     "dead_rules",
     "equivalent",
     "implies",
     "never",
     "no_new_access",
+    "still_valid",
 ]

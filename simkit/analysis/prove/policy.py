@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.analysis.admission.simulated_writes import SnapshotReader
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.prove.computed import Functions
 from simkit.analysis.prove.formulas import Formula, Untranslated
@@ -187,9 +188,15 @@ class CheckedPolicy:
 
     def accepts(self, write: Write, resource: Resource) -> bool:
         """The decision on one write, by evaluating the expressions."""
+        return self._admits(write.attributes(resource), write.reader(self._snapshot))
+
+    def admits_attributes(self, attributes: AdmissionAttributes | None) -> bool:
+        """The decision on a write that admission sees in this way; what it does not see passes."""
+        return attributes is None or self._admits(attributes, SnapshotReader(self._snapshot))
+
+    def _admits(self, attributes: AdmissionAttributes, reader: SnapshotReader) -> bool:
         bound = BoundPolicy(self._policy, [Binding(self.binding())])
-        reader = write.reader(self._snapshot)
-        return not decide(write.attributes(resource), [bound], reader).denials
+        return not decide(attributes, [bound], reader).denials
 
     def manifests(self) -> Iterator[Object]:
         """The policy, and its binding."""

@@ -51,3 +51,44 @@ def _policy(name: str, expressions: list[str], rules: Any) -> Object:
     spec = {"matchConstraints": {"resourceRules": rules}, "validations": validations}
     header = {"apiVersion": f"{ADMISSION_GROUP}/v1", "kind": "ValidatingAdmissionPolicy"}
     return {**header, "metadata": {"name": name}, "spec": spec}
+
+
+def native_policy(engine: str, policy: Object, binding: Object) -> tuple[Object, ...]:
+    """A policy and its binding in the form of ``kubernetes``, ``kyverno`` or ``gatekeeper``.
+
+    Raises
+    ------
+    SimkitError
+        For another engine.
+    """
+    spec, name = policy["spec"], name_of(policy)
+    if engine == "kubernetes":
+        return policy, binding
+    if engine == "kyverno":
+        actions = at(binding, "spec", "validationActions")
+        header = {"apiVersion": "policies.kyverno.io/v1alpha1", "kind": "ValidatingPolicy"}
+        return ({**header, "metadata": {"name": name}, "spec": {**spec, "validationActions": actions}},)
+    if engine != "gatekeeper":
+        raise SimkitError(f"engine {engine!r}: there are kubernetes, kyverno and gatekeeper")
+    kind = "".join(word.capitalize() for word in name.split("-"))
+    rules = at(spec, "matchConstraints", "resourceRules") or ()
+    source = {"failurePolicy": "Fail", "matchCondition": spec["matchConditions"], "validations": spec["validations"]}
+    code = [{"engine": "K8sNativeValidation", "source": source}]
+    target = {"target": "admission.k8s.gatekeeper.sh", "code": code}
+    template = {"crd": {"spec": {"names": {"kind": kind}}}, "targets": [target]}
+    resources = sorted({word.partition("/")[0] for rule in rules for word in rule["resources"]})
+    kinds = [{"apiGroups": rule["apiGroups"], "kinds": resources} for rule in rules]
+    return (
+        {
+            "apiVersion": "templates.gatekeeper.sh/v1",
+            "kind": "ConstraintTemplate",
+            "metadata": {"name": kind.lower()},
+            "spec": template,
+        },
+        {
+            "apiVersion": "constraints.gatekeeper.sh/v1beta1",
+            "kind": kind,
+            "metadata": {"name": name},
+            "spec": {"match": {"kinds": kinds}},
+        },
+    )
