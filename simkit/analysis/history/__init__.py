@@ -1,0 +1,1 @@
+"""Access in the past: states of a cluster between moments, from dumps and audit logs."""

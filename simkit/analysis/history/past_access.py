@@ -1,0 +1,138 @@
+"""Access at a moment: what certainly was allowed, and what may have been."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from simkit.analysis.access.can import AccessDecision, can
+from simkit.analysis.history.timeline import Timeline
+from simkit.analysis.history.writes import UNKNOWN
+from simkit.analysis.rbac.objects import RBAC
+from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
+from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object
+from simkit.seams.caveats import Caveat
+from simkit.snapshot.memory import MemorySnapshot
+
+Verdict = Literal["yes", "no", "unknown"]
+_ANY: Final = "simkit:unknown"
+"""The role that stands for one whose rules are not known."""
+_RULES: Final = (
+    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+    {"nonResourceURLs": ["*"], "verbs": ["*"]},
+)
+_API: Final = f"{RBAC_GROUP}/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A cluster at one moment.
+
+    Attributes
+    ----------
+    time
+        In seconds since the epoch.
+    certain
+        The objects that certainly existed as they are.
+    possible
+        The same with everything that unknown roles and bindings may have granted.
+    unknown
+        The objects of which it is not known how they were, or whether they existed.
+    covered
+        False at a moment that is neither that of a dump nor within the log.
+    """
+
+    time: float
+    certain: MemorySnapshot
+    possible: MemorySnapshot
+    unknown: tuple[Key, ...]
+    covered: bool
+
+    @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """The limits of answers about the moment."""
+        told = []
+        if not self.covered:
+            told.append(Caveat("not-covered", "The log does not cover this moment, so other changes are possible."))
+        if self.unknown:
+            count = f"{len(self.unknown):,} roles and bindings are" if len(self.unknown) > 1 else "1 object is"
+            told.append(Caveat("unknown-objects", f"{count} not known at this moment."))
+        return tuple(told)
+
+
+@dataclass(frozen=True, slots=True)
+class PastDecision:
+    """Whether a subject could do something at a moment.
+
+    ``yes`` and ``no`` are certain; ``unknown`` depends on objects that the log does not tell.
+    """
+
+    verdict: Verdict
+    decision: AccessDecision
+    moment: Moment
+
+
+def moment_of(timeline: Timeline, time: float, release: str) -> Moment:
+    """The cluster at a moment."""
+    certain: list[Object] = []
+    unknown: list[Key] = []
+    for key in timeline.points:
+        state = timeline.state(key, time)
+        if state is UNKNOWN:
+            unknown.append(key)
+        elif state is not None:
+            certain.append(state)
+    captured = {*RBAC, *(resource for dump in timeline.dumps for resource in dump.captured)}
+    of_access = tuple(key for key in unknown if key.resource in RBAC)
+    possible = [*certain, *_stand_ins(of_access)]
+    return Moment(
+        time,
+        MemorySnapshot(certain, release, captured - {key.resource for key in unknown if key.resource not in RBAC}),
+        MemorySnapshot(possible, release, captured),
+        of_access,
+        timeline.is_covered(time),
+    )
+
+
+def decided(moment: Moment, subject: Any, verb: str, resource: str, **asked: Any) -> PastDecision:
+    """The decision of a moment about one request."""
+    sure = can(moment.certain, subject, verb, resource, **asked)
+    if not moment.covered:
+        return PastDecision("unknown", sure, moment)
+    if sure.allowed:
+        return PastDecision("yes", sure, moment)
+    perhaps = bool(moment.unknown) and can(moment.possible, subject, verb, resource, **asked).allowed
+    return PastDecision("unknown" if perhaps else "no", sure, moment)
+
+
+def _stand_ins(unknown: Iterable[Key]) -> Iterator[Object]:
+    """Objects that grant the most that unknown ones can: roles with all rules, bindings of everybody."""
+    everybody = [
+        {"kind": "Group", "apiGroup": RBAC_GROUP, "name": f"system:{name}"}
+        for name in ("authenticated", "unauthenticated")
+    ]
+    yield _role(Key(CLUSTER_ROLES, "", _ANY))
+    for key in unknown:
+        if key.resource in (ROLES, CLUSTER_ROLES):
+            yield _role(key)
+        elif key.resource in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
+            reference = {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": _ANY}
+            yield {**_head(key), "roleRef": reference, "subjects": everybody}
+
+
+def _role(key: Key) -> Object:
+    return {**_head(key), "rules": list(_RULES)}
+
+
+def _head(key: Key) -> dict[str, Any]:
+    kinds: dict[GroupResource, str] = {
+        ROLES: "Role",
+        CLUSTER_ROLES: "ClusterRole",
+        ROLE_BINDINGS: "RoleBinding",
+        CLUSTER_ROLE_BINDINGS: "ClusterRoleBinding",
+    }
+    meta = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+    return {"apiVersion": _API, "kind": kinds[key.resource], "metadata": meta}
