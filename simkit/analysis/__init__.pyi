@@ -33,6 +33,7 @@ from simkit.analysis.escalation import (
 )
 from simkit.analysis.findings import Audit, Finding, Severity, audit, exposure, findings, reach
 from simkit.analysis.findings.custom import read_rules
+from simkit.analysis.history.access_history import AccessHistory, history
 from simkit.analysis.least_privilege import (
     Proposal,
     Usage,
@@ -87,6 +88,7 @@ from simkit.analysis.upgrade.upgrade_report import UpgradeReport, upgrade_report
 
 __all__ = [
     "AccessDecision",
+    "AccessHistory",
     "Audit",
     "BlastRadius",
     "Cause",
@@ -150,6 +152,7 @@ __all__ = [
     "expression_costs",
     "findings",
     "findings_graph",
+    "history",
     "identity_of",
     "implies",
     "least_privilege",

@@ -69,6 +69,7 @@ COMMANDS: Final = (
     Command("exposure", "count who holds risky permissions in each namespace", LOOK),
     Command("bindings", "list bindings with their roles and subjects", LOOK),
     Command("diff", "list permissions gained and lost between two dumps", LOOK),
+    Command("history", "tell who could do what in the past, since when, and who changed it", LOOK),
     Command("releases", "list what Kubernetes releases serve, deprecate and remove", LOOK),
     Command("who-can", "list the subjects that have a permission", ASK),
     Command("can-i", "tell whether a subject has a permission, and why", ASK),

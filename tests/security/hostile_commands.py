@@ -72,6 +72,29 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
         for which in ("all", "prove")
     },
     "crd-diff": ("crd-diff", "OLD", "NEW", "--dump", HOSTILE),
+    "history": (
+        "history",
+        "changes",
+        "--dump",
+        HOSTILE,
+        *_ALL,
+        *_LOG,
+        "--dumped-at",
+        "2026-03-03",
+        "--earlier",
+        "SMALL",
+    ),
+    "history, who": (
+        *("history", "who-can", "get", "secrets", "--dump", HOSTILE, *_ALL),
+        *("--at", "2026-03-03", "--dumped-at", "2026-03-03"),
+    ),
+    "history, can": (
+        *("history", "can", SUBJECTS[1], "get", "secrets", "--dump", HOSTILE, *_ALL, *_LOG),
+        *("--at", "2026-03-04", "--dumped-at", "2026-03-03"),
+    ),
+    "history, since": (
+        *("history", "since", SUBJECTS[1], "get", "secrets", "--dump", HOSTILE, *_ALL, "--dumped-at", "2026-03-03"),
+    ),
     "prove": ("prove", "no-new-access", "SMALL", HOSTILE, *_ALL),
     "prove, never": (
         *("prove", "never", "get", "secrets", "--dump", HOSTILE, *_ALL),
@@ -137,6 +160,8 @@ REFUSED: Final = (TABLES["rehearse"], TABLES["least-privilege"], FILES["least ob
 CHOOSING: Final = frozenset(
     [
         "against",
+        "at",
+        "dumped-at",
         "link",
         "schema",
         "authorization-mode",

@@ -124,7 +124,7 @@ class AccessHistory(Result):
             yield self._interval(begun, moments[-1], writes)
 
     def _interval(self, begun: tuple[float, str], end: float, writes: Mapping[float, RecordedWrite]) -> tuple[Any, ...]:
-        write = writes.get(begun[0])
+        write = writes.get(begun[0]) if begun[0] > self._moments()[0] else None
         told = (text_of_user(write.user), write.verb, display_name(write.key)) if write is not None else ("", "", "")
         return _date(begun[0]), _date(end), begun[1], *told
 

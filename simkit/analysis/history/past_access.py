@@ -52,6 +52,11 @@ class Moment:
     covered: bool
 
     @property
+    def objects(self) -> list[Object]:
+        """The objects that certainly existed, from which ``simkit.load`` makes a cluster of that time."""
+        return [obj for resource in sorted(self.certain.captured()) for obj in self.certain.scan(resource)]
+
+    @property
     def caveats(self) -> tuple[Caveat, ...]:
         """The limits of answers about the moment."""
         told = []

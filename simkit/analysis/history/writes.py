@@ -144,7 +144,8 @@ def patched(before: State, patch: Mapping[str, Any]) -> State:
         return UNKNOWN
     if any(name.startswith("$") for name in _names(patch)):
         return UNKNOWN
-    return _merged(before, patch)
+    merged: Object = _merged(before, patch)
+    return merged
 
 
 def _names(value: Any) -> Iterator[str]:

@@ -1,0 +1,114 @@
+"""``simkit history``: who could do what in the past, since when, and by whose hand."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from simkit.cli import limits
+from simkit.cli.output import add_output, write_rows
+from simkit.cli.source import add_audit_log, add_namespace, add_source, dump_of, opened, paths_of, read_audit_log
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simkit.analysis.history.access_history import AccessHistory
+
+EXAMPLES = """\
+examples:
+  simkit history changes cluster.yaml --audit-log audit.jsonl              # who changed access, and how
+  simkit history since user:alice get secrets -n payments --dump cluster.yaml --audit-log audit.jsonl
+  simkit history can user:alice get secrets --at 2026-03-03T12:00:00Z --dump cluster.yaml --audit-log audit.jsonl
+  simkit history who-can get secrets --at 2026-03-03 --dump cluster.yaml --earlier february.yaml
+
+The log is taken to hold every write between its first and its last event. With the level RequestResponse, objects are
+known after each write; with Metadata, an object that was changed is unknown until a later dump. What is not known is
+said, and never guessed. The moment of a dump is the latest one that its objects tell, unless --dumped-at names it.
+
+Exit code: 0 for an answer (can: yes), 1 if there is none (can: no or unknown), 2 for wrong use or unreadable input.
+"""
+ACTIONS = ("changes", "since", "can", "who-can")
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "history",
+        help="tell who could do what in the past, since when, and who changed it",
+        description="Answers questions about access in the past, from dumps and an audit log.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
+    parser.add_argument("words", nargs="*", metavar="WORD", help="SUBJECT VERB RESOURCE, or VERB RESOURCE")
+    parser.add_argument("--at", metavar="TIME", help="the moment, such as 2026-03-03T12:00:00Z")
+    parser.add_argument("--dumped-at", metavar="TIME", help="the moment of the dump")
+    parser.add_argument("--earlier", action="append", default=[], metavar="PATH", help="an earlier or later dump")
+    add_audit_log(parser, "what happened")
+    add_namespace(parser, "in this namespace")
+    add_source(parser)
+    add_output(parser)
+    parser.set_defaults(words_before_path=("words",))
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer, and return the exit code."""
+    past = _past(args)
+    limits.limit(past.caveats)
+    if args.action == "changes":
+        if args.words:
+            raise SimkitError(f"changes takes no further words: {' '.join(args.words)}")
+        return _written(past.changes(), args, "no role and no binding changed")
+    asked = {"namespace": args.namespace} if args.namespace else {}
+    if args.action == "since":
+        subject, verb, resource = _words(args, 3, "SUBJECT VERB RESOURCE")
+        return _written(past.since_when(subject, verb, resource, **asked), args, "nothing is known")
+    if not args.at:
+        raise SimkitError(f"{args.action} needs a moment: --at 2026-03-03T12:00:00Z")
+    if args.action == "who-can":
+        verb, resource = _words(args, 2, "VERB RESOURCE")
+        limits.limit(past.moment(args.at).caveats)
+        return _written(past.who_can(verb, resource, at=args.at, **asked), args, "nobody could")
+    return _could(past, args, asked)
+
+
+def _past(args: argparse.Namespace) -> AccessHistory:
+    from simkit.analysis.history.access_history import history
+
+    log = read_audit_log(args)
+    named = paths_of(args) or args.demo or args.context is not None or args.kubeconfig is not None
+    dump = opened(args) if named or log is None else None
+    others = [dump_of([path], args) for path in args.earlier]
+    return history(dump, audit_log=log, dumps=others, at=args.dumped_at)
+
+
+def _words(args: argparse.Namespace, count: int, usage: str) -> list[str]:
+    if len(args.words) != count:
+        raise SimkitError(f"write simkit history {args.action} {usage}")
+    return list(args.words)
+
+
+def _could(past: AccessHistory, args: argparse.Namespace, asked: Mapping[str, Any]) -> int:
+    subject, verb, resource = _words(args, 3, "SUBJECT VERB RESOURCE")
+    found = past.can(subject, verb, resource, at=args.at, **asked)
+    limits.limit(found.moment.caveats)
+    unknown = [f"{key.resource} {key.namespace}/{key.name}".replace(" /", " ") for key in found.moment.unknown]
+    row = {
+        "verdict": found.verdict,
+        "question": found.decision.question,
+        "reason": found.decision.reason,
+        "unknown": unknown if found.verdict == "unknown" else [],
+    }
+    write_rows(tuple(row), [row], args.output, short=_in_words)
+    return 0 if found.verdict == "yes" else 1
+
+
+def _in_words(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {**row, "unknown": ", ".join(row["unknown"][:5])}
+
+
+def _written(rows: pd.DataFrame, args: argparse.Namespace, empty: str) -> int:
+    write_rows(tuple(rows.columns), rows.to_dict("records"), args.output, empty=empty)
+    return 0 if len(rows) else 1

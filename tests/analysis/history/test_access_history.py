@@ -1,0 +1,214 @@
+"""Access in the past is reconstructed as it was, and what the log does not tell is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simkit import Cluster, SimkitError
+from simkit.analysis.access.can import can
+from simkit.analysis.access.who_can import who_can
+from simkit.analysis.history.access_history import AccessHistory, history
+from simkit.analysis.rbac.objects import RBAC
+from simkit.cluster.options import Options
+from simkit.meta.clock import SimulatedClock, timestamp
+from simkit.meta.errors import StatusError
+from simkit.meta.identity import Identity
+from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.memory import MemorySnapshot
+from tests.analysis.worlds import binding, role, rule
+
+START = 1_772_500_000.0
+ADMIN = Identity("root", ("system:masters", "system:authenticated"))
+USERS = ("user:ann", "user:bob", "sa:dev/app")
+ASKED = [(user, verb, resource) for user in USERS for verb in ("get", "delete") for resource in ("pods", "secrets")]
+
+
+def recorded(level: str, seed: int, steps: int) -> tuple[Cluster, list[tuple[float, Snapshot]]]:
+    """A cluster with a log of this level after random changes of access, and its states after each."""
+    clock = SimulatedClock(START)
+    cluster = Cluster(options=Options(seed=1, clock=clock, audit_policy=level))
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "dev"}}, identity=ADMIN)
+    cluster.settle()
+    states, random = [(clock.now(), state_of(cluster))], Random(seed)
+    for _ in range(steps):
+        clock.advance(60)
+        change(cluster, random)
+        states.append((clock.now(), state_of(cluster)))
+    clock.advance(60)
+    cluster.get("namespace", "dev")
+    return cluster, states
+
+
+def state_of(cluster: Cluster) -> Snapshot:
+    """The roles and bindings as they are now, whatever the cluster forgets later."""
+    snapshot = cluster.snapshot()
+    return MemorySnapshot([obj for resource in RBAC for obj in snapshot.scan(resource)], captured=RBAC)
+
+
+def change(cluster: Cluster, random: Random) -> None:
+    """Create, replace, patch or delete a role or a binding."""
+    name, who = random.choice("xy"), random.choice(USERS)
+    rules = [rule(random.choice(("get", "get,delete", "list")), random.choice(("pods", "secrets", "pods,secrets")))]
+    word, namespace, made = random.choice(
+        (
+            ("clusterrole", None, role(name, *rules)),
+            ("role", "dev", role(name, *rules, namespace="dev")),
+            ("clusterrolebinding", None, binding(name, name, who)),
+            ("rolebinding", "dev", binding(name, name, who, namespace="dev", local=random.random() < 0.5)),
+        )
+    )
+    with suppress(StatusError):  # it is not there, or its roleRef cannot change
+        if random.random() < 0.3:
+            cluster.delete(word, name, namespace, identity=ADMIN)
+        else:
+            cluster.apply([made], identity=ADMIN)
+
+
+def answers(snapshot: Snapshot) -> Iterator[bool]:
+    for subject, verb, resource in ASKED:
+        yield can(snapshot, subject, verb, resource, namespace="dev").allowed
+
+
+def past_answers(past: AccessHistory, time: float) -> Iterator[str]:
+    for subject, verb, resource in ASKED:
+        yield past.can(subject, verb, resource, namespace="dev", at=time).verdict
+
+
+def log_of(cluster: Cluster) -> list[Any]:
+    return [dict(event) for event in cluster.audit_log()]
+
+
+def dump_of(snapshot: Snapshot) -> list[Any]:
+    return [obj for resource in RBAC for obj in snapshot.scan(resource)]
+
+
+@given(seed=st.integers(0, 10_000), from_start=st.booleans())
+def test_whole_objects_in_the_log(seed: int, from_start: bool) -> None:
+    """With RequestResponse and one dump, at either end, each state is as it was; nothing is unknown after a dump."""
+    cluster, states = recorded("RequestResponse", seed, 8)
+    time, dumped = states[0] if from_start else states[-1]
+    past = history(dump_of(dumped), audit_log=log_of(cluster), at=time)
+    for moment, snapshot in states:
+        for then, now in zip(past_answers(past, moment + 1), answers(snapshot), strict=True):
+            assert then in (("yes" if now else "no"), "unknown")
+            assert then != "unknown" or not from_start
+
+
+@given(seed=st.integers(0, 10_000))
+def test_only_metadata_in_the_log(seed: int) -> None:
+    """With Metadata, an answer that is not unknown is the truth, and between a write and a later dump it is known."""
+    cluster, states = recorded("Metadata", seed, 8)
+    ends = {states[0][0]: dump_of(states[0][1]), states[-1][0] + 1: dump_of(states[-1][1])}
+    past = history(dumps=ends, audit_log=log_of(cluster))
+    for moment, snapshot in states:
+        for then, now in zip(past_answers(past, moment + 1), answers(snapshot), strict=True):
+            assert then in (("yes" if now else "no"), "unknown")
+    for moment in (states[0][0], states[-1][0] + 2):
+        assert "unknown" not in set(past_answers(past, moment))
+
+
+def test_dumps_without_a_log() -> None:
+    """At the moments of dumps everything is known, between them nothing is."""
+    grants = [role("r", rule("get", "pods")), binding("b", "r", "user:ann")]
+    past = history(dumps={START: grants, START + 100: grants})
+    verdicts = [past.can("user:ann", "get", "pods", at=START + more).verdict for more in (0, 50, 100, 150)]
+    assert verdicts == ["yes", "unknown", "yes", "unknown"]
+    assert "nothing is known of the time between dumps" in past.caveats[0].text
+
+
+def told() -> tuple[Cluster, AccessHistory]:
+    """Root creates a role, mallory binds ann, ann reads, and root deletes the binding."""
+    cluster, states = recorded("RequestResponse", 0, 0)
+    clock = cluster.clock
+    assert isinstance(clock, SimulatedClock)
+    for who, act in (
+        (ADMIN, lambda who: cluster.apply([role("r", rule("get", "pods"))], identity=who)),
+        (
+            Identity("mallory", ADMIN.groups),
+            lambda who: cluster.apply([binding("b", "r", "user:ann")], identity=who),
+        ),
+        (Identity("ann"), lambda who: cluster.perform(_get_pods(), identity=who)),
+        (ADMIN, lambda who: cluster.delete("clusterrolebinding", "b", identity=who)),
+    ):
+        clock.advance(60)
+        act(who)
+    clock.advance(60)
+    cluster.get("namespace", "dev")
+    return cluster, history(dump_of(states[0][1]), audit_log=log_of(cluster), at=states[0][0])
+
+
+def _get_pods() -> Any:
+    from simkit.meta.message import Request
+
+    return Request.of("GET", "/api/v1/namespaces/dev/pods/x")
+
+
+def test_since_when_and_by_whom() -> None:
+    """The intervals meet without gaps, and each names the write that began it."""
+    _, past = told()
+    rows = past.since_when("user:ann", "get", "pods", namespace="dev")
+    assert list(rows["verdict"]) == ["no", "yes", "no"]
+    assert list(rows["changed_by"]) == ["", "user:mallory", "user:root"]
+    assert list(rows["object"])[1:] == ["ClusterRoleBinding b"] * 2
+    assert list(rows["to"])[:-1] == list(rows["from"])[1:]
+    granted = past.who_granted("user:ann", "get", "pods", namespace="dev")
+    assert [str(moment) for moment in granted["from"]] == [str(pd.Timestamp(START + 180, unit="s", tz="UTC"))]
+
+
+def test_changes_and_use() -> None:
+    """Each write says what subjects gained and lost; use is counted from the log."""
+    _, past = told()
+    rows = past.changes(START + 1)
+    assert list(zip(rows["user"], rows["verb"], rows["object"], strict=True)) == [
+        ("user:root", "create", "ClusterRole r"),
+        ("user:mallory", "create", "ClusterRoleBinding b"),
+        ("user:root", "delete", "ClusterRoleBinding b"),
+    ]
+    assert list(rows["gained"]) == [0, 1, 0]
+    assert list(rows["lost"]) == [0, 0, 1]
+    assert list(past.used_since("user:ann", "get", "pods")["count"]) == [1]
+    assert list(past.used_since("user:ann", "get", "pods", since=START + 10_000)["count"]) == [0]
+    found = past.who_can("get", "pods", namespace="dev", at=START + 200)
+    assert set(found["subject"]) - set(who_can(Cluster(seed=1).snapshot(), "get", "pods")["subject"]) == {"user:ann"}
+
+
+@pytest.mark.parametrize("level", ["Request", "RequestResponse"])
+def test_patches(level: str) -> None:
+    """A merge patch is applied to what is known; what server-side apply did to owned fields is not guessed."""
+    cluster, states = recorded(level, 0, 0)
+    clock = cluster.clock
+    assert isinstance(clock, SimulatedClock)
+    clock.advance(60)
+    from simkit.meta.message import Request
+
+    path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/view"
+    body = {"rules": [rule("get", "configmaps")]}
+    kind = "application/merge-patch+json"
+    assert cluster.perform(Request.of("PATCH", path, body, content_type=kind), identity=ADMIN).status == 200
+    clock.advance(60)
+    cluster.get("namespace", "dev")
+    past = history(dump_of(states[0][1]), audit_log=log_of(cluster), at=states[0][0])
+    key = next(key for key in past.timeline.points if key.name == "view")
+    state = past.timeline.state(key, clock.now())
+    assert isinstance(state, dict)
+    assert state["rules"] == [rule("get", "configmaps")]
+
+
+def test_wrong_questions() -> None:
+    """A moment that is none, a dump without one, and no input are told."""
+    past = history([role("r")], at=START)
+    with pytest.raises(SimkitError, match="is no moment"):
+        past.can("user:ann", "get", "pods", at="yesterday")
+    with pytest.raises(SimkitError, match="name it: at="):
+        history([role("r")])
+    with pytest.raises(SimkitError, match="give a dump"):
+        history()
+    assert past.can("user:ann", "get", "pods", at=timestamp(START)).verdict == "no"
