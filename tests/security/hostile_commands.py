@@ -72,18 +72,7 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
         for which in ("all", "prove")
     },
     "crd-diff": ("crd-diff", "OLD", "NEW", "--dump", HOSTILE),
-    "history": (
-        "history",
-        "changes",
-        "--dump",
-        HOSTILE,
-        *_ALL,
-        *_LOG,
-        "--dumped-at",
-        "2026-03-03",
-        "--earlier",
-        "SMALL",
-    ),
+    "history": ("history", "changes", "--dump", HOSTILE, *_ALL, *_LOG, "--dumped-at", "2026-03-03"),
     "history, who": (
         *("history", "who-can", "get", "secrets", "--dump", HOSTILE, *_ALL),
         *("--at", "2026-03-03", "--dumped-at", "2026-03-03"),
@@ -162,6 +151,7 @@ CHOOSING: Final = frozenset(
         "against",
         "at",
         "dumped-at",
+        "earlier",
         "link",
         "schema",
         "authorization-mode",
