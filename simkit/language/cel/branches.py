@@ -100,16 +100,17 @@ def is_alternative(node: Call) -> bool:
 
 def alternative(writer: Writer, node: Call) -> Code:
     """The code of ``or`` and ``orValue``: they cost nothing, and evaluate their argument only where the optional is
-    empty.
+    empty. Of what is no optional they give the value itself, as in cel-go.
     """
     assert node.target is not None
     writer.flush()
-    result = writer.fresh()
-    writer.line(f"{result} = optional({writer.value(node.target)})")
+    given, result = writer.fresh(), writer.fresh()
+    writer.line(f"{given} = {writer.value(node.target)}")
     writer.flush()
+    writer.line(f"{result} = as_optional({given})")
     writer.line(f"if {result}.present:")
     with writer.indented():
-        writer.line(f"{result} = {result}" if node.function == "or" else f"{result} = {result}.value")
+        writer.line(f"{result} = {given}" if node.function == "or" else f"{result} = {result}.value")
     writer.line("else:")
     with writer.indented():
         writer.line(f"{result} = {writer.value(node.arguments[0])}")

@@ -68,16 +68,16 @@ def optional_field(value: Any, name: str, adapt: Callable[[Any], Any] | None) ->
     return Optional(True, value[name] if adapt is None else adapt(value[name]))
 
 
-def optional(found: Any) -> Optional:
-    """The optional on which ``or`` or ``orValue`` is called."""
-    if type(found) is not Optional:
-        raise no_overload()
-    return found
+def as_optional(found: Any) -> Optional:
+    """The optional on which ``or`` or ``orValue`` is called; one of the value itself where that is no optional."""
+    return found if type(found) is Optional else Optional(True, found)
 
 
 def listed(found: Any) -> tuple[Any, ...]:
     """The elements that ``[?x]`` adds to a list."""
-    return (found.value,) if optional(found).present else ()
+    if type(found) is not Optional:
+        raise no_overload()
+    return (found.value,) if found.present else ()
 
 
 def paired(key: Any, found: Any) -> Iterable[tuple[Any, Any]]:
@@ -107,7 +107,7 @@ GLOBALS: Final[Mapping[str, Any]] = {
             field,
             holds,
             optional_field,
-            optional,
+            as_optional,
             listed,
             paired,
             int_overflow,

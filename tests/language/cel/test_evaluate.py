@@ -40,6 +40,8 @@ def evaluated(source: str) -> Any:
         ("o.l[1]", 2),
         ("2 in o.l && 'm' in o", True),
         ("o.?zz.orValue(5)", 5),
+        ("o.a.orValue(5)", 1),
+        ("dyn(o.a.or(o.?zz)) == 1", True),
         ("o.?a.hasValue() && !o.?zz.hasValue()", True),
         ("[?o.?a, ?o.?zz]", [1]),
         ("{?'a': o.?a, ?'b': o.?zz}", {"a": 1}),
