@@ -28,7 +28,7 @@ from simkit.schema.structural import Schema
 Build = Callable[[Universe, Record, Functions], Iterator[Formula]]
 """A function that makes what holds of all objects that are looked for, and then the formula of each goal."""
 EFFORT: Final = 10_000_000
-"""The solver's own count of steps after which it gives up: the same on every machine."""
+"""The solver's own count of steps after which it gives up, for one check and for a goal: the same on every machine."""
 MEMORY: Final = 2000
 """The memory that the solver may take, in megabytes."""
 MOST_ROUNDS: Final = 500
@@ -92,6 +92,8 @@ class ObjectSearch:
         self.problem = ""
         """The reason for which there are no formulas; empty if there are."""
         self._last: _Model | None = None
+        self._before = 0
+        """The solver's steps before the search for a goal."""
         try:
             bounds = Bounds()
             self._formulas(bounds)
@@ -139,6 +141,7 @@ class ObjectSearch:
         engine.add(*told, goal.formula)
         texts: Mapping[str, str] = {}
         answer = engine.check()
+        self._before = int(engine.statistics().get_key_value("rlimit count"))
         if answer == z3.sat:
             answer, texts = self._preferred(engine, preferred)
         if answer == z3.sat:
@@ -173,6 +176,10 @@ class ObjectSearch:
         engine.pop()
         return (answer, {}) if answer == z3.unsat and not core else self._checked(engine)
 
+    def _steps(self, engine: Any) -> int:
+        """The solver's steps since the search for the goal began; of all questions, it counts them together."""
+        return int(engine.statistics().get_key_value("rlimit count")) - self._before
+
     def _smallest(self, engine: Any, texts: Mapping[str, str]) -> _Model:
         """The model without what can be left out, one field after the other."""
         z3, found = solver(), _Model(engine.model(), texts)
@@ -192,8 +199,8 @@ class ObjectSearch:
         z3, evaluated = solver(), 0
         for _ in range(MOST_ROUNDS):
             answer = engine.check(*assumed)
-            if answer != z3.sat:
-                return answer, {}
+            if answer != z3.sat or self._steps(engine) > EFFORT:
+                return (z3.unknown if answer == z3.sat else answer), {}
             texts, lemmas = self._universe.texts.texts(engine.model())
             if lemmas and self._universe.texts.undecided:
                 return z3.unknown, {}

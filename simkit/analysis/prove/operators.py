@@ -115,6 +115,7 @@ def _compared_equal(reader: Reader, node: Call, *, negated: bool) -> Term:
 
 def same_values(reader: Reader, one: Any, other: Any) -> Formula:
     """The formula that two values are equal; values of different types are not."""
+    reader.universe.count_step()
     if isinstance(one, Scalar) and isinstance(other, Scalar):
         if one.kind == other.kind == "string":
             return reader.same_text(one.term, other.term)

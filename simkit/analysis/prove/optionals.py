@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from simkit.analysis.prove.either import either, over
-from simkit.analysis.prove.formulas import conjunction, disjunction, negation
+from simkit.analysis.prove.formulas import conjunction, negation
 from simkit.analysis.prove.operators import Reader, indexed
 from simkit.analysis.prove.symbols import Maybe, Null, Scalar, Term
 from simkit.language.cel.tree import Call, Literal
@@ -45,23 +45,36 @@ def _member(reader: Reader, node: Call) -> Term:
 
 
 def _of_optional(reader: Reader, node: Call) -> Term:
-    """``hasValue``, ``value``, ``orValue`` and ``or`` of an optional."""
+    """``hasValue`` and ``value`` of an optional."""
     assert node.target is not None
     z3 = reader.z3
 
-    def made(value: Any, *others: Any) -> Term:
+    def made(value: Any) -> Term:
         if not isinstance(value, Maybe):
             return Term(Null(), z3.BoolVal(True))
         if node.function == "hasValue":
             return _sure(reader, Scalar("bool", value.present))
-        if node.function == "value":
-            return Term(value.value, negation(z3, value.present))
-        if node.function == "or" and isinstance(others[0], Maybe):
-            present = disjunction(z3, (value.present, others[0].present))
-            return _sure(reader, Maybe(present, either(z3, value.present, value.value, others[0].value)))
-        return _sure(reader, either(z3, value.present, value.value, others[0]))
+        return Term(value.value, negation(z3, value.present))
 
-    return reader.applied(node, [node.target, *node.arguments], made)
+    return reader.applied(node, [node.target], made)
+
+
+def _alternative(reader: Reader, node: Call) -> Term:
+    """``orValue`` and ``or``, which look at their argument only where the optional is empty.
+
+    Of what is no optional they give the value itself.
+    """
+    assert node.target is not None
+    z3, other = reader.z3, reader.read(node.arguments[0])
+
+    def made(value: Any) -> Term:
+        if not isinstance(value, Maybe):
+            return _sure(reader, value)
+        chosen = value if node.function == "or" else value.value
+        error = conjunction(z3, (negation(z3, value.present), other.error))
+        return Term(either(z3, value.present, chosen, other.value), error)
+
+    return reader.applied(node, [node.target], made)
 
 
 def _made(reader: Reader, node: Call) -> Term:
@@ -73,7 +86,8 @@ def _made(reader: Reader, node: Call) -> Term:
 
 OPTIONALS: Final[Mapping[str, Callable[[Reader, Call], Term]]] = {
     **dict.fromkeys(("_?._", "_[?_]"), _member),
-    **dict.fromkeys(METHODS, _of_optional),
+    **dict.fromkeys(("hasValue", "value"), _of_optional),
+    **dict.fromkeys(("orValue", "or"), _alternative),
     **dict.fromkeys(("optional.of", "optional.none"), _made),
 }
 """The operators and functions of optional values."""

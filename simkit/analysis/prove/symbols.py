@@ -21,7 +21,7 @@ from simkit.schema.structural import NO_DEFAULT, Schema
 
 MOST_SLOTS: Final = 24
 """The slots of a list or a map. Where more would be needed, no proof is claimed."""
-MOST_STEPS: Final = 200_000
+MOST_STEPS: Final = 60_000
 """The parts of expressions that are translated for one question, each as often as lists have slots."""
 _LONGEST: Final = 1000
 """The letters up to which lengths are patterns."""

@@ -238,6 +238,7 @@ class Translator:
         """What is made of the values of some parts, whichever of several values each one is."""
 
         def one(*values: Any) -> Term:
+            self.universe.count_step()
             if not any(isinstance(value, Computed) for value in values):
                 return made(*values)
             if isinstance(node, Call):
