@@ -319,11 +319,11 @@ def _write_causes(found: Audit, dump: Dump, args: argparse.Namespace) -> None:
     except IncompleteSnapshot as error:
         note(f"root causes and escalation paths are left out: {error}")
         return
-    rows = grouped.filter(severity=args.severity, namespace=args.namespace).to_frame().to_dict("records")
-    if rows:
-        write_rows(causes.SHOWN, rows[:CAUSES], args.output)
-        more = f"... and {len(rows) - CAUSES} more root causes; `simkit causes` lists them\n\n"
-        print(f"\n{more if len(rows) > CAUSES else ''}{counted(len(found.findings), 'finding')}:\n")
+    kept = grouped.filter(severity=args.severity, namespace=args.namespace)
+    if kept:
+        write_rows(causes.SHOWN, kept[:CAUSES].to_frame().to_dict("records"), args.output)
+        more = f"... and {len(kept) - CAUSES} more root causes; `simkit causes` lists them\n\n"
+        print(f"\n{more if len(kept) > CAUSES else ''}{counted(len(found.findings), 'finding')}:\n")
 
 
 def _write_tables(found: Audit, args: argparse.Namespace) -> None:
