@@ -11,7 +11,7 @@ from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.plan.candidates import SURELY, object_of
 from simkit.analysis.plan.greedy import next_change
-from simkit.analysis.plan.rounds import Question, Round
+from simkit.analysis.plan.rounds import Question, Round, first_round
 from simkit.analysis.rbac.subject import Members
 from simkit.meta.names import Key
 from simkit.seams.snapshot import Snapshot
@@ -40,7 +40,7 @@ class MeasuredEffects:
         self.first: Key | None = None
         """The object that a plan changes first."""
         if goals:
-            self._now = Round(snapshot, Question(tuple(goals), None, frozenset(), {}, False, members))
+            self._now = first_round(snapshot, Question(tuple(goals), None, frozenset(), {}, False, members))
             self._look_at(self._now)
 
     def _look_at(self, now: Round) -> None:

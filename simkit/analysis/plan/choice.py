@@ -14,7 +14,7 @@ from simkit.analysis.least_privilege.usage import usage
 from simkit.analysis.plan.candidates import SURELY, object_of
 from simkit.analysis.plan.greedy import next_change
 from simkit.analysis.plan.result import HARMS, Plan, PlanStep
-from simkit.analysis.plan.rounds import Question, Round
+from simkit.analysis.plan.rounds import Question, Round, first_round
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, parse_subject, several
 from simkit.logic.rbac.binding import Subject
@@ -99,7 +99,8 @@ def plan(
     used = dict(usage(snapshot, audit_log).allowed) if audit_log is not None else {}
     kept = frozenset(map(parse_subject, keep))
     listed = None if subject is None else several(subject)
-    first = Round(snapshot, Question(goals, listed, kept, used, audit_log is not None, members))
+    asked = Question(goals, listed, kept, used, audit_log is not None, members)
+    first = Round(snapshot, asked) if best is None else first_round(snapshot, asked)
     with collection_paused():
         chosen = _needed(first, audit_log) if best is None else None
         steps, last = _steps(first, best, free, chosen)

@@ -82,7 +82,7 @@ def _lazily(now: Round, ordered: Iterable[RatedChange]) -> tuple[Candidate, Roun
     """
     waiting = [(one.order, BOUND, one) for one in ordered]
     heapify(waiting)
-    best: tuple[int, Candidate, Round] | None = None
+    best: tuple[int, Candidate] | None = None
     tried = 0
     while waiting:
         _, known, one = heappop(waiting)
@@ -94,11 +94,10 @@ def _lazily(now: Round, ordered: Iterable[RatedChange]) -> tuple[Candidate, Roun
                 better = one._replace(closes=closes)
                 heappush(waiting, (better.order, MODELLED, better))
             continue
-        then, tried = now.after(one.change), tried + 1
-        closes = len(now.paths) - len(then.paths)
+        closes, tried = now.closed_by(now.remedy(one.change)), tried + 1
         if closes > (best[0] if best is not None else 0):
-            best = (closes, one.change, then)
-    return None if best is None else best[1:]
+            best = (closes, one.change)
+    return None if best is None else (best[1], now.after(best[1]))
 
 
 def _first_of_two(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.cut.remedy import Remedy
@@ -16,6 +17,7 @@ from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.findings.kept import CountedFindings
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.least_privilege.change import Change
+from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.plan.candidates import Candidates, Use
 from simkit.analysis.plan.open_paths import LeftOver, OpenPaths
 from simkit.analysis.rbac.subject import Members
@@ -36,6 +38,14 @@ class Question:
     members: Members = field(repr=False)
 
 
+class _Tried(NamedTuple):
+    """Changes that were tried, with the number of paths that they close, and the cluster after them."""
+
+    changes: tuple[Change, ...]
+    closed: int
+    then: Round
+
+
 class Round:
     """One snapshot on the way, asked when it is needed."""
 
@@ -43,6 +53,7 @@ class Round:
         self.snapshot, self.question, self._earlier = snapshot, question, earlier
         self._candidates_before = earlier.candidates if earlier is not None else None
         self._closed: list[tuple[tuple[Change, ...], int]] = []
+        self._best: _Tried | None = None
 
     @cached_property
     def survey(self) -> Survey:
@@ -108,19 +119,42 @@ class Round:
     def after(self, one: Candidate) -> Round:
         """The cluster after one more change."""
         remedy = self.candidates.remedy(one)
-        then = Round(remedy.after(), self.question, self)
-        self._closed.append((remedy.changes, len(self.paths) - len(then.paths)))
-        return then
+        if self._best is not None and self._best.changes == remedy.changes:
+            return self._best.then
+        return self._tried(remedy).then
 
     def closed_by(self, remedy: Remedy) -> int:
         """The number of paths that a remedy closes, in the cluster as it would be; what was tried before is known."""
         for changes, closed in self._closed:
             if changes == remedy.changes:
                 return closed
-        closed = len(self.paths) - len(Round(remedy.after(), self.question, self).paths)
-        self._closed.append((remedy.changes, closed))
-        return closed
+        return self._tried(remedy).closed
+
+    def _tried(self, remedy: Remedy) -> _Tried:
+        """The cluster after a remedy. The one that closes most is kept, since a plan goes on with it."""
+        then = Round(remedy.after(), self.question, self)
+        made = _Tried(remedy.changes, len(self.paths) - len(then.paths), then)
+        self._closed.append((made.changes, made.closed))
+        if self._best is None or made.closed > self._best.closed:
+            self._best = made
+        return made
 
     def remedy(self, one: Candidate) -> Remedy:
         """The change as it is made here."""
         return self.candidates.remedy(one)
+
+
+def first_round(snapshot: Snapshot, question: Question) -> Round:
+    """The cluster before the first step: one for all greedy plans and causes that ask for everybody's paths to goals,
+    whose order does not matter to them.
+    """
+    if question.members or question.keep or question.log or question.sources is not None:
+        return Round(snapshot, question)
+    known = _first_rounds.of(snapshot, lambda _: {})
+    goals = frozenset(question.goals)
+    if goals not in known:
+        known[goals] = Round(snapshot, question)
+    return known[goals]
+
+
+_first_rounds: SnapshotMemo[dict[frozenset[Goal], Round]] = SnapshotMemo()
