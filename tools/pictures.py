@@ -34,7 +34,7 @@ def pictures() -> Iterator[tuple[str, Axes]]:
     yield "escalations-all", paths.plot()
     yield "blast-radius", cluster.blast_radius("group:oidc:on-call").plot()
     yield "causes", cluster.causes().plot()
-    yield "plan", cluster.plan(best=5).plot()
+    yield "plan", cluster.remediation_plan(best=5).plot()
     yield "findings", findings_by_severity(cluster.findings())
     yield "reach", subjects_by_reach(cluster.reach())
     yield "exposure", access_heat_map(cluster.exposure())

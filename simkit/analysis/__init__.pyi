@@ -45,7 +45,7 @@ from simkit.analysis.least_privilege import (
     unused_grants,
     usage,
 )
-from simkit.analysis.manifest_plan.plan_manifests import plan_manifests
+from simkit.analysis.manifest_plan.planning import plan
 from simkit.analysis.manifest_plan.result import ManifestPlan
 from simkit.analysis.membership import (
     members_of_audit_log,
@@ -59,7 +59,7 @@ from simkit.analysis.membership import (
 from simkit.analysis.operations.nodes import drain_nodes, lose_nodes
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.operations.workloads import put_under_load, roll_out
-from simkit.analysis.plan import Plan, PlanStep, PlanVerified, plan
+from simkit.analysis.plan import PlanStep, PlanVerified, RemediationPlan, remediation_plan
 from simkit.analysis.prove import (
     ClosingPolicy,
     ProofAnswer,
@@ -107,7 +107,6 @@ __all__ = [
     "Outcome",
     "Outcomes",
     "Path",
-    "Plan",
     "PlanStep",
     "PlanVerified",
     "PolicyEffect",
@@ -117,6 +116,7 @@ __all__ = [
     "Proofs",
     "Proposal",
     "ReadableFrame",
+    "RemediationPlan",
     "Remedy",
     "Result",
     "ResultDict",
@@ -175,7 +175,6 @@ __all__ = [
     "permission_goal",
     "permissions",
     "plan",
-    "plan_manifests",
     "policy_coverage",
     "policy_effect",
     "prove",
@@ -186,6 +185,7 @@ __all__ = [
     "read_suite",
     "refused_requests",
     "release_changes",
+    "remediation_plan",
     "removal_report",
     "resource_matrix",
     "risky_permissions",

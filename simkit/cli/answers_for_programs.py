@@ -144,10 +144,10 @@ class ClusterQuestions:
         or JSON; paths of files are not read.
         """
         from simkit.analysis.manifest_plan.document import document_of
-        from simkit.analysis.manifest_plan.plan_manifests import plan_manifests
+        from simkit.analysis.manifest_plan.planning import plan
         from simkit.snapshot.sources import Piece
 
-        made = plan_manifests(self._cluster, Piece("the given manifests", manifests), namespace=namespace)
+        made = plan(self._cluster, Piece("the given manifests", manifests), namespace=namespace)
         notes = [{"section": "notes", "what": note} for note in made.notes]
         return answer_of([*notes, *document_of(made)["rows"]], page, made.headline, _limits(made.caveats))
 

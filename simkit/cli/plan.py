@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _planned(cluster: Cluster, args: argparse.Namespace) -> ManifestPlan:
-    from simkit.analysis.manifest_plan.plan_manifests import plan_manifests
+    from simkit.analysis.manifest_plan.planning import plan
     from simkit.analysis.rbac.subject import identity_of
 
     release, where = cluster.release, args.namespace
@@ -114,7 +114,7 @@ def _planned(cluster: Cluster, args: argparse.Namespace) -> ManifestPlan:
     if args.against:
         with earlier_revision(args.manifest, args.against) as paths:
             before = read_manifests(paths, release=release, namespace=where)
-    return plan_manifests(
+    return plan(
         cluster,
         wanted,
         namespace=where,

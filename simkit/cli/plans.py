@@ -16,7 +16,7 @@ from simkit.meta.visible_text import one_line
 from simkit.meta.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from simkit.analysis import Plan, PlanStep, PlanVerified
+    from simkit.analysis import PlanStep, PlanVerified, RemediationPlan
     from simkit.snapshot.dump import Dump
 
 SHOWN = ("step", "closes", "remaining", "cumulative_share", "harm", "change", "risk")
@@ -25,9 +25,9 @@ GOALS = ("cluster-admin", "all secrets", "a node")
 
 def run_plan(dump: Dump, args: argparse.Namespace) -> int:
     """Propose a plan, write it, verify it where that is wanted, and return the exit code."""
-    from simkit.analysis import plan
+    from simkit.analysis import remediation_plan
 
-    made = plan(
+    made = remediation_plan(
         dump.snapshot(),
         goal=args.goal or GOALS,
         best=args.best if isinstance(args.best, int) else None,
@@ -49,7 +49,7 @@ def run_plan(dump: Dump, args: argparse.Namespace) -> int:
     return 1 if made.paths else 0
 
 
-def _write(made: Plan, verified: PlanVerified | None, dump: Dump, args: argparse.Namespace) -> None:
+def _write(made: RemediationPlan, verified: PlanVerified | None, dump: Dump, args: argparse.Namespace) -> None:
     from simkit.analysis.rendering import counted
 
     frame = made.to_frame()

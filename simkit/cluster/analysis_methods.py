@@ -51,7 +51,9 @@ class AnalysisMethods(AnalysedCluster):
     compare_paths = Question("escalation.find.path_comparison", snapshot="after", by_name=("before",))
     risky_permissions = Question("escalation.prove.risky_permissions", cluster="sandbox")
     cut = Question("escalation.cut.minimum_cut", cluster="sandbox")
-    plan = Question("plan.choice", cluster="sandbox")
+    remediation_plan = Question("plan.choice", cluster="sandbox")
+
+    plan = Question("manifest_plan.planning", snapshot="", cluster="sandbox")
 
     usage = Question("least_privilege.usage")
     unused_grants = Question("least_privilege.unused")

@@ -24,9 +24,10 @@ from simkit.analysis.least_privilege.proposal import Proposal
 from simkit.analysis.least_privilege.recorded_access import AccessRequest
 from simkit.analysis.least_privilege.roles import Names
 from simkit.analysis.least_privilege.usage import Usage
+from simkit.analysis.manifest_plan.result import ManifestPlan
 from simkit.analysis.membership.pairs import MembershipTable
 from simkit.analysis.operations.result import Operation
-from simkit.analysis.plan.result import Plan
+from simkit.analysis.plan.result import RemediationPlan
 from simkit.analysis.prove.answer import ProofAnswer
 from simkit.analysis.prove.closing_policy import ClosingPolicy
 from simkit.analysis.prove.policies import PolicySource
@@ -36,9 +37,11 @@ from simkit.analysis.upgrade.upgrade_report import UpgradeReport
 from simkit.cluster.analysed_cluster import AnalysedCluster
 from simkit.logic.lifecycle import History
 from simkit.logic.rbac.binding import Subject
+from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.identity import Identity
 from simkit.meta.objects import Object
 from simkit.seams.snapshot import Sandbox, Snapshot
+from simkit.snapshot.dump import Dump
 from simkit.snapshot.sources import Source
 
 class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
@@ -242,7 +245,7 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
         direct: bool = False,
         members: Members | None = None,
     ) -> Cut: ...
-    def plan(
+    def remediation_plan(
         self,
         *,
         goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
@@ -252,7 +255,18 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
         audit_log: AuditLog | None = None,
         keep: Iterable[Subject | str] = (),
         members: Members | None = None,
-    ) -> Plan: ...
+    ) -> RemediationPlan: ...
+    def plan(
+        self,
+        manifests: Source | Dump,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        configured: Source | Dump | None = None,
+        prune: str = "",
+        identity: Identity | None = None,
+        expectations: Suite | str | Path | None = None,
+        members: Members | None = None,
+    ) -> ManifestPlan: ...
     def usage(self, audit_log: AuditLog | Iterable[AccessRequest]) -> Usage: ...
     def unused_grants(self, used: Usage) -> pd.DataFrame: ...
     def refused_requests(self, audit_log: AuditLog, *, before: Snapshot | Sandbox) -> pd.DataFrame: ...

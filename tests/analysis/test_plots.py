@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from simkit.analysis import access_graph, audit, blast_radius, causes, compare, exposure, plan, plots, reach
+from simkit.analysis import access_graph, audit, blast_radius, causes, compare, exposure, plots, reach, remediation_plan
 from simkit.analysis.plots import (
     access_drift,
     access_heat_map,
@@ -123,7 +123,7 @@ def test_five_hundred_nodes_can_be_read() -> None:
         access_heat_map(exposure(world())),
         binding_graph(access_graph(world())),
         causes_bars(causes(world()).to_frame()),
-        plan_curve(plan(world()).to_frame(), before=(0, 0, 0)),
+        plan_curve(remediation_plan(world()).to_frame(), before=(0, 0, 0)),
         paths_figure([]),
     ],
 )

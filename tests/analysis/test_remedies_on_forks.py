@@ -75,7 +75,7 @@ def check_remedies(cluster: Cluster) -> None:
 def check_plans(cluster: Cluster, log: bytes | None = None) -> None:
     """A plan and a cut close what they say, leave the administrators, and keep what a log shows."""
     kept = administrators(cluster.snapshot()).keys()
-    plan, cut = cluster.plan(best=3, audit_log=log), cluster.cut(audit_log=log)
+    plan, cut = cluster.remediation_plan(best=3, audit_log=log), cluster.cut(audit_log=log)
     assert plan.verify(cluster)
     assert cut.verify(cluster)
     for steps in ([step.changes for step in plan], [cut.changes]):
@@ -127,7 +127,7 @@ def test_the_analyses_of_a_cluster_agree(name: str) -> None:
     """Paths, causes, plan, cut and audit are about the same subjects, and begin with the same change."""
     cluster = cluster_of(name)
     snapshot = cluster.snapshot()
-    paths, made, plan = cluster.escalations(), cluster.causes(), cluster.plan(best=1)
+    paths, made, plan = cluster.escalations(), cluster.causes(), cluster.remediation_plan(best=1)
     assert {path for one in made for path in one.paths} == set(paths)
     assert plan.paths == len(paths)
     found = [one for one in cluster.audit() if one.check == ESCALATION_PATH]
@@ -143,7 +143,7 @@ def test_the_analyses_of_a_cluster_agree(name: str) -> None:
 def test_the_cause_is_the_role_that_contributes_the_rule() -> None:
     """Of a rule that was aggregated into edit; it reaches its holders, and is the first change everywhere."""
     demo = cluster_of("demo")
-    first, plan, cut = demo.causes()[0], demo.plan(best=1), demo.cut("cluster-admin")
+    first, plan, cut = demo.causes()[0], demo.remediation_plan(best=1), demo.cut("cluster-admin")
     assert (first.key.name, first.kind, first.closes, len(first.remedy.effect)) == (
         *("pellowick:edit-sharing", "role rule", 48, 21),
     )

@@ -85,7 +85,7 @@ def test_marks_of_providers(provider: str) -> None:
     assert text in answer._repr_html_()
     assert answer.to_dict()["caveats"] == [text]
     assert answer.to_frame().attrs["caveats"] == (text,)
-    for other in (cluster.audit(), cluster.escalations(), cluster.causes(), cluster.plan()):
+    for other in (cluster.audit(), cluster.escalations(), cluster.causes(), cluster.remediation_plan()):
         assert [caveat.text for caveat in other.caveats] == [text]
         assert text in repr(other)
     assert text in cluster.access_graph().graph["caveats"]

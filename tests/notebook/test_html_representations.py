@@ -42,7 +42,7 @@ ASKED: dict[str, Callable[[simkit.Cluster], Any]] = {
     "cut": lambda cluster: cluster.cut("cluster-admin"),
     "blast_radius": lambda cluster: cluster.blast_radius(f"user:{HOSTILE}"),
     "causes": lambda cluster: cluster.causes(),
-    "plan": lambda cluster: cluster.plan(),
+    "plan": lambda cluster: cluster.remediation_plan(),
     "access_matrix": lambda cluster: cluster.access_matrix(),
     "timeline": lambda _: analysis.timeline(["batch"]),
     "upgrade_report": lambda cluster: cluster.upgrade_report("1.33"),

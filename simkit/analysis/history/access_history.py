@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 import pandas as pd
 
@@ -22,12 +22,26 @@ from simkit.analysis.rbac.subject import identity_of, text_of_identity, text_of_
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.meta.errors import SimkitError
+from simkit.meta.objects import Object
 from simkit.seams.caveats import Caveat
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.load import load
+from simkit.snapshot.sources import Source
 
 Time = str | float | datetime
 """A moment: seconds since the epoch, a datetime, or a text such as ``2026-03-03T12:00:00Z``."""
+
+
+class Asked(TypedDict, total=False):
+    """The arguments of ``can`` that narrow a question."""
+
+    namespace: str | None
+    name: str
+    subresource: str
+    url: str
+    api_group: str | None
+
+
 INTERVALS: Final = ("from", "to", "verdict", "changed_by", "verb", "object")
 CHANGES: Final = ("time", "user", "verb", "object", "known", "gained", "lost")
 
@@ -45,7 +59,7 @@ class AccessHistory(Result):
         The audit log, for questions about use.
     """
 
-    def __init__(self, timeline: Timeline, release: str, events: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, timeline: Timeline, release: str, events: Sequence[Object]) -> None:
         self.timeline, self.release, self._events = timeline, release, events
         self._moment = lru_cache(maxsize=64)(lambda time: moment_of(timeline, time, release))
         self.caveats = _caveats(timeline)  # type: ignore[misc]
@@ -54,13 +68,13 @@ class AccessHistory(Result):
         """The cluster at a moment: what certainly existed, and what is not known."""
         return self._moment(_seconds(at))
 
-    def can(self, subject: str, verb: str, resource: str = "", *, at: Time, **asked: Any) -> PastDecision:
+    def can(self, subject: str, verb: str, resource: str = "", *, at: Time, **asked: Unpack[Asked]) -> PastDecision:
         """Whether a subject could do something at a moment.
 
         Parameters
         ----------
         subject, verb, resource
-            As of ``can``; ``asked`` may hold its namespace, name, subresource, url, api_group and groups.
+            As of ``can``; ``asked`` may hold its namespace, name, subresource, url and api_group.
         at
             The moment.
 
@@ -71,7 +85,7 @@ class AccessHistory(Result):
         """
         return decided(self.moment(at), subject, verb, resource, **asked)
 
-    def who_can(self, verb: str, resource: str = "", *, at: Time, **asked: Any) -> pd.DataFrame:
+    def who_can(self, verb: str, resource: str = "", *, at: Time, **asked: Unpack[Asked]) -> pd.DataFrame:
         """The subjects that could do something at a moment.
 
         Parameters
@@ -89,7 +103,7 @@ class AccessHistory(Result):
         moment = self.moment(at)
         return with_caveats(who_can(moment.certain, verb, resource, **asked), moment.caveats)
 
-    def since_when(self, subject: str, verb: str, resource: str = "", **asked: Any) -> pd.DataFrame:
+    def since_when(self, subject: str, verb: str, resource: str = "", **asked: Unpack[Asked]) -> pd.DataFrame:
         """The intervals in which a subject could do something, could not, or in which that is not known.
 
         Parameters
@@ -106,7 +120,7 @@ class AccessHistory(Result):
         rows = list(self._intervals(subject, verb, resource, asked))
         return with_caveats(table(rows, INTERVALS), self.caveats)
 
-    def _intervals(self, subject: str, verb: str, resource: str, asked: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    def _intervals(self, subject: str, verb: str, resource: str, asked: Asked) -> Iterator[tuple[Any, ...]]:
         """Neighbouring moments with the same verdict are one interval."""
         moments, writes = self._moments(), self._writes_at()
         begun: tuple[float, str] | None = None
@@ -128,7 +142,7 @@ class AccessHistory(Result):
         told = (text_of_user(write.user), write.verb, display_name(write.key)) if write is not None else ("", "", "")
         return _date(begun[0]), _date(end), begun[1], *told
 
-    def who_granted(self, subject: str, verb: str, resource: str = "", **asked: Any) -> pd.DataFrame:
+    def who_granted(self, subject: str, verb: str, resource: str = "", **asked: Unpack[Asked]) -> pd.DataFrame:
         """The writes after which a subject could do something that it could not do before, as rows of ``since_when``.
 
         Parameters
@@ -230,10 +244,10 @@ _INSTANT: Final = 1e-6
 
 
 def history(
-    dump: Any = None,
+    dump: Source | Dump | None = None,
     *,
     audit_log: AuditLog | None = None,
-    dumps: Iterable[Any] | Mapping[Time, Any] = (),
+    dumps: Iterable[Source | Dump] | Mapping[str, Source | Dump] | Mapping[float, Source | Dump] = (),
     at: Time | None = None,
     covers: tuple[Time, Time] | None = None,
     release: str | None = None,

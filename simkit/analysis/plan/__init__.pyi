@@ -1,5 +1,5 @@
-from simkit.analysis.plan.choice import plan
-from simkit.analysis.plan.result import Plan, PlanStep
+from simkit.analysis.plan.choice import remediation_plan
+from simkit.analysis.plan.result import PlanStep, RemediationPlan
 from simkit.analysis.plan.verification import PlanVerified
 
-__all__ = ["Plan", "PlanStep", "PlanVerified", "plan"]
+__all__ = ["PlanStep", "PlanVerified", "RemediationPlan", "remediation_plan"]

@@ -13,7 +13,7 @@ from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.least_privilege.usage import usage
 from simkit.analysis.plan.candidates import SURELY, object_of
 from simkit.analysis.plan.greedy import next_change
-from simkit.analysis.plan.result import HARMS, Plan, PlanStep
+from simkit.analysis.plan.result import HARMS, PlanStep, RemediationPlan
 from simkit.analysis.plan.rounds import Question, Round, first_round
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, parse_subject, several
@@ -27,7 +27,7 @@ BEST: Final = 5
 
 
 @about_access()
-def plan(
+def remediation_plan(
     snapshot: Snapshot,
     *,
     goal: Goal | str | Iterable[Goal | str] = ("cluster-admin", "all secrets", "a node"),
@@ -38,7 +38,7 @@ def plan(
     keep: Iterable[Subject | str] = (),
     members: Members | None = None,
     sandbox: Sandbox | None = None,
-) -> Plan:
+) -> RemediationPlan:
     """The changes that close the most escalation paths, in the order in which to make them.
 
     Changes are subjects taken out of bindings, permissions taken out of rules, subjects reduced to what they use,
@@ -63,11 +63,11 @@ def plan(
     members
         Groups that the cluster does not keep, as for ``who_can``.
     sandbox
-        Where the plan shall be verified: ``cluster.plan`` gives the cluster itself.
+        Where the plan shall be verified: ``cluster.remediation_plan`` gives the cluster itself.
 
     Returns
     -------
-    Plan
+    RemediationPlan
         ``.to_frame()`` has one row per change, in order: step, change, kind, object, namespace, closes (paths),
         remaining (paths), subjects and findings (that remain), cumulative_share (of all paths), breaks (texts: what is
         used and lost), harm, loses (permissions, by what-if), cost, risk, command. ``.knee`` is the step after which
@@ -89,7 +89,7 @@ def plan(
     --------
     >>> import simkit
     >>> cluster = simkit.Cluster(seed=1)
-    >>> len(cluster.plan())
+    >>> len(cluster.remediation_plan())
     0
     """
     if best is not None and best < 1:
@@ -104,7 +104,7 @@ def plan(
     with collection_paused():
         chosen = _needed(first, audit_log) if best is None else None
         steps, last = _steps(first, best, free, chosen)
-    return Plan(
+    return RemediationPlan(
         *(tuple(one.name for one in goals), tuple(steps), len(first.paths), len(first.subjects), len(first.findings)),
         last.paths,
         with_log=audit_log is not None,

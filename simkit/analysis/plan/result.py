@@ -57,7 +57,7 @@ class PlanStep:
 
 
 @dataclass(frozen=True, repr=False)
-class Plan(InLines, Sequence[PlanStep]):
+class RemediationPlan(InLines, Sequence[PlanStep]):
     """Changes in the order in which to make them. ``paths``, ``subjects`` and ``findings`` are those before the first.
 
     ``left`` are the paths that are open after the last step.

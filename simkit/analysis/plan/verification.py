@@ -21,7 +21,7 @@ from simkit.analysis.result import Evidence, InLines
 from simkit.seams.snapshot import Sandbox
 
 if TYPE_CHECKING:
-    from simkit.analysis.plan.result import Plan, PlanStep
+    from simkit.analysis.plan.result import PlanStep, RemediationPlan
 
 REPROVED: Final = 3
 """So many of the paths that a step closes are executed again after it."""
@@ -77,7 +77,7 @@ class PlanVerified(InLines, Evidence):
             )
 
 
-def verify(plan: Plan, sandbox: Sandbox) -> PlanVerified:
+def verify(plan: RemediationPlan, sandbox: Sandbox) -> PlanVerified:
     """Make the changes of a plan on a fork, as an administrator; after each count paths and findings, execute some of
     the closed paths again, and ask for all that a log shows in use.
     """

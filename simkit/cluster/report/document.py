@@ -13,7 +13,7 @@ from simkit.cluster.report.path_groups import PathGroup, grouped, stable_id
 from simkit.meta.distribution import VERSION
 
 if TYPE_CHECKING:
-    from simkit.analysis import Cause, Finding, Plan, PlanStep
+    from simkit.analysis import Cause, Finding, PlanStep, RemediationPlan
     from simkit.analysis.causes import Remedy
     from simkit.analysis.findings.suppress import SuppressedAudit
     from simkit.analysis.rbac.subject import Members
@@ -56,7 +56,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
     tell
         Called with a few words before each part that takes time.
     """
-    from simkit.analysis import escalations, plan
+    from simkit.analysis import escalations, remediation_plan
     from simkit.analysis.causes import group_causes
     from simkit.analysis.escalation.prove.verdicts import tally
 
@@ -70,7 +70,9 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
     say("looking for the changes that close most of them")
     best = aside(
         lambda: _plan(
-            plan(snapshot, goal=request.goals, best=request.best, audit_log=request.audit_log, members=request.members),
+            remediation_plan(
+                snapshot, goal=request.goals, best=request.best, audit_log=request.audit_log, members=request.members
+            ),
             dump,
         )
     )
@@ -235,7 +237,7 @@ def _permission(row: Mapping[Any, Any]) -> str:
     return f"{row['verb']} {what}" + (f" {row['name']}" if row["name"] else "")
 
 
-def _plan(best: Plan, dump: Dump) -> dict[str, Any]:
+def _plan(best: RemediationPlan, dump: Dump) -> dict[str, Any]:
     return {
         "before": {"paths": best.paths, "subjects": best.subjects, "findings": best.findings},
         "with_log": best.with_log,
@@ -244,7 +246,7 @@ def _plan(best: Plan, dump: Dump) -> dict[str, Any]:
     }
 
 
-def _step(best: Plan, one: PlanStep, dump: Dump) -> dict[str, Any]:
+def _step(best: RemediationPlan, one: PlanStep, dump: Dump) -> dict[str, Any]:
     return {
         "number": one.number,
         "change": str(one.change),

@@ -88,7 +88,7 @@ def test_the_remedy_of_each_cause(demo: Cluster, found: Causes) -> None:
 def test_the_steps_of_a_plan(demo: Cluster) -> None:
     """One after the other, and all back."""
     fork = demo.fork()
-    made = demo.plan(best=4)
+    made = demo.remediation_plan(best=4)
     keys = [change.key for step in made for change in step.changes]
     before = {key: content(fork.snapshot(), key) for key in keys}
     run(fork, made.commands())

@@ -21,7 +21,7 @@ def test_every_question_skips_the_same_defaults() -> None:
     defaults = unchanged_defaults(snapshot)
     for path in set(every) - set(shown):
         assert all(one.binding in defaults and one.role in defaults for one in path.grants[0])
-    assert cluster.causes().paths == cluster.plan(best=1).paths == len(shown)
+    assert cluster.causes().paths == cluster.remediation_plan(best=1).paths == len(shown)
     cut = cluster.cut("cluster-admin")
     assert {path.subject for path in (*cut.closed, *cut.left)} == {path.subject for path in shown.to("cluster-admin")}
 

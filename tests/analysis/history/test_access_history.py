@@ -22,7 +22,9 @@ from simkit.meta.clock import SimulatedClock, timestamp
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.dump import Dump
 from simkit.snapshot.memory import MemorySnapshot
+from simkit.snapshot.sources import Source
 from tests.analysis.worlds import binding, role, rule
 
 START = 1_772_500_000.0
@@ -106,7 +108,7 @@ def test_whole_objects_in_the_log(seed: int, from_start: bool) -> None:
 def test_only_metadata_in_the_log(seed: int) -> None:
     """With Metadata, an answer that is not unknown is the truth, and between a write and a later dump it is known."""
     cluster, states = recorded("Metadata", seed, 8)
-    ends = {states[0][0]: dump_of(states[0][1]), states[-1][0] + 1: dump_of(states[-1][1])}
+    ends: dict[float, Source | Dump] = {states[0][0]: dump_of(states[0][1]), states[-1][0] + 1: dump_of(states[-1][1])}
     past = history(dumps=ends, audit_log=log_of(cluster))
     for moment, snapshot in states:
         for then, now in zip(past_answers(past, moment + 1), answers(snapshot), strict=True):
@@ -118,7 +120,8 @@ def test_only_metadata_in_the_log(seed: int) -> None:
 def test_dumps_without_a_log() -> None:
     """At the moments of dumps everything is known, between them nothing is."""
     grants = [role("r", rule("get", "pods")), binding("b", "r", "user:ann")]
-    past = history(dumps={START: grants, START + 100: grants})
+    dumps: dict[float, Source | Dump] = {START: grants, START + 100: grants}
+    past = history(dumps=dumps)
     verdicts = [past.can("user:ann", "get", "pods", at=START + more).verdict for more in (0, 50, 100, 150)]
     assert verdicts == ["yes", "unknown", "yes", "unknown"]
     assert "nothing is known of the time between dumps" in past.caveats[0].text

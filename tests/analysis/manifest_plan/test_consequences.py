@@ -6,7 +6,7 @@ import pytest
 
 import simkit
 from simkit import Cluster
-from simkit.analysis.manifest_plan.plan_manifests import plan_manifests
+from simkit.analysis.manifest_plan.planning import plan
 from simkit.analysis.manifest_plan.result import ManifestPlan
 from simkit.analysis.manifest_plan.row import Section
 from tests.analysis.manifest_plan.test_objects import cluster, deployment
@@ -15,36 +15,36 @@ from tests.analysis.worlds import binding, role, rule
 __all__ = ["cluster"]
 
 
-def lines(plan: ManifestPlan, section: Section) -> list[tuple[str, str]]:
+def lines(found: ManifestPlan, section: Section) -> list[tuple[str, str]]:
     """The change and the subject of each line of a section."""
-    return [(row.change, row.what) for row in plan.of(section)]
+    return [(row.change, row.what) for row in found.of(section)]
 
 
 def test_a_quota(cluster: Cluster) -> None:
     """Pods that a quota refuses are found, in the words of kube-apiserver."""
-    plan = plan_manifests(cluster, deployment(replicas=5))
-    (row,) = plan.of("pods")
+    found = plan(cluster, deployment(replicas=5))
+    (row,) = found.of("pods")
     assert row.what.startswith("Deployment shop/web")
     assert "exceeded quota: few" in row.detail
 
 
 def test_a_pod_security_level(cluster: Cluster) -> None:
     """A deployment is admitted, and its pods are not."""
-    plan = plan_manifests(cluster, deployment(namespace="strict"))
-    assert [one.action for one in plan.objects] == ["create"]
-    assert 'violates PodSecurity "restricted:latest"' in plan.of("pods")[0].detail
+    found = plan(cluster, deployment(namespace="strict"))
+    assert [one.action for one in found.objects] == ["create"]
+    assert 'violates PodSecurity "restricted:latest"' in found.of("pods")[0].detail
 
 
 def test_a_missing_config_map(cluster: Cluster) -> None:
     """Pods that cannot start are found."""
-    plan = plan_manifests(cluster, deployment(more="envFrom: [{configMapRef: {name: absent}}]"))
-    assert [row.detail for row in plan.of("pods")] == ['configmap "absent" not found']
+    found = plan(cluster, deployment(more="envFrom: [{configMapRef: {name: absent}}]"))
+    assert [row.detail for row in found.of("pods")] == ['configmap "absent" not found']
 
 
 def test_too_large_for_the_nodes(cluster: Cluster) -> None:
     """Pods that fit on no node are found, with the scheduler's words and the line of the manifest."""
-    plan = plan_manifests(cluster, deployment(more="resources: {requests: {cpu: '100'}}"))
-    (row,) = plan.of("pods")
+    found = plan(cluster, deployment(more="resources: {requests: {cpu: '100'}}"))
+    (row,) = found.of("pods")
     assert "Insufficient cpu" in row.detail
     assert row.line == 2
 
@@ -55,20 +55,20 @@ def test_a_budget_without_room(cluster: Cluster) -> None:
     budget = (
         f"{{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: b, namespace: shop}}, spec: {spec}}}"
     )
-    plan = plan_manifests(cluster, budget)
-    assert lines(plan, "budgets") == [("blocks", "PodDisruptionBudget shop/b")]
+    found = plan(cluster, budget)
+    assert lines(found, "budgets") == [("blocks", "PodDisruptionBudget shop/b")]
 
 
 def test_access_and_paths(cluster: Cluster) -> None:
     """A binding that makes somebody an administrator: the access, and the path, executed, with its line."""
-    plan = plan_manifests(cluster, [binding("all", "cluster-admin", "user:eve")])
-    assert lines(plan, "access") == [("gained", "user:eve everywhere")]
-    opened = [row for row in plan.of("paths") if row.change == "opened"]
+    found = plan(cluster, [binding("all", "cluster-admin", "user:eve")])
+    assert lines(found, "access") == [("gained", "user:eve everywhere")]
+    opened = [row for row in found.of("paths") if row.change == "opened"]
     assert {row.what for row in opened} == {
         f"user:eve to {goal}" for goal in ("cluster-admin", "all secrets", "a node")
     }
     assert all("proven" in row.detail and "not proven" not in row.detail for row in opened)
-    assert all(row.file for row in (*opened, *plan.of("access")))
+    assert all(row.file for row in (*opened, *found.of("access")))
 
 
 def test_access_that_a_role_adds() -> None:
@@ -78,7 +78,7 @@ def test_access_that_a_role_adds() -> None:
     made.settle()
     label = "rbac.authorization.k8s.io/aggregate-to-edit"
     added = role("more", rule("create", "pods/ephemeralcontainers"), labels={label: "true"})
-    (row,) = plan_manifests(made, [added]).of("access")
+    (row,) = plan(made, [added]).of("access")
     assert row.what == "group:devs in default"
     assert "create pods/ephemeralcontainers" in row.detail
     assert row.file
@@ -88,8 +88,8 @@ def test_access_that_all_users_have_already() -> None:
     """Somebody who is bound for the first time, and could do all of it before as any user can, has no new path."""
     made = Cluster(seed=1)
     made.apply([binding("wide", "cluster-admin", "group:system:authenticated")])
-    plan = plan_manifests(made, [binding("all", "view", "user:eve")])
-    assert not plan.of("paths")
+    found = plan(made, [binding("all", "view", "user:eve")])
+    assert not found.of("paths")
     assert made.compare_paths(before=made.snapshot()).empty
 
 
@@ -100,9 +100,9 @@ def test_expectations(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
         "expectations:\n- {name: no secrets, never: {verb: list, resource: secrets, namespace: shop, except: ['sa:kube-system/*', 'group:system:masters']}}\n"
     )
     readers = [role("readers", rule("list", "secrets")), binding("r", "readers", "user:eve", namespace="shop")]
-    assert not plan_manifests(cluster, deployment(tag="2"), expectations=file).of("expectations")
-    plan = plan_manifests(cluster, readers, expectations=file)
-    assert lines(plan, "expectations") == [("broken", "no secrets")]
+    assert not plan(cluster, deployment(tag="2"), expectations=file).of("expectations")
+    found = plan(cluster, readers, expectations=file)
+    assert lines(found, "expectations") == [("broken", "no secrets")]
 
 
 def test_versions() -> None:
@@ -112,16 +112,16 @@ def test_versions() -> None:
     schema = (
         f"{{apiVersion: flowcontrol.apiserver.k8s.io/v1beta3, kind: FlowSchema, metadata: {{name: a}}, spec: {spec}}}"
     )
-    plan = plan_manifests(made, schema)
-    assert [row.detail for row in plan.of("versions")] == [
+    found = plan(made, schema)
+    assert [row.detail for row in found.of("versions")] == [
         "flowcontrol.apiserver.k8s.io/v1beta3 is removed in 1.32; use flowcontrol.apiserver.k8s.io/v1 FlowSchema"
     ]
-    assert "is deprecated" in plan.of("warnings")[0].detail
+    assert "is deprecated" in found.of("warnings")[0].detail
 
 
 def test_an_unknown_earlier_configuration() -> None:
     """A note says that fields stay which the manifest no longer names, where nobody knows what it named before."""
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
     dumped = simkit.load([{**config, "data": {"x": "1"}}])
-    plan = plan_manifests(dumped, [{**config, "data": {"y": "2"}}])
-    assert any("earlier configuration of 1 object is not known" in note for note in plan.notes)
+    found = plan(dumped, [{**config, "data": {"y": "2"}}])
+    assert any("earlier configuration of 1 object is not known" in note for note in found.notes)

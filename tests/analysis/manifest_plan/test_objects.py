@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import simkit
 from simkit import Cluster, SimkitError
-from simkit.analysis.manifest_plan.plan_manifests import plan_manifests
+from simkit.analysis.manifest_plan.planning import plan
 from simkit.meta.domain import LAST_APPLIED
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
@@ -54,30 +54,30 @@ def cluster() -> Cluster:
     return made
 
 
-def told(plan: simkit.analysis.ManifestPlan) -> list[tuple[str, str]]:
+def told(found: simkit.analysis.ManifestPlan) -> list[tuple[str, str]]:
     """The action and the title of each object."""
-    return [(one.action, one.title) for one in plan.objects]
+    return [(one.action, one.title) for one in found.objects]
 
 
 def test_nothing_changes(cluster: Cluster) -> None:
     """What is there already is an empty plan, and the cluster stays as it is."""
     before = cluster.snapshot()
-    plan = plan_manifests(cluster, deployment())
-    assert not plan
-    assert plan.headline == "Plan: nothing changes (1 object compared)"
+    found = plan(cluster, deployment())
+    assert not found
+    assert found.headline == "Plan: nothing changes (1 object compared)"
     assert cluster.snapshot() is before
 
 
 def test_fields_change_and_go(cluster: Cluster) -> None:
     """A field that the manifest no longer names is removed, and defaults are no changes."""
-    plan = plan_manifests(cluster, deployment(tag="2", env="[{name: A, value: '1'}]"))
-    (change,) = plan.objects
+    found = plan(cluster, deployment(tag="2", env="[{name: A, value: '1'}]"))
+    (change,) = found.objects
     start = "spec.template.spec.containers[name=web]"
     assert [str(field) for field in change.fields] == [
         f"{start}.env[name=B]: {{'name': 'B', 'value': '2'}} -> absent",
         f"{start}.image: 'nginx:1' -> 'nginx:2'",
     ]
-    assert {(row.change, row.detail) for row in plan.of("images and secrets")} == {
+    assert {(row.change, row.detail) for row in found.of("images and secrets")} == {
         ("added", "image nginx:2"),
         ("removed", "image nginx:1"),
     }
@@ -85,18 +85,18 @@ def test_fields_change_and_go(cluster: Cluster) -> None:
 
 def test_an_immutable_field(cluster: Cluster) -> None:
     """A refused change that deleting and creating can make is a replacement, with the words of kube-apiserver."""
-    plan = plan_manifests(cluster, deployment(app="other"))
-    assert told(plan) == [("replace", "Deployment shop/web")]
-    assert plan.objects[0].message.endswith("field is immutable")
+    found = plan(cluster, deployment(app="other"))
+    assert told(found) == [("replace", "Deployment shop/web")]
+    assert found.objects[0].message.endswith("field is immutable")
 
 
 def test_the_effect_of_a_replacement() -> None:
     """A binding whose role changes is replaced, and what its subjects gain is in the plan."""
     made = Cluster(seed=1)
     made.apply([binding("team", "view", "user:ann", namespace="default")])
-    plan = plan_manifests(made, [binding("team", "edit", "user:ann", namespace="default")])
-    assert told(plan) == [("replace", "RoleBinding default/team")]
-    assert any(row.change == "gained" and row.what == "user:ann in default" for row in plan.of("access"))
+    found = plan(made, [binding("team", "edit", "user:ann", namespace="default")])
+    assert told(found) == [("replace", "RoleBinding default/team")]
+    assert any(row.change == "gained" and row.what == "user:ann in default" for row in found.of("access"))
 
 
 @pytest.mark.parametrize(
@@ -113,22 +113,22 @@ def test_the_effect_of_a_replacement() -> None:
 )
 def test_refused(cluster: Cluster, manifest: str, words: str) -> None:
     """Each refusal has the words of kube-apiserver or kubectl."""
-    plan = plan_manifests(cluster, manifest)
-    assert [one.action for one in plan.refused] == ["refused"]
-    assert words in plan.refused[0].message
-    assert "to create" not in plan.headline
+    found = plan(cluster, manifest)
+    assert [one.action for one in found.refused] == ["refused"]
+    assert words in found.refused[0].message
+    assert "to create" not in found.headline
 
 
 def test_lists_with_equal_keys(cluster: Cluster) -> None:
     """A list that server-side apply cannot track is merged as kubectl apply does, and is no failure."""
-    plan = plan_manifests(cluster, deployment(env="[{name: A, value: '1'}, {name: A, value: '3'}]"))
-    assert told(plan) == [("change", "Deployment shop/web")]
+    found = plan(cluster, deployment(env="[{name: A, value: '1'}, {name: A, value: '3'}]"))
+    assert told(found) == [("change", "Deployment shop/web")]
 
 
 def test_as_another_user(cluster: Cluster) -> None:
     """The plan of a user who may not write says so."""
-    plan = plan_manifests(cluster, deployment(tag="2"), identity=Identity("bob"))
-    assert 'User "bob" cannot get resource "deployments"' in plan.refused[0].message
+    found = plan(cluster, deployment(tag="2"), identity=Identity("bob"))
+    assert 'User "bob" cannot get resource "deployments"' in found.refused[0].message
 
 
 def test_a_definition_and_its_object() -> None:
@@ -141,15 +141,15 @@ def test_a_definition_and_its_object() -> None:
         "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.example.com}, "
         f"spec: {{group: example.com, scope: Namespaced, names: {names}, versions: {versions}}}}}"
     )
-    plan = plan_manifests(Cluster(seed=1), [thing, definition])
-    assert told(plan) == [("create", "Thing default/a"), ("create", "CustomResourceDefinition things.example.com")]
+    found = plan(Cluster(seed=1), [thing, definition])
+    assert told(found) == [("create", "Thing default/a"), ("create", "CustomResourceDefinition things.example.com")]
 
 
 def test_against_earlier_manifests(cluster: Cluster) -> None:
     """What the earlier manifests had and the new ones do not is deleted."""
     gone = "{apiVersion: v1, kind: ConfigMap, metadata: {name: gone, namespace: shop}}"
-    plan = plan_manifests(cluster, deployment(tag="3"), configured=[deployment(), gone])
-    assert told(plan) == [("change", "Deployment shop/web"), ("delete", "ConfigMap shop/gone")]
+    found = plan(cluster, deployment(tag="3"), configured=[deployment(), gone])
+    assert told(found) == [("change", "Deployment shop/web"), ("delete", "ConfigMap shop/gone")]
 
 
 def test_pruning() -> None:
@@ -160,15 +160,15 @@ def test_pruning() -> None:
         meta = {"name": name, "namespace": "default", "labels": labels, "annotations": notes}
         made.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
     kept = "{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, namespace: default, labels: {app: shop}}}"
-    deleted = [one.title for one in plan_manifests(made, kept, prune="app=shop").objects if one.action == "delete"]
+    deleted = [one.title for one in plan(made, kept, prune="app=shop").objects if one.action == "delete"]
     assert deleted == ["ConfigMap default/old"]
     with pytest.raises(SimkitError, match="there is no such ApplySet"):
-        plan_manifests(made, kept, prune="applyset:shop")
+        plan(made, kept, prune="applyset:shop")
     meta = {"name": "shop", "namespace": "default", "labels": {"applyset.kubernetes.io/id": "applyset-1"}}
     made.create({"apiVersion": "v1", "kind": "Secret", "metadata": meta})
     part = {"name": "part", "namespace": "default", "labels": {"applyset.kubernetes.io/part-of": "applyset-1"}}
     made.create({"apiVersion": "v1", "kind": "Service", "metadata": part, "spec": {"ports": [{"port": 80}]}})
-    found = plan_manifests(made, kept, prune="applyset:default/shop").objects
+    found = plan(made, kept, prune="applyset:default/shop").objects
     assert [one.title for one in found if one.action == "delete"] == ["Service default/part"]
 
 
@@ -177,9 +177,9 @@ def test_secrets_stay_hidden() -> None:
     made = Cluster(seed=1)
     before = "{apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {password: first-value, user: ann}}"
     made.apply(before)
-    plan = plan_manifests(made, before.replace("first-value", "other-value"))
-    assert [str(field) for field in plan.objects[0].fields] == ["data.password: '(hidden)' -> '(hidden)'"]
-    forms = f"{plan!r}{plan._repr_html_()}{plan.to_dict()}{plan.objects}"
+    found = plan(made, before.replace("first-value", "other-value"))
+    assert [str(field) for field in found.objects[0].fields] == ["data.password: '(hidden)' -> '(hidden)'"]
+    forms = f"{found!r}{found._repr_html_()}{found.to_dict()}{found.objects}"
     for value in ("first-value", "other-value", "Zmlyc3QtdmFsdWU=", "b3RoZXItdmFsdWU="):
         assert value not in forms
 
@@ -195,9 +195,9 @@ def test_what_the_demo_cluster_has() -> None:
         and obj["kind"] not in ("Event", "Secret", "EndpointSlice")
         and obj["metadata"]["name"] != "kube-root-ca.crt"  # the certificate of this cluster is another one
     ]
-    plan = plan_manifests(made, chosen)
-    assert not plan, repr(plan)[:2000]
-    assert len(plan.objects) > 600
+    found = plan(made, chosen)
+    assert not found, repr(found)[:2000]
+    assert len(found.objects) > 600
 
 
 _VALUES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from("123"), max_size=3)
@@ -225,7 +225,7 @@ def test_config_maps_end_as_the_model_says(
     made.perform(Request.of("PATCH", path, {"data": others}, content_type=merge))
     live = {**before, **others}
     expected = {key: value for key, value in live.items() if key in after or key not in before} | after
-    plan = plan_manifests(made, [config(after)])
-    changed = {field.path.removeprefix("data.") for one in plan.objects for field in one.fields}
+    found = plan(made, [config(after)])
+    changed = {field.path.removeprefix("data.") for one in found.objects for field in one.fields}
     differing = {key for key in live.keys() | expected.keys() if live.get(key) != expected.get(key)}
     assert changed - {"data"} == differing or (changed == {"data"} and (not live or not expected))

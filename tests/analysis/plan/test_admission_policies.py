@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simkit.analysis import escalations, plan
+from simkit.analysis import escalations, remediation_plan
 from simkit.analysis.escalation.cut.policies import RefuseAccounts
 from simkit.cluster.cluster import Cluster
 from simkit.snapshot.memory import MemorySnapshot
@@ -59,7 +59,7 @@ def test_a_policy_takes_less_than_a_binding(subject: str) -> None:
     """It is proposed, closes the paths by pods and workloads alike, and the fork refuses what went through before."""
     cluster = served(*company(subject))
     assert all(path.prove(cluster).proven for path in escalations(cluster.snapshot(), subject, goal="cluster-admin"))
-    found = cluster.plan(goal="cluster-admin", subject=subject, keep=["sa:ops/admin"])
+    found = cluster.remediation_plan(goal="cluster-admin", subject=subject, keep=["sa:ops/admin"])
     [step] = found
     assert isinstance(step.change, RefuseAccounts)
     assert (step.change.accounts, step.harm, found.left) == (("admin",), "none known", ())
@@ -75,13 +75,13 @@ def test_what_the_log_shows_in_use_passes_the_policy() -> None:
     cluster = served(*company(), deployment("web", "plain"), deployment("operator", "admin"))
     asked: dict[str, Any] = {"goal": "cluster-admin", "subject": "group:devs", "keep": ["sa:ops/admin"]}
     harmless = [event("update", "deployments", "web"), event("create", "deployments", "web")]
-    found = cluster.plan(audit_log=harmless, **asked)
+    found = cluster.remediation_plan(audit_log=harmless, **asked)
     assert [step.change.kind for step in found] == ["admission policy"]
     evidence = found.verify()
     assert evidence
     assert not evidence.steps[0].lost
     used = [*harmless, event("update", "deployments", "operator")]
-    worse = cluster.plan(audit_log=used, **asked)
+    worse = cluster.remediation_plan(audit_log=used, **asked)
     policies = [step for step in worse if isinstance(step.change, RefuseAccounts)]
     assert all(step.harm == "surely" and "operator" in str(step.breaks) for step in policies)
 
@@ -154,7 +154,7 @@ def test_a_policy_of_one_namespace_stops_nothing_elsewhere() -> None:
 def test_releases_without_policies_get_none() -> None:
     """Before 1.30 there is no stable version."""
     snapshot = MemorySnapshot([obj for _, obj in world(*company()).items()], captured=["*"], release="1.29")
-    found = plan(snapshot, goal="cluster-admin", subject="group:devs", keep=["sa:ops/admin"])
+    found = remediation_plan(snapshot, goal="cluster-admin", subject="group:devs", keep=["sa:ops/admin"])
     assert found.steps
     assert not any(isinstance(step.change, RefuseAccounts) for step in found)
 
@@ -162,6 +162,6 @@ def test_releases_without_policies_get_none() -> None:
 def test_running_pods_with_the_account_are_a_risk() -> None:
     """Without a log nobody knows who makes them."""
     snapshot = world(*company(), pod("ops", "operator-0", "admin"))
-    found = plan(snapshot, goal="cluster-admin", subject="group:devs", keep=["sa:ops/admin"])
+    found = remediation_plan(snapshot, goal="cluster-admin", subject="group:devs", keep=["sa:ops/admin"])
     harms = {step.harm for step in found if isinstance(step.change, RefuseAccounts)}
     assert "none known" not in harms

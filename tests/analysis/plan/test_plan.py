@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simkit.analysis import audit, escalations, plan
+from simkit.analysis import audit, escalations, remediation_plan
 from simkit.analysis.catalogue import POLICIES, POLICY_BINDINGS
 from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.find.goal import parse_goal
@@ -83,7 +83,7 @@ RATIOS: list[float] = []
 @given(small(), st.integers(1, 5))
 def check_against_exhaustive_search(snapshot: MemorySnapshot, number: int) -> None:
     """A plan closes at least half of what the best changes close; what it says of itself is so."""
-    found = plan(snapshot, goal=GOALS, best=number)
+    found = remediation_plan(snapshot, goal=GOALS, best=number)
     before = len(escalations(snapshot, goal=GOALS))
     assert found.paths == before
     after = made(snapshot, tuple(step.change for step in found))
@@ -120,7 +120,7 @@ def test_no_pair_is_begun_that_the_last_changes_cannot_end() -> None:
         *(binding("b2", "r2", everybody, "user:u1", namespace="ops"), binding("b6", "r0", "user:u5", namespace="ops")),
     )
     for number in (1, 2, 3):
-        found = plan(snapshot, goal=GOALS, best=number)
+        found = remediation_plan(snapshot, goal=GOALS, best=number)
         assert len(found.left) <= found.paths - len(found)
     assert not found.left
 
@@ -135,10 +135,10 @@ def test_two_ways_need_two_changes() -> None:
         *(role("actor", RULES[2]), binding("acts", "actor", "user:ann", everybody)),
     )
     before = len(escalations(snapshot, goal=GOALS))
-    found = plan(snapshot, goal=GOALS, best=2)
+    found = remediation_plan(snapshot, goal=GOALS, best=2)
     assert [step.closes for step in found] == [0, before]
     assert not found.left
-    assert len(plan(snapshot, goal=GOALS, best=1)) == 0
+    assert len(remediation_plan(snapshot, goal=GOALS, best=1)) == 0
 
 
 @pytest.mark.parametrize("roles", [2, 5])
@@ -155,8 +155,8 @@ def test_many_grants_need_as_many_changes(roles: int) -> None:
         *(role("cluster-admin", rule("*", "*", groups="*")), binding("boss", "cluster-admin", "sa:ops/admin")),
     )
     kept = ["sa:ops/admin"]
-    assert len(plan(snapshot, goal=GOALS, best=roles - 1, keep=kept)) == 0
-    found = plan(snapshot, goal=GOALS, best=roles, keep=kept)
+    assert len(remediation_plan(snapshot, goal=GOALS, best=roles - 1, keep=kept)) == 0
+    found = remediation_plan(snapshot, goal=GOALS, best=roles, keep=kept)
     assert [step.closes for step in found] == [*[0] * (roles - 1), found.paths]
     assert found.paths
     assert not found.left
@@ -176,7 +176,7 @@ def test_what_is_kept_from_step_to_step_changes_no_answer(snapshot: MemorySnapsh
     closes most is the one that trying all options finds."""
     asked = Question(tuple(map(parse_goal, GOALS)), None, frozenset(), {}, False, {})
     now: Snapshot = snapshot
-    for step in plan(snapshot, goal=GOALS, best=None):
+    for step in remediation_plan(snapshot, goal=GOALS, best=None):
         alone = Round(rebuilt(now), asked)
         options = sorted(alone.open_paths.candidates(), key=str)
         if options:  # where each way is open beside another, no change stops a path by itself
@@ -203,11 +203,11 @@ def test_the_change_that_closes_most_comes_first() -> None:
         *attackers("ann", "bob", "eve"),
         *(role("proxy", rule("get", "nodes/proxy")), binding("p", "proxy", "user:dan")),
     )
-    found = plan(snapshot, goal="cluster-admin", best=1)
+    found = remediation_plan(snapshot, goal="cluster-admin", best=1)
     assert [str(step.change) for step in found] == ["remove sa:ops/admin from ClusterRoleBinding boss"] or (
         found[0].closes == 3
     )
-    frame = plan(snapshot, best=5).to_frame()
+    frame = remediation_plan(snapshot, best=5).to_frame()
     assert list(frame["step"]) == list(range(1, len(frame) + 1))
     assert list(frame["cumulative_share"]) == sorted(frame["cumulative_share"])
     assert frame["remaining"].iloc[-1] == 0
@@ -219,14 +219,14 @@ def test_a_label_is_a_change() -> None:
         *(namespace("dev"), account("dev", "app"), pod("dev", "web", "app"), role("runner", rule("create", "pods"))),
         *(binding(f"run-{name}", "runner", f"user:{name}", namespace="dev") for name in ("ann", "bob", "eve")),
     )
-    [step] = plan(snapshot, goal="a node", best=3)
+    [step] = remediation_plan(snapshot, goal="a node", best=3)
     assert str(step.change) == "enforce the baseline pod security level in namespace dev"
     assert (step.closes, step.harm, step.remaining) == (3, "none known", 0)
     privileged = {"containers": [{"name": "c", "image": "i", "securityContext": {"privileged": True}}]}
     worse = MemorySnapshot(
         [*(obj for _, obj in snapshot.items()), pod("dev", "root", "app", privileged)], captured=["*"]
     )
-    first = plan(worse, goal="a node", best=1)[0]
+    first = remediation_plan(worse, goal="a node", best=1)[0]
     assert first.change.kind != "enforce pod security"
 
 
@@ -246,11 +246,11 @@ LOG = [
 def test_used_permissions_stay_if_the_plan_shall_cost_nothing() -> None:
     """With a log, changes that break nothing come first, and alone where only those are wanted."""
     snapshot = world(*attackers("ann", "bob"))
-    free = plan(snapshot, goal="cluster-admin", best=5, free=True, audit_log=LOG)
+    free = remediation_plan(snapshot, goal="cluster-admin", best=5, free=True, audit_log=LOG)
     assert all(step.breaks == () and step.harm == "none known" for step in free)
     used = [str(step.change) for step in free if "user:ann" in str(step.change)]
     assert not used or used[0].startswith("leave")
-    every = plan(snapshot, goal="cluster-admin", best=5, audit_log=LOG)
+    every = remediation_plan(snapshot, goal="cluster-admin", best=5, audit_log=LOG)
     harms = [step.harm == "surely" for step in every]
     assert harms == sorted(harms)
     assert all(step.breaks for step in every if step.harm == "surely")
@@ -261,13 +261,13 @@ def test_all_changes_close_all_paths() -> None:
     snapshot = world(
         *attackers("ann", "bob"), role("proxy", rule("get", "nodes/proxy")), binding("p", "proxy", "user:dan")
     )
-    found = plan(snapshot, best=None)
+    found = remediation_plan(snapshot, best=None)
     assert found.left == ()
     assert found[-1].remaining == 0
     assert 1 <= found.knee <= len(found)
     assert list(found.summary()["what"]) == ["before", "where gains level off", "after all"]
     with pytest.raises(SimkitError, match="best is 0"):
-        plan(snapshot, best=0)
+        remediation_plan(snapshot, best=0)
 
 
 def test_rules_that_move_are_followed() -> None:
@@ -277,7 +277,7 @@ def test_rules_that_move_are_followed() -> None:
         *(fenced("ops"), account("ops", "admin"), binding("b", "several", *(f"user:u{one}" for one in range(40)))),
         role("several", rule("create", "serviceaccounts/token"), RULES[2], rule("get", "pods")),
     )
-    found = plan(snapshot, goal="cluster-admin", best=None, keep=["sa:ops/admin"])
+    found = remediation_plan(snapshot, goal="cluster-admin", best=None, keep=["sa:ops/admin"])
     first, second = (str(step.change) for step in found)
     assert first == "remove create serviceaccounts/token from rule 0 of ClusterRole several"
     assert second.startswith("remove impersonate ")
@@ -292,7 +292,7 @@ def test_all_changes_have_levels_of_pod_security() -> None:
         *(namespace("dev"), account("dev", "app"), pod("dev", "web", "app")),
         *(role("runner", rule("create,get", "pods")), binding("run", "runner", *users, namespace="dev")),
     ]
-    [step] = plan(world(*objects), goal="a node", best=None)
+    [step] = remediation_plan(world(*objects), goal="a node", best=None)
     assert (step.change.kind, step.remaining) == ("enforce pod security", 0)
 
 
@@ -300,7 +300,7 @@ def test_a_plan_is_verified_step_by_step() -> None:
     """On a fork of a server, with paths executed again; what is promised too much is told."""
     boss = binding("ops-admin", "cluster-admin", "sa:ops/admin")
     cluster = served(*scene(rule("create", "serviceaccounts/token"), rule("get", "nodes/proxy"), place=""), boss)
-    found = cluster.plan(best=4)
+    found = cluster.remediation_plan(best=4)
     evidence = found.verify()
     assert evidence
     assert len(evidence.to_frame()) == len(found)

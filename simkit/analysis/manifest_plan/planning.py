@@ -51,7 +51,7 @@ _LONGEST: Final = 500
 
 
 @about_access()
-def plan_manifests(
+def plan(
     sandbox: Sandbox,
     manifests: Source | Dump,
     *,
@@ -109,7 +109,7 @@ def plan_manifests(
     >>> from simkit import Cluster
     >>> cluster = Cluster(seed=1)
     >>> made = cluster.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '1'}}")
-    >>> plan_manifests(cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '2'}}")
+    >>> cluster.plan("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '2'}}")
     Plan: 1 to change
     <BLANKLINE>
     Objects
