@@ -19,7 +19,7 @@ from simkit.analysis.escalation.find.queries import Escalations, Ways
 from simkit.analysis.escalation.find.search import By
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.audit import Audit, Each
-from simkit.analysis.findings.check import Check
+from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.least_privilege.proposal import Proposal
 from simkit.analysis.least_privilege.recorded_access import AccessRequest
 from simkit.analysis.least_privilege.roles import Names
@@ -195,7 +195,7 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
     def equivalent(self, first: PolicySource, second: PolicySource, *, resource: str = "") -> ProofAnswer: ...
     def implies(self, first: PolicySource, second: PolicySource, *, resource: str = "") -> ProofAnswer: ...
     def closing_policy(
-        self, path: EscalationPath, *, audit_log: AuditLog | None = None, releases: Sequence[str] = ()
+        self, path: EscalationPath | Finding, *, audit_log: AuditLog | None = None, releases: Sequence[str] = ()
     ) -> ClosingPolicy: ...
     def no_new_access(
         self, *, before: Snapshot | Sandbox, within_hops: int = 0, members: Members | None = None

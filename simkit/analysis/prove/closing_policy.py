@@ -18,8 +18,10 @@ from simkit.analysis.admission.policies import policy_effect
 from simkit.analysis.audit_log.events import AuditLog, read_events
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.find.path import Path as EscalationPath
+from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.escalation.prove.proof import prove
 from simkit.analysis.escalation.prove.verdicts import NOT_PROVEN
+from simkit.analysis.findings.check import Finding
 from simkit.analysis.prove.policy import CheckedPolicy
 from simkit.analysis.prove.sources import native_policy
 from simkit.analysis.rbac.index import chain_of
@@ -132,7 +134,7 @@ class ClosingPolicy(Result):
 
 def closing_policy(
     snapshot: Snapshot,
-    path: EscalationPath,
+    path: EscalationPath | Finding,
     *,
     audit_log: AuditLog | None = None,
     releases: Sequence[str] = (),
@@ -143,7 +145,7 @@ def closing_policy(
     Parameters
     ----------
     path
-        A path of ``escalations``.
+        A path of ``escalations``; or a finding, of whose subjects the shortest path counts that needs its binding.
     audit_log
         Requests that must not be refused.
     releases
@@ -160,7 +162,7 @@ def closing_policy(
     Raises
     ------
     SimkitError
-        For a path whose proof does not succeed even without a policy.
+        For a path whose proof does not succeed even without a policy, and for a finding from which no path follows.
 
     Notes
     -----
@@ -177,6 +179,7 @@ def closing_policy(
     >>> found.policy["spec"]["validations"][0]["expression"]
     "object.roleRef.name != 'cluster-admin'"
     """
+    path = _path_of(snapshot, path) if isinstance(path, Finding) else path
     proof = prove(path, sandbox)
     if not proof:
         raise SimkitError(f"there is no proof of the path that a policy could stop: {proof.verdict} {proof.reason}")
@@ -190,6 +193,14 @@ def closing_policy(
             if not reason:
                 return ClosingPolicy(path, *candidate.manifests, tuple(tried))
     return ClosingPolicy(path, None, None, tuple(tried))
+
+
+def _path_of(snapshot: Snapshot, finding: Finding) -> EscalationPath:
+    """The shortest path of the subjects of a finding that needs its binding."""
+    for path in escalations(snapshot, finding.subjects, include_defaults=True):
+        if any(source.binding == finding.binding for sources in path.grants for source in sources):
+            return path
+    raise SimkitError(f"no path of escalation follows from the finding: {finding.message}")
 
 
 @dataclass(frozen=True)

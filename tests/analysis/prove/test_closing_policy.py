@@ -87,6 +87,16 @@ def test_releases_without_policies_have_none(cluster: simkit.Cluster) -> None:
     assert not cluster.closing_policy(claim, releases=["1.29"])
 
 
+def test_findings_have_paths(cluster: simkit.Cluster) -> None:
+    """Of a finding, the path counts that needs its binding; a finding without one is told."""
+    found = [each for each in cluster.audit().findings if each.check == "escalation-path" and each.binding is not None]
+    closed = [cluster.closing_policy(each) for each in found[:6]]
+    assert any(closed)
+    other = next(each for each in cluster.audit().findings if each.binding is None)
+    with pytest.raises(SimkitError, match="no path of escalation follows"):
+        cluster.closing_policy(other)
+
+
 def test_reads_and_unproven_paths_have_no_policy(cluster: simkit.Cluster) -> None:
     """Admission does not see reads; a path that is closed already is told."""
     assert not cluster.closing_policy(path(cluster, "C1"))
