@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simkit.language.merge.jsonpatch import json_patch, loosely_checked
 from simkit.language.merge.refusal import PatchError
@@ -21,6 +21,8 @@ from simkit.meta.objects import Object, at
 from simkit.schema.behaviour import default_behaviour
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.lifecycle import newest_release
+
+_SIGNS: Final = re.compile(r"[\\|\[\](){}+?*]")
 
 
 class Pair(NamedTuple):
@@ -101,16 +103,24 @@ class Patches:
 
 
 def _selects(target: Mapping[str, Any], obj: Object) -> bool:
-    """True if the texts of a target, which are patterns, match an object."""
+    """True if the texts of a target match an object."""
     group, version = GroupVersion.parse(str(obj.get("apiVersion")))
     stated = {"group": group, "version": version, "kind": obj.get("kind"), "name": at(obj, "metadata", "name")}
-    try:
-        return all(
-            target.get(part) in (None, "", value) or re.fullmatch(str(target[part]), str(value)) is not None
-            for part, value in stated.items()
-        )
-    except re.error:
-        return False
+    return all(_fits(str(target.get(part) or value), str(value)) for part, value in stated.items())
+
+
+def _fits(pattern: str, text: str) -> bool:
+    """True if a text matches a pattern in which ``.*`` stands for anything; one with other signs may match any text."""
+    first, *rest = pattern.removeprefix("^").removesuffix("$").split(".*")
+    if _SIGNS.search("".join((first, *rest))):
+        return True
+    if not rest:
+        return text == first
+    end = len(first) if text.startswith(first) else len(text) + 1
+    for part in rest[:-1]:
+        found = text.find(part, end)
+        end = found + len(part) if found >= 0 else len(text) + 1
+    return text.endswith(rest[-1]) and end + len(rest[-1]) <= len(text)
 
 
 def _makes(operations: Any, obj: Object, wanted: Object) -> bool:

@@ -9,6 +9,7 @@ import yaml
 
 import simkit
 from simkit.analysis import migrate
+from simkit.logic.migration.patches import Pair, Patches
 
 JOB = """\
 apiVersion: batch/v1beta1
@@ -187,3 +188,22 @@ def test_patches_are_no_whole_objects(tmp_path: Path) -> None:
     assert found, found.to_frame()["person"].tolist()
     assert "apiVersion: batch/v1\n" in after
     assert [each.after for each in found.files if each.path.endswith("more.yaml")] == [patch.replace("v1beta1", "v1")]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("web", True),
+        ("^web-.*", False),
+        ("w.*b", True),
+        (".*", True),
+        ("w.*w", False),
+        ("we.*eb", False),
+        (".*e.*", True),
+        ("(a+)+b|web", True),
+    ],
+)
+def test_names_that_a_target_selects(pattern: str, found: bool) -> None:
+    """As kustomize matches them; a pattern that is not tried, since it may be costly, may select any object."""
+    pair = Pair({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}, {})
+    assert bool(Patches([pair], "1.33").selected({"kind": "Pod", "name": pattern})) == found
