@@ -11,7 +11,7 @@ from typing import Final
 from simkit.snapshot.sources import Piece
 
 _ACTION: Final = re.compile(r"\{\{-? ?[^\s{]")
-_BLOCK: Final = re.compile(r"\{\{-?\s*(if|else|range|with|define|block|end)\b\s*((?:[^}]|\}(?!\}))*?)\s*-?\}\}")
+_BLOCK: Final = re.compile(r"\{\{-?\s*+(if|else|range|with|define|block|end)\b([^{}\n]*+)\}\}")
 _SEPARATOR: Final = re.compile(r"^---[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _HEAD: Final = re.compile(r"^(apiVersion|kind):[ \t]*[\"']?([^\s\"'#]+)[\"']?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _ANY_HEAD: Final = re.compile(r"^apiVersion:", re.MULTILINE)
@@ -88,7 +88,7 @@ def _conditions(before: str) -> tuple[str, ...]:
     """The conditions of the blocks that a text leaves open; of a branch by ``else`` the opposite."""
     open_blocks: list[str] = []
     for match in _BLOCK.finditer(before):
-        word, rest = match[1], " ".join(match[2].split())
+        word, rest = match[1], " ".join(match[2].removesuffix("-").split())
         if word == "end":
             del open_blocks[-1:]
         elif word == "else":

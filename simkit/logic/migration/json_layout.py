@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any, Final
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]')
 _INDENT: Final = re.compile(r"\n([ \t]+)\S")
 Path = tuple[str | int, ...]
 
