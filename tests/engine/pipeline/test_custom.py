@@ -312,6 +312,15 @@ def test_forks_have_definitions_of_their_own(cluster: simkit.Cluster) -> None:
     assert len(fork.fork().list("crd")) == 0
 
 
+def test_a_fork_at_another_release_checks_by_its_own() -> None:
+    """The definitions of a fork follow its release, also those that were served before: formats of names are new."""
+    cluster = simkit.Cluster(options=Options(release="1.30"))
+    cluster.create(_definition(_version(spec={"host": {"type": "string", "format": "k8s-short-name"}})))
+    cluster.create(_widget("a", host="No Name"))
+    with pytest.raises(StatusError, match="must be of type k8s-short-name"):
+        cluster.fork(release="1.36").create(_widget("b", host="No Name"))
+
+
 def test_definitions_of_a_dump_are_served() -> None:
     """Also those that nothing says to be accepted; objects in other versions are read in the one that is asked for."""
     definition = _definition(_version(), _version("v2", storage=False))
