@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from copy import deepcopy
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -15,6 +17,7 @@ from simkit.analysis.prove.definitions import still_valid
 from simkit.analysis.prove.object_claim import ObjectCounterexample, created
 from simkit.analysis.prove.policy import policy_of_expressions
 from simkit.analysis.prove.write import Write
+from simkit.cli import main
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 
@@ -188,3 +191,16 @@ def test_a_policy_that_names_another_version_is_not_taken_for_one_that_lets_pass
     policy["spec"]["matchConstraints"]["resourceRules"][0]["apiVersions"] = ["v1"]
     answer = cluster.contradictions([policy])
     assert (answer.verdict, "another version" in answer.why) == ("UNKNOWN", True)
+
+
+def test_a_rule_that_refuses_nothing_is_no_break(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """crd-diff tells for each version whether what was valid stays valid, and shows what does not."""
+    wide, rows = "!has(self.spec) || self.spec.size < 10", {}
+    for name, rules in (("old", []), ("wide", [wide]), ("small", [wide, SMALL])):
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(definition(rules=rules)))
+    for name, code in (("wide", 0), ("small", 1)):
+        assert main(["crd-diff", str(tmp_path / "old.yaml"), str(tmp_path / f"{name}.yaml"), "-o", "json"]) == code
+        rows[name] = {row["change"]: row["breaks"] for row in json.loads(capsys.readouterr().out)}
+    assert rows["wide"] == {f"the rule {wide} is new": False, "every valid object stays valid": False}
+    assert rows["small"][f"the rule {wide} is new"] is False
+    assert rows["small"]["a valid object is refused"] is True
