@@ -77,7 +77,7 @@ def test_a_part_without_fork_cannot_be_added() -> None:
 
 def test_a_control_plane_holds_nothing_but_its_settings_and_parts(cluster: simkit.Cluster) -> None:
     """A member outside of the list of parts would not be forked."""
-    settings = {"options", "store", "dumped", "captured", "rested", "calls", "forked", "clock"}
+    settings = {"options", "store", "dumped", "captured", "rested", "calls", "forked", "clock", "loaded"}
     assert vars(cluster._control_plane).keys() == settings | {part.name for part in PARTS}
     assert vars(cluster.fork()._control_plane).keys() == vars(cluster._control_plane).keys()
 
