@@ -12,6 +12,7 @@ from simkit.analysis.escalation import CLUSTER, Path, Proofs, escalations, next_
 from simkit.analysis.escalation.prove import proof as proof_module
 from simkit.analysis.escalation.prove.proof import prove_all
 from simkit.cluster.cluster import Cluster
+from simkit.cluster.loading import demo
 from simkit.meta.errors import SimkitError
 from tests.analysis.escalation.scenes import ATTACKER, RBAC, fenced, node, pod, scene, served
 from tests.analysis.worlds import account, binding, namespace, role, rule
@@ -278,6 +279,25 @@ def test_paths_of_the_same_steps_are_executed_together() -> None:
     assert shown == [
         (proof.verdict, proof.reason, proof.performed) for proof in (prove(path, cluster) for path in paths)
     ]
+
+
+@pytest.mark.parametrize(("primitive", "resource"), [("D5", "pods/exec"), ("E1", "nodes/proxy")])
+def test_an_admission_policy_refuses_a_connection(primitive: str, resource: str) -> None:
+    """A policy that denies CONNECT answers 422, which is a refusal, and not a node that cannot be reached."""
+    cluster = demo(seed=1)
+    path = next(one for one in cluster.escalations() if one.primitives[:1] == (primitive,))
+    assert path.prove(cluster).proven
+    resources = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CONNECT"], "resources": [resource]}]
+    spec = {"matchConstraints": {"resourceRules": resources}, "validations": [{"expression": "false"}]}
+    bound = {"policyName": "none", "validationActions": ["Deny"]}
+    fork = cluster.fork()
+    for kind, inner in (("ValidatingAdmissionPolicy", spec), ("ValidatingAdmissionPolicyBinding", bound)):
+        meta = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": "none"}}
+        fork.apply([{**meta, "spec": inner}])
+    fork.settle()
+    proof = path.prove(fork)
+    assert proof.verdict == "not proven"
+    assert "ValidatingAdmissionPolicy 'none'" in proof.reason
 
 
 def test_proofs_are_readable() -> None:

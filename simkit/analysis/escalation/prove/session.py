@@ -16,7 +16,7 @@ from simkit.meta.identity import AUTHENTICATED, Identity, administrator, service
 from simkit.meta.message import Request, Response
 from simkit.seams.caveats import assumed_answers
 
-REFUSALS: Final = (401, 403, 404)
+REFUSALS: Final = (401, 403, 404, 422)
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 NAMESPACE: Final = "the namespace exists, although the dump does not hold it"
 UNKNOWN_PATH: Final = b"404 page not found"
