@@ -60,7 +60,8 @@ def _levels(schema: Any) -> Iterator[Mapping[str, Any]]:
             yield from _levels(inner)
 
 
-_APPROVAL: Final = f"api-approved.{LABEL_DOMAIN}"
+APPROVAL: Final = f"api-approved.{LABEL_DOMAIN}"
+"""The annotation that definitions in groups of the Kubernetes project need."""
 _REFERENCE: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]+\S*")
 
@@ -197,15 +198,15 @@ def is_protected(group: str) -> bool:
 
 def approval(obj: Object) -> tuple[str, str]:
     """The state of the approval and the reason: Missing, Bypassed, Approved or Invalid."""
-    given = (metadata(obj).get("annotations") or {}).get(_APPROVAL) or ""
+    given = (metadata(obj).get("annotations") or {}).get(APPROVAL) or ""
     if not given:
-        return "Missing", f'protected groups must have approval annotation "{_APPROVAL}", {_REFERENCE}'
+        return "Missing", f'protected groups must have approval annotation "{APPROVAL}", {_REFERENCE}'
     if given.startswith("unapproved"):
         return "Bypassed", f'not approved: "{given}"'
     if _URL.fullmatch(given):
         return "Approved", f"approved in {given}"
     detail = f'with either a URL or a reason starting with "unapproved", {_REFERENCE}'
-    return "Invalid", f'protected groups must have approval annotation "{_APPROVAL}" {detail}'
+    return "Invalid", f'protected groups must have approval annotation "{APPROVAL}" {detail}'
 
 
 def _validate_approval(obj: Object, old: Object | None) -> Iterator[FieldError]:
@@ -214,11 +215,11 @@ def _validate_approval(obj: Object, old: Object | None) -> Iterator[FieldError]:
     state, reason = approval(obj)
     if old is not None and approval(old)[0] == state:
         return
-    path = f"metadata.annotations[{_APPROVAL}]"
+    path = f"metadata.annotations[{APPROVAL}]"
     if state == "Missing":
         yield required(path, reason)
     elif state == "Invalid":
-        yield invalid_value(path, (metadata(obj).get("annotations") or {})[_APPROVAL], reason)
+        yield invalid_value(path, (metadata(obj).get("annotations") or {})[APPROVAL], reason)
 
 
 # Deletion

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from simkit.kinds.apiextensions.customresourcedefinition import APPROVAL, is_protected
 from simkit.kinds.conversions import ConversionError, convert, convertible
 from simkit.kinds.conversions.convert import family_of
 from simkit.logic.migration.foreign_documents import configurations_within, migrate_foreign
@@ -121,7 +122,7 @@ def _tidied(converted: Draft, obj: Object, group: str, kind: str) -> tuple[list[
         if not kept and not annotations_of(obj):
             del converted["metadata"]["annotations"]
     if group == EXTENSIONS_GROUP and kind == "CustomResourceDefinition":
-        return [], list(_definition(converted, obj))
+        return list(_approval(converted)), list(_definition(converted, obj))
     if group == ADMISSION_GROUP and kind.endswith("WebhookConfiguration"):
         return list(_webhooks(converted)), []
     if group == CERTIFICATES_GROUP and kind == "CertificateSigningRequest":
@@ -151,6 +152,16 @@ def _definition(converted: Draft, obj: Object) -> Iterator[str]:
         yield from (f"version {version.get('name')}: {each}" for each in notes)
         if made.get(PRESERVE):
             yield f"version {version.get('name')}: fields that the schema does not name are kept, as before"
+
+
+def _approval(converted: Draft) -> Iterator[str]:
+    """What v1 requires of definitions in groups of the Kubernetes project, and v1beta1 did not."""
+    group = str(at(converted, "spec", "group") or "")
+    if is_protected(group) and not annotations_of(converted).get(APPROVAL):
+        yield (
+            f"the group {group} is protected: set the annotation {APPROVAL} to the address of the approval, or to "
+            '"unapproved, experimental-only"'
+        )
 
 
 def _webhooks(converted: Draft) -> Iterator[str]:

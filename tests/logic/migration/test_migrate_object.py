@@ -45,6 +45,19 @@ def test_decisions_for_a_person() -> None:
     assert "signer" in migrate_object(request, "1.22").person[0]
 
 
+def test_definitions_in_protected_groups() -> None:
+    """A definition in a group of the Kubernetes project needs an approval, which only a person can give."""
+    names = {"plural": "things", "kind": "Thing"}
+    spec = {"group": "test.k8s.io", "version": "v1", "names": names, "scope": "Namespaced"}
+    head = {"apiVersion": "apiextensions.k8s.io/v1beta1", "kind": "CustomResourceDefinition"}
+    meta: dict[str, object] = {"name": "things.test.k8s.io"}
+    made = {**head, "metadata": meta, "spec": spec}
+    assert "set the annotation api-approved.kubernetes.io" in migrate_object(made, "1.22").person[0]
+    approved = {"annotations": {"api-approved.kubernetes.io": "unapproved, experimental-only"}}
+    assert not migrate_object({**made, "metadata": {**meta, **approved}}, "1.22").person
+    assert not migrate_object({**made, "spec": {**spec, "group": "test.example.com"}}, "1.22").person
+
+
 def test_fields_that_would_be_lost() -> None:
     """A field that the old version does not know is not dropped silently."""
     metric = {
