@@ -49,6 +49,12 @@ class Authorization:
         return tuple(mode for mode in self.modes if mode in _DECIDED or (mode == "ABAC" and self.policies))
 
     @property
+    def allows_everything(self) -> bool:
+        """True if AlwaysAllow decides, which comes before any authorizer that denies."""
+        before = self.modes[: self.modes.index("AlwaysAllow")] if "AlwaysAllow" in self.modes else ("AlwaysDeny",)
+        return "AlwaysDeny" not in before
+
+    @property
     def caveats(self) -> tuple[Caveat, ...]:
         """The limits of every answer about access to the cluster."""
         return tuple(self._caveats())
@@ -60,6 +66,11 @@ class Authorization:
         elif not self.source:
             text = "Assumes RBAC alone: the dump does not show the authorization modes of kube-apiserver."
             yield Caveat("unknown-authorizers", text)
+        if self.allows_everything:
+            text = (
+                "Everyone can do anything: kube-apiserver runs with AlwaysAllow, so roles and bindings restrict nobody."
+            )
+            yield Caveat("always-allow", text)
         for mode in self.modes:
             if mode not in self.decided:
                 text = f"Incomplete: the decisions of the authorizer {mode} are not known; it may allow or deny more."

@@ -33,8 +33,8 @@ class Caveat:
     Attributes
     ----------
     id
-        A stable word for programs: ``outside-access``, ``unknown-authorizers``, ``undecided-authorizer``,
-        ``incomplete-rules`` or ``not-captured``.
+        A stable word for programs: ``always-allow``, ``outside-access``, ``unknown-authorizers``,
+        ``undecided-authorizer``, ``incomplete-rules`` or ``not-captured``.
     text
         The sentences for people.
     """

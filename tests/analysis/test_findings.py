@@ -26,6 +26,7 @@ from simkit.logic.rbac.defaults import default_objects
 from simkit.meta import datasets
 from simkit.meta.attributes import Attributes
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
+from simkit.seams.authorization import stated
 from simkit.snapshot.load import load
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.escalation import scenes
@@ -434,3 +435,15 @@ def test_controllers_of_the_control_plane_are_used() -> None:
     ]
     found = [one for one in audit(world(*objects)).findings if one.check == "unused-account"]
     assert [one.subjects[0].name for one in found] == ["left-over"]
+
+
+@pytest.mark.parametrize(
+    ("modes", "open_to_all"),
+    [(["AlwaysAllow"], True), (["Node", "RBAC", "AlwaysAllow"], True), (["AlwaysDeny", "AlwaysAllow"], False)],
+)
+def test_an_api_server_that_allows_everything(modes: list[str], open_to_all: bool) -> None:
+    """The authorizer AlwaysAllow is critical, whatever roles and bindings there are, and every answer says so."""
+    snapshot = MemorySnapshot([], captured=["*"], authorization=stated(modes))
+    found = audit(snapshot, severity="critical")
+    assert ("always-allow" in ids(found)) == open_to_all
+    assert any("Everyone can do anything" in caveat.text for caveat in found.caveats) == open_to_all

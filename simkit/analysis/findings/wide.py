@@ -20,10 +20,10 @@ from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import PODS, RBAC, display_name
 from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
-from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
+from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import SYSTEM_NAMESPACE
-from simkit.meta.identity import ANONYMOUS, SERVICE_ACCOUNTS, UNAUTHENTICATED
+from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, SERVICE_ACCOUNTS, UNAUTHENTICATED
 from simkit.meta.names import Key
 from simkit.meta.objects import name_of, namespace_of
 
@@ -122,6 +122,17 @@ def _how_bad(named: list[Subject], rules: tuple[Rule, ...]) -> Severity:
     return Severity.HIGH if writes else Severity.MEDIUM
 
 
+def always_allowed(survey: Survey, check: Check) -> Iterator[Finding]:
+    """The authorizer AlwaysAllow, which no role or binding can restrict."""
+    authorization = survey.snapshot.authorization
+    if authorization.allows_everything:
+        modes = ",".join(authorization.modes)
+        yield check.finding(
+            f"kube-apiserver runs with --authorization-mode={modes}, so everyone can do anything.",
+            subjects=(Subject(GROUP, AUTHENTICATED), Subject(GROUP, UNAUTHENTICATED)),
+        )
+
+
 def default_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
     """Bindings that name a namespace's default service account."""
     for binding in survey.bindings:
@@ -160,6 +171,7 @@ def admin_pods(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 WIDE_CHECKS: Final = (
+    described_check("always-allow", always_allowed, ()),
     described_check("cluster-admin", administrators),
     described_check("namespace-admin", namespace_administrators),
     described_check("admin-pods", admin_pods, (*RBAC, PODS)),
