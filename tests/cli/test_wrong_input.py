@@ -222,7 +222,7 @@ def test_ports_are_checked_before_a_dump_is_loaded(tmp_path: Path, capsys: pytes
 def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """The message names the file and has no number of an error."""
     assert main(["policy", "check", "nowhere.yaml"]) == 2
-    assert capsys.readouterr().err == "simkit: nowhere.yaml: No such file or directory\n"
+    assert capsys.readouterr().err == "simkit: cannot read nowhere.yaml: No such file or directory\n"
 
 
 def test_a_sqlite_file_is_not_encrypted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
