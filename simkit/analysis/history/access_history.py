@@ -18,7 +18,7 @@ from simkit.analysis.history.past_access import Moment, PastDecision, decided, m
 from simkit.analysis.history.timeline import DumpedMoment, Timeline, timeline_of
 from simkit.analysis.history.writes import RecordedWrite, latest_moment, seconds_of, writes_of
 from simkit.analysis.rbac.objects import RBAC, display_name
-from simkit.analysis.rbac.subject import identity_of, text_of_identity, text_of_user
+from simkit.analysis.rbac.subject import identity_of, text_of_identity
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.meta.errors import SimkitError
@@ -139,7 +139,7 @@ class AccessHistory(Result):
 
     def _interval(self, begun: tuple[float, str], end: float, writes: Mapping[float, RecordedWrite]) -> tuple[Any, ...]:
         write = writes.get(begun[0]) if begun[0] > self._moments()[0] else None
-        told = (text_of_user(write.user), write.verb, display_name(write.key)) if write is not None else ("", "", "")
+        told = (write.author, write.verb, display_name(write.key)) if write is not None else ("", "", "")
         return _date(begun[0]), _date(end), begun[1], *told
 
     def who_granted(self, subject: str, verb: str, resource: str = "", **asked: Unpack[Asked]) -> pd.DataFrame:
@@ -187,7 +187,7 @@ class AccessHistory(Result):
             changes = compare(before.certain, after.certain)["change"]
             told = (int((changes == "gained").sum()), int((changes == "lost").sum()))
         named = display_name(write.key) if write.key.name else f"{write.key.resource} in {write.key.namespace}"
-        return _date(write.time), text_of_user(write.user), write.verb, named, known, *told
+        return _date(write.time), write.author, write.verb, named, known, *told
 
     def used_since(self, subject: str, verb: str, resource: str, *, since: Time | None = None) -> pd.DataFrame:
         """The requests with which a subject used a permission.
@@ -285,8 +285,8 @@ def history(
     --------
     >>> role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a}, rules: []}"
     >>> past = history(role, at="2026-03-03T00:00:00Z")
-    >>> past.can("user:ann", "get", "pods", at="2026-03-03T00:00:00Z").verdict
-    'no'
+    >>> past.can("user:ann", "get", "pods", at="2026-03-03T00:00:00Z").verdict  # the dump has no bindings
+    'unknown'
     """
     pairs: list[tuple[Time | None, Any]] = [] if dump is None else [(at, dump)]
     pairs += list(dumps.items()) if isinstance(dumps, Mapping) else [(None, one) for one in dumps]

@@ -18,6 +18,8 @@ from simkit.seams.caveats import Caveat
 from simkit.snapshot.memory import MemorySnapshot
 
 Verdict = Literal["yes", "no", "unknown"]
+ANY: Final = "(not captured)"
+"""The name that stands for all objects of a resource that no dump tells of."""
 _ANY: Final = "simkit:unknown"
 """The role that stands for one whose rules are not known."""
 _RULES: Final = (
@@ -91,7 +93,8 @@ def moment_of(timeline: Timeline, time: float, release: str) -> Moment:
         elif state is not None:
             certain.append(state)
     captured = {*RBAC, *(resource for dump in timeline.dumps for resource in dump.captured)}
-    of_access = tuple(key for key in unknown if key.resource in RBAC)
+    missing = [Key(resource, "", ANY) for resource in RBAC if not timeline.is_complete(resource, time)]
+    of_access = (*missing, *(key for key in unknown if key.resource in RBAC))
     possible = [*certain, *_stand_ins(of_access)]
     return Moment(
         time,
@@ -121,11 +124,12 @@ def _stand_ins(unknown: Iterable[Key]) -> Iterator[Object]:
     ]
     yield _role(Key(CLUSTER_ROLES, "", _ANY))
     for key in unknown:
-        if key.resource in (ROLES, CLUSTER_ROLES):
+        if key.resource in (ROLES, CLUSTER_ROLES) and key.name != ANY:
             yield _role(key)
-        elif key.resource in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
+        else:
+            place = Key(CLUSTER_ROLE_BINDINGS, "", _ANY) if key.name == ANY else key
             reference = {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": _ANY}
-            yield {**_head(key), "roleRef": reference, "subjects": everybody}
+            yield {**_head(place), "roleRef": reference, "subjects": everybody}
 
 
 def _role(key: Key) -> Object:

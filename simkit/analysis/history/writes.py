@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, Final, Literal
 from urllib.parse import parse_qs
 
+from simkit.analysis.rbac.subject import text_of_user
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, with_metadata
 
 _WRITES: Final = frozenset(("create", "update", "patch", "delete", "deletecollection"))
 _PARTS: Final = frozenset(("", "finalize"))
 """Subresources whose writes may change what an object says; the status of an object grants nothing."""
+
+
+_GENERATED: Final = "(generated name)"
+"""How names begin that stand for generated names; no object of Kubernetes is called so."""
 
 
 class Unknown(Enum):
@@ -41,7 +46,10 @@ class RecordedWrite:
     time
         When it was answered, in seconds since the epoch.
     key
-        The object; of a deletion of many the name is empty.
+        The object; of a deletion of many the name is empty, of a creation whose generated name is not in the log it is
+        one that no object has.
+    user
+        The user who wrote; with ``impersonator``, the user as whom somebody else wrote.
     after
         The object afterwards, as far as the level of the audit policy tells it.
     created
@@ -58,14 +66,27 @@ class RecordedWrite:
     created: bool = False
     patch: Mapping[str, Any] | None = None
     audit_id: str = ""
+    impersonator: str = ""
+
+    @property
+    def author(self) -> str:
+        """Who wrote, and as whom if that was somebody else: ``user:mallory as user:root``."""
+        user = text_of_user(self.user)
+        return f"{text_of_user(self.impersonator)} as {user}" if self.impersonator else user
+
+    @property
+    def unnamed(self) -> bool:
+        """True for the creation of an object whose generated name is not in the log."""
+        return self.key.name.startswith(_GENERATED)
 
 
 def seconds_of(text: Any) -> float | None:
-    """A moment of an audit event or an object, in seconds since the epoch; None for no moment."""
+    """A moment of an audit event or an object, in seconds since the epoch; UTC without a zone; None for no moment."""
     try:
-        return datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp()
+        moment = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
     except ValueError:
         return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def writes_of(events: Iterable[Object]) -> Iterator[RecordedWrite]:
@@ -90,31 +111,40 @@ def _write(event: Object, reference: Mapping[str, Any]) -> RecordedWrite | None:
     if time is None or reference.get("subresource", "") not in _PARTS or not reference.get("resource"):
         return None
     verb, response = str(event.get("verb")), event.get("responseObject")
+    audit_id = str(event.get("auditID") or "")
     name = str(reference.get("name") or at(response, "metadata", "name") or "")
+    if not name and verb == "create":
+        name = f"{_GENERATED} {audit_id or time}"
     resource = GroupResource(str(reference.get("apiGroup") or ""), str(reference["resource"]))
     key = Key(resource, str(reference.get("namespace") or ""), name)
-    user = str(at(event, "impersonatedUser", "username") or at(event, "user", "username") or "")
-    told = (time, key, verb, user)
-    audit_id = str(event.get("auditID") or "")
+    sender = str(at(event, "user", "username") or "")
+    impersonated = str(at(event, "impersonatedUser", "username") or "")
+    told = (time, key, verb, impersonated or sender)
+    behind = sender if impersonated else ""
     if not name and verb != "deletecollection":
         return None
     if verb == "deletecollection":
-        return RecordedWrite(*told, UNKNOWN, audit_id=audit_id)
+        return RecordedWrite(*told, UNKNOWN, audit_id=audit_id, impersonator=behind)
     if verb == "delete":
-        return RecordedWrite(*told, _after_deletion(event), audit_id=audit_id)
+        return RecordedWrite(*told, _after_deletion(event), audit_id=audit_id, impersonator=behind)
+    if name.startswith(_GENERATED):
+        return RecordedWrite(*told, UNKNOWN, True, None, audit_id, behind)
     request = event.get("requestObject")
     after = _object(response, key) or (_object(request, key) if verb != "patch" else None)
     patch = request if after is None and verb == "patch" and _is_merge(request) else None
     created = verb == "create" or at(event, "responseStatus", "code") == 201
-    return RecordedWrite(*told, after or UNKNOWN, created, patch, audit_id)
+    return RecordedWrite(*told, after or UNKNOWN, created, patch, audit_id, behind)
 
 
 def _after_deletion(event: Object) -> State:
-    """Nothing; or unknown, if the answer is the object, which a finalizer or a grace period may keep."""
+    """Nothing, or the object if a finalizer or a grace period keeps it; unknown if the answer is not in the log."""
     response = event.get("responseObject")
-    if isinstance(response, Mapping) and response.get("kind") != "Status":
-        kept = metadata(response).get("finalizers") or metadata(response).get("deletionGracePeriodSeconds")
-        return response if kept else None
+    if not isinstance(response, Mapping):
+        return UNKNOWN
+    if response.get("kind") != "Status" and (
+        metadata(response).get("finalizers") or metadata(response).get("deletionGracePeriodSeconds")
+    ):
+        return response
     return None
 
 
@@ -146,6 +176,13 @@ def patched(before: State, patch: Mapping[str, Any]) -> State:
         return UNKNOWN
     merged: Object = _merged(before, patch)
     return merged
+
+
+def deleted(before: State) -> State:
+    """An object after a deletion whose answer is not in the log: finalizers keep it."""
+    if before is UNKNOWN or before is None:
+        return before
+    return before if metadata(before).get("finalizers") else None
 
 
 def _names(value: Any) -> Iterator[str]:

@@ -214,4 +214,89 @@ def test_wrong_questions() -> None:
         history([role("r")])
     with pytest.raises(SimkitError, match="give a dump"):
         history()
-    assert past.can("user:ann", "get", "pods", at=timestamp(START)).verdict == "no"
+    assert past.can("user:ann", "get", "pods", at=timestamp(START)).verdict == "unknown"
+
+
+GRANTS = [role("r", rule("get", "pods")), binding("b", "r", "user:ann")]
+
+
+def event(after: float, verb: str, resource: str, name: str = "", **more: Any) -> dict[str, Any]:
+    """An audit event of the level Metadata, some seconds after the start."""
+    reference = {"resource": resource, "apiGroup": "rbac.authorization.k8s.io", "name": name}
+    return {
+        "verb": verb,
+        "stage": "ResponseComplete",
+        "user": {"username": "mallory"},
+        "objectRef": reference,
+        "stageTimestamp": timestamp(START + after),
+        "responseStatus": {"code": 201 if verb == "create" else 200},
+    } | more
+
+
+END = event(100, "create", "clusterroles", "other")
+
+
+def bob_could(past: AccessHistory, after: float) -> str:
+    return past.can("user:bob", "get", "pods", at=START + after).verdict
+
+
+def test_objects_that_no_dump_tells_of() -> None:
+    """Without a dump of roles and bindings that the log reaches, nobody is known to have had no access."""
+    configuration = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "dev"}}
+    log = [event(0, "create", "clusterroles", "one"), END]
+    assert bob_could(history([configuration], at=START), 0) == "unknown"
+    assert bob_could(history(audit_log=log), 50) == "unknown"
+    assert bob_could(history(GRANTS, at=START + 9000, audit_log=log), 50) == "unknown"
+    assert history(GRANTS, at=START, audit_log=log).can("user:ann", "get", "pods", at=START + 50).verdict == "yes"
+
+
+def test_generated_names() -> None:
+    """A binding whose generated name is not in the log may have granted anything, and shows as a change."""
+    past = history(
+        dump_of(Cluster(seed=1).snapshot()), at=START, audit_log=[event(1, "create", "clusterrolebindings"), END]
+    )
+    assert bob_could(past, 0.5) == "no"
+    assert bob_could(past, 50) == "unknown"
+    assert "(generated name)" in past.changes().iloc[0]["object"]
+
+
+def test_dumped_objects_that_were_created_after_the_log_began() -> None:
+    """An object did not exist before its creation, whatever the log says of it."""
+    cluster = Cluster(seed=1)
+    late = binding("late", "r", "user:bob")
+    late["metadata"]["creationTimestamp"] = timestamp(START + 50)
+    objects = [*dump_of(cluster.snapshot()), role("r", rule("get", "pods")), late]
+    past = history(objects, at=START + 100, audit_log=[event(0, "get", "pods"), END])
+    assert [bob_could(past, after) for after in (10, 60)] == ["no", "yes"]
+
+
+def test_deletions_whose_answer_is_not_in_the_log() -> None:
+    """A finalizer keeps an object; one of which nothing is known may be kept, too."""
+    kept = binding("b", "r", "user:bob")
+    kept["metadata"]["finalizers"] = ["example.com/keep"]
+    log = [event(1, "delete", "clusterrolebindings", "b"), END]
+    for objects, verdict in (([GRANTS[0], kept], "yes"), ([GRANTS[0], binding("b", "r", "user:bob")], "no")):
+        whole = [*dump_of(Cluster(seed=1).snapshot()), *objects]
+        assert bob_could(history(whole, at=START, audit_log=log), 50) == verdict
+
+
+def test_patches_after_a_gap() -> None:
+    """What an old dump says is no ground for a patch, if the log does not cover the time between them."""
+    patch = event(1, "patch", "clusterrolebindings", "b", requestObject={"metadata": {"labels": {"a": "b"}}})
+    past = history(GRANTS, at=START - 9000, audit_log=[event(0, "get", "pods"), patch, END])
+    assert past.can("user:ann", "get", "pods", at=START + 50).verdict == "unknown"
+
+
+def test_who_stands_behind_an_impersonated_write() -> None:
+    """The user who sent a request is named, and not only the one as whom it was carried out."""
+    made = {"level": "RequestResponse", "responseObject": binding("c", "r", "user:bob")}
+    write = event(1, "create", "clusterrolebindings", "c", impersonatedUser={"username": "root"}, **made)
+    past = history(GRANTS, at=START, audit_log=[write, END])
+    assert past.who_granted("user:bob", "get", "pods")["changed_by"].tolist() == ["user:mallory as user:root"]
+    assert past.changes().iloc[0]["user"] == "user:mallory as user:root"
+
+
+def test_moments_without_a_zone() -> None:
+    """They are UTC, wherever the question is asked."""
+    zoned, plain = (history(GRANTS, at=f"2026-03-03T12:00:00{zone}").timeline.dumps[0].time for zone in ("Z", ""))
+    assert zoned == plain
