@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
+import os
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.cli.helm import is_chart
-from simkit.cli.notes import complain_of, note
+from simkit.cli.notes import note
 from simkit.cli.rendering import renderer
 from simkit.cli.source import standard_input
 from simkit.logic.migration.kustomizations import FILES
@@ -48,7 +47,6 @@ def read_manifests(paths: Sequence[str], *, release: str, namespace: str) -> Dum
     dump = load(sources, release=release, secrets=True, namespace=namespace, positions=True)
     if dump.lost:
         raise SimkitError("; ".join(problem.as_refusal() for problem in dump.lost))
-    complain_of([problem for problem in dump.problems if problem.weight == "changed"])
     return dump
 
 
@@ -97,28 +95,39 @@ def earlier_revision(paths: Sequence[str], revision: str) -> Iterator[list[str]]
     SimkitError
         For paths outside of a repository, and for a revision that git does not know.
     """
-    if revision.startswith("-"):
-        raise SimkitError(f"{revision!r} is no revision; name a branch, a tag or a commit")
     with tempfile.TemporaryDirectory() as folder:
+        copies: dict[Path, Path] = {}
         found = []
-        for number, path in enumerate(paths):
-            root = _root_of(Path(path).resolve())
+        for path in paths:
+            place = Path(path).resolve()
+            root = _root_of(place)
             if path == "-" or root is None:
                 raise SimkitError(f"{path} is in no git repository, so it has no state at {revision}")
-            relative = Path(path).resolve().relative_to(root)
-            into = Path(folder) / str(number)
-            into.mkdir()
-            _unpack(root, revision, into)
-            if (into / relative).exists():
-                found.append(str(into / relative))
+            if root not in copies:
+                copies[root] = Path(folder) / str(len(copies))
+                _unpack(root, revision, copies[root])
+            earlier = copies[root] / place.relative_to(root)
+            if earlier.exists():
+                found.append(str(earlier))
+            else:
+                note(f"{revision} has no {path}, so all of its objects count as new")
         yield found
 
 
 def _unpack(root: Path, revision: str, into: Path) -> None:
-    """Write the files of a revision into a folder. Nothing is checked out in the repository."""
-    packed = _git(root, "archive", "--format=tar", revision)
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(into, filter="data")
+    """Write the files of a revision into a folder, as git would check them out. The repository is not changed.
+
+    ``git archive`` would leave out files with the attribute ``export-ignore``.
+    """
+    into.mkdir()
+    try:
+        commit = _git(root, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    except SimkitError:
+        hint = "name a branch, a tag or a commit, and fetch it first if the clone is shallow"
+        raise SimkitError(f"git knows no revision {revision!r}; {hint}") from None
+    index = f"{into}.index"
+    _git(root, "read-tree", commit.decode().strip(), index=index)
+    _git(root, "checkout-index", "--all", f"--prefix={into}/", index=index)
 
 
 def _root_of(path: Path) -> Path | None:
@@ -126,13 +135,15 @@ def _root_of(path: Path) -> Path | None:
     return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
 
 
-def _git(root: Path, *words: str) -> bytes:
+def _git(root: Path, *words: str, index: str = "") -> bytes:
+    """What git writes; it keeps the state of files in ``index``, if one is named, and not in the repository."""
     try:
         done = subprocess.run(  # noqa: S603
             ["git", "-C", str(root), *words],  # noqa: S607
             capture_output=True,
             timeout=_SECONDS,
             check=False,
+            env={**os.environ, **({"GIT_INDEX_FILE": index} if index else {})},
         )
     except FileNotFoundError:
         raise SimkitError("git is not installed; leave out --against, or install git") from None

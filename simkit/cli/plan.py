@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.cli import limits
 from simkit.cli.manifest_sources import earlier_revision, read_manifests
-from simkit.cli.notes import complain
+from simkit.cli.notes import complain, complain_of
 from simkit.cli.output import FORMATS, VALUES, json_text, write_report, write_rows, write_value
 from simkit.cli.reports import FORMS, Case, Fault
 from simkit.cli.source import add_members, add_source, cluster_of, opened, read_members
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
+from simkit.snapshot.report import PLACED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,6 +111,7 @@ def _planned(cluster: Cluster, args: argparse.Namespace) -> ManifestPlan:
 
     release, where = cluster.release, args.namespace
     wanted = read_manifests(args.manifest, release=release, namespace=where)
+    complain_of([one for one in wanted.problems if one.weight == "changed" and not one.hint.startswith(PLACED)])
     before = None
     if args.against:
         with earlier_revision(args.manifest, args.against) as paths:

@@ -34,13 +34,28 @@ def comment(plan: ManifestPlan, link: str = "") -> str:
     worst = [
         row for row in sorted(plan.rows, key=lambda row: row.severity, reverse=True) if str(row.severity) != "info"
     ]
-    parts += [_line(row, link) for row in worst[:SHOWN]]
-    if len(worst) > SHOWN:
-        parts.append(f"- and {len(worst) - SHOWN} more, below")
+    kinds = _alike(worst)
+    parts += [_line(rows[0], link) + _others(rows) for rows in kinds[:SHOWN]]
+    untold = sum(map(len, kinds[SHOWN:]))
+    if untold:
+        parts.append(f"- and {untold} more, below")
     parts += [f"- {markdown_cell(note)}" for note in plan.notes]
     for title, rows in plan.sections():
         parts += ["", f"<details><summary>{title} ({len(rows)})</summary>", "", *_section(rows, link), "", "</details>"]
     return _cut("\n".join([*parts, ""]))
+
+
+def _alike(rows: Sequence[PlanRow]) -> list[list[PlanRow]]:
+    """The lines in their order, those together that one place of the manifests causes in the same section."""
+    found: dict[tuple[str, ...], list[PlanRow]] = {}
+    for row in rows:
+        cause = row.place or (row.what if row.section != "paths" else row.detail)
+        found.setdefault((row.section, row.change, cause), []).append(row)
+    return list(found.values())
+
+
+def _others(rows: Sequence[PlanRow]) -> str:
+    return f", and {len(rows) - 1} like it" if len(rows) > 1 else ""
 
 
 def _section(rows: Sequence[PlanRow], link: str) -> Iterator[str]:

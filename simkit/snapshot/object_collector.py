@@ -16,7 +16,7 @@ from simkit.snapshot.events import core_event
 from simkit.snapshot.field_types import first_mismatch
 from simkit.snapshot.filenames import other_than_objects
 from simkit.snapshot.flatten import Found
-from simkit.snapshot.report import Report
+from simkit.snapshot.report import PLACED, Report
 from simkit.snapshot.resources import ResourceIndex, RESTMapping
 from simkit.snapshot.withhold import is_secret, withheld
 
@@ -85,7 +85,7 @@ class ObjectCollector:
         """The object with its namespace corrected for the scope of its resource."""
         name = f"{obj['kind']} {obj['metadata']['name']}"
         if mapping.namespaced:
-            what, hint = f"{name} has no namespace", f"it was put into {self._namespace}"
+            what, hint = f"{name} has no namespace", f"{PLACED}{self._namespace}"
         else:
             what, hint = f"{name} has a namespace, which its kind cannot have", "it was taken away"
         self._report.add(found.file, found.line, what, hint, weight="changed")

@@ -42,6 +42,8 @@ class Problem:
         return str(replace(self, hint=hint))
 
 
+PLACED: Final = "it was put into "
+"""How the hint begins about an object that got the namespace of those that name none."""
 LONGEST: Final = 500
 """The most letters of a problem's text."""
 

@@ -96,9 +96,61 @@ def test_against_a_revision(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     (folder / "deploy" / "new.yaml").write_text(_CONFIG.format(name="new", value=1), encoding="utf-8")
     assert run("-f", "deploy", "--against", "main") == 2
     assert "Plan: 1 to create, 1 to delete" in capsys.readouterr().out
-    for revision, words in (("absent", "git archive"), ("--output=x", "is no revision")):
+    for revision, words in (
+        ("absent", "knows no revision"),
+        ("--output=x", "knows no revision"),
+        ("HEAD:deploy", "knows no revision"),
+    ):
         assert run("-f", "deploy", f"--against={revision}") == 1
         assert words in capsys.readouterr().err
+
+
+def test_an_earlier_revision_is_whole(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files that git archive would leave out count, as do paths that are links; new paths are told of."""
+    (folder / "gone.yaml").write_text(_CONFIG.format(name="gone", value=1), encoding="utf-8")
+    (folder / "gone.yaml").rename(folder / "deploy" / "gone.yaml")
+    (folder / ".gitattributes").write_text("deploy export-ignore\n", encoding="utf-8")
+    (folder / "link").symlink_to("/nowhere")
+    _git(folder, "init", "-q", "-b", "main")
+    _git(folder, "add", "deploy", "link", ".gitattributes")
+    _git(folder, "commit", "-qm", "first")
+    _git(folder, "tag", "deploy")
+    (folder / "deploy" / "gone.yaml").unlink()
+    assert run("-f", "deploy", "--against", "deploy") == 2
+    assert "Plan: 1 to delete" in capsys.readouterr().out
+    (folder / "deploy" / "a.yaml").rename(folder / "moved.yaml")
+    assert run("-f", "moved.yaml", "--against", "main") == 2
+    assert "main has no moved.yaml" in capsys.readouterr().err
+
+
+def test_selectors_that_are_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A selector that cannot be read is told in the words of kube-apiserver."""
+    for selector in ("app=(", "a in b", "-x=y"):
+        assert run("-f", "deploy", f"--prune={selector}") == 1
+        assert f"{selector!r} is no label selector: unable to parse requirement" in capsys.readouterr().err
+
+
+def test_one_mistake_does_not_hide_another(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Many lines that one manifest causes take one line of the first screen, which has each kind of mistake."""
+    subjects = ", ".join(
+        f"{{kind: User, name: u{number}, apiGroup: rbac.authorization.k8s.io}}" for number in range(30)
+    )
+    many = _BINDING.replace("subjects: [", f"subjects: [{subjects}, ")
+    wrong = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a_b, namespace: default}}\n"
+    old = "{apiVersion: policy/v1beta1, kind: PodSecurityPolicy, metadata: {name: old}}\n"
+    (folder / "deploy" / "b.yaml").write_text("---\n".join([many, wrong, old]), encoding="utf-8")
+    assert run("-f", "deploy", "-o", "markdown") == 1
+    screen, _, _ = capsys.readouterr().out.partition("<details>")
+    for words in ("**opened**", "**gained**", "ConfigMap default/a_b", "PodSecurityPolicy old"):
+        assert words in screen
+    assert "like it" in screen
+
+
+def test_namespaces_of_objects_that_name_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are those that -n says, and nothing to complain of."""
+    (folder / "deploy" / "a.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
+    run("-f", "deploy", "-n", "default")
+    assert "namespace" not in capsys.readouterr().err
 
 
 def test_what_an_application_deploys(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

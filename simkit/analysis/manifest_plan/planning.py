@@ -153,7 +153,7 @@ class _Planner:
     def plan(self, wanted: Dump, configured: Dump | None, expectations: Suite | None) -> ManifestPlan:
         """Apply, compare and tell."""
         if configured is not None:
-            self._writer(self._before).apply(configured.objects)
+            ManifestWriter(self._before, administrator(), namespace=self._namespace).apply(configured.objects)
         self._before.settle()
         after = ProvingFork(self._before)
         writer = self._writer(after)
@@ -187,11 +187,8 @@ class _Planner:
         for key in pruned(snapshot, wanted, self._prune) if self._prune else ():
             former.add(key)
         catalogue = {one.storage: one for one in catalogue_of(snapshot).stored()}
-        return [
-            writer.delete(catalogue[key.resource], key.namespace, key.name)
-            for key in sorted(former)
-            if key.resource in catalogue
-        ]
+        there = [key for key in sorted(former) if key.resource in catalogue and _may_exist(snapshot, key)]
+        return [writer.delete(catalogue[key.resource], key.namespace, key.name) for key in there]
 
     def _with_places(self, changes: Iterable[ObjectChange], wanted: Dump) -> list[ObjectChange]:
         places = [wanted.origins.get(key, ("", None)) for key in wanted.keyed]
@@ -313,6 +310,10 @@ def _content_rows(touched: Sequence[ObjectChange], before: Snapshot, after: Snap
                 if names:
                     section: Section = "images and secrets"
                     yield PlanRow(section, change, Severity.INFO, one.title, detail, one.file, one.line)
+
+
+def _may_exist(snapshot: Snapshot, key: Key) -> bool:
+    return key.resource not in snapshot.captured() or _object(snapshot, key) is not None
 
 
 def _object(snapshot: Snapshot, key: Key) -> Object | None:

@@ -8,9 +8,10 @@ from typing import Final
 from simkit.analysis.catalogue import catalogue_of
 from simkit.meta.domain import LAST_APPLIED, api_group, label
 from simkit.meta.errors import SimkitError
-from simkit.meta.labels import parse
+from simkit.meta.labels import BadSelector, parse
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import annotations_of, labels_of, name_of, namespace_of
+from simkit.schema.behaviour import default_behaviour
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.dump import Dump
 
@@ -57,7 +58,11 @@ def pruned(snapshot: Snapshot, wanted: Dump, rule: str) -> Iterator[Key]:
 
 def _with(snapshot: Snapshot, resources: list[GroupResource], selector: str, configured: bool) -> Iterator[Key]:
     """The objects that a selector chooses; with ``configured`` only those that kubectl apply made."""
-    chosen = parse(selector)
+    try:
+        chosen = parse(selector)
+    except BadSelector as wrong:
+        told = wrong.told(default_behaviour(snapshot.release))
+        raise SimkitError(f"{selector!r} is no label selector: {told}; write it as app=shop") from None
     for resource in resources:
         for obj in snapshot.scan(resource):
             if chosen.matches(labels_of(obj)) and (not configured or LAST_APPLIED in annotations_of(obj)):

@@ -229,3 +229,13 @@ def test_config_maps_end_as_the_model_says(
     changed = {field.path.removeprefix("data.") for one in found.objects for field in one.fields}
     differing = {key for key in live.keys() | expected.keys() if live.get(key) != expected.get(key)}
     assert changed - {"data"} == differing or (changed == {"data"} and (not live or not expected))
+
+
+def test_earlier_manifests_are_there_whoever_applies(cluster: Cluster) -> None:
+    """Earlier manifests are what the cluster has, whatever the user may do; of them, what is not there is not deleted."""
+    config = "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}, namespace: shop}}, data: {{x: '{}'}}}}"
+    refused = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a_b, namespace: shop}}"
+    earlier = "\n---\n".join([config.format("a", 1), refused])
+    made = plan(cluster, config.format("a", 1), configured=earlier, identity=Identity("nobody"))
+    assert [title for _, title in told(made)] == ["ConfigMap shop/a"]
+    assert told(plan(cluster, config.format("a", 1), configured=earlier)) == [("unchanged", "ConfigMap shop/a")]
