@@ -127,6 +127,8 @@ class ControlPlane:
         captured = None if whole else self.captured
         made = ControlPlane(options, store, captured=captured, calls=False, origin=self)
         made.dumped = self.dumped
+        if captured is not self.captured:  # the snapshot that analyses know has other resources
+            made.latest = None
         return made
 
     @property
