@@ -23,8 +23,16 @@ _COMBINED: Final = "(combined from similar events): "
 _EVENTS: Final = GroupResource("", "events")
 _REPLICA_SETS: Final = GroupResource("apps", "replicasets")
 _STATEFUL_SETS: Final = GroupResource("apps", "statefulsets")
+_DAEMON_SETS: Final = GroupResource("apps", "daemonsets")
+_JOBS: Final = GroupResource("batch", "jobs")
 _COUNTED: Final = tuple(GroupResource("apps", each) for each in ("deployments", "statefulsets", "replicasets"))
-_KINDS: Final = {"deployments": "Deployment", "statefulsets": "StatefulSet", "replicasets": "ReplicaSet"}
+_KINDS: Final = {
+    "deployments": "Deployment",
+    "statefulsets": "StatefulSet",
+    "replicasets": "ReplicaSet",
+    "daemonsets": "DaemonSet",
+    "jobs": "Job",
+}
 Workload = tuple[str, str]
 """Namespace, and kind and name."""
 
@@ -168,10 +176,9 @@ class Observation:
             for event in _scanned(self.snapshot, _EVENTS)
             if event.get("reason") == "FailedCreate"
         }
-        for resource in (_REPLICA_SETS, _STATEFUL_SETS):
+        for resource in (_REPLICA_SETS, _STATEFUL_SETS, _DAEMON_SETS, _JOBS):
             for held in _scanned(self.snapshot, resource):
-                lacks = (at(held, "spec", "replicas") or 0) > (at(held, "status", "replicas") or 0)
-                if lacks and uid_of(held) in refusals:
+                if uid_of(held) in refusals and _lacks_pods(held):
                     owner = owner_of(held) or {"kind": _KINDS[resource.resource], "name": name_of(held)}
                     workload = namespace_of(held), f"{owner.get('kind', '')}/{owner.get('name', '')}"
                     yield uid_of(held), workload, refusals[uid_of(held)]
@@ -242,6 +249,16 @@ class Observation:
         pending = sum(1 for pod in pods if at(pod, "status", "phase") == "Pending")
         terminating = sum(1 for pod in pods if metadata(pod).get("deletionTimestamp"))
         return Moment(self.seconds, ready, pending, terminating)
+
+
+def _lacks_pods(held: Object) -> bool:
+    """True if a set wants more pods than it has."""
+    status = held.get("status") or {}
+    if "desiredNumberScheduled" in status:
+        return bool((status.get("desiredNumberScheduled") or 0) > (status.get("currentNumberScheduled") or 0))
+    if "replicas" not in (held.get("spec") or {}):  # a Job
+        return not any(status.get(name) for name in ("active", "succeeded", "failed"))
+    return bool((at(held, "spec", "replicas") or 0) > (status.get("replicas") or 0))
 
 
 def _scanned(snapshot: Snapshot, resource: GroupResource) -> Iterable[Object]:

@@ -35,6 +35,31 @@ def test_a_pod_security_level(cluster: Cluster) -> None:
     assert 'violates PodSecurity "restricted:latest"' in found.of("pods")[0].detail
 
 
+_POD = "metadata: {labels: {a: b}}, spec: {serviceAccountName: absent, containers: [{name: a, image: b}]}"
+_SELECTED = f"selector: {{matchLabels: {{a: b}}}}, template: {{{_POD}}}"
+_WORKLOADS = {
+    "Deployment": f"apiVersion: apps/v1, spec: {{{_SELECTED}}}",
+    "StatefulSet": f"apiVersion: apps/v1, spec: {{serviceName: a, {_SELECTED}}}",
+    "DaemonSet": f"apiVersion: apps/v1, spec: {{{_SELECTED}}}",
+    "ReplicaSet": f"apiVersion: apps/v1, spec: {{{_SELECTED}}}",
+    "Job": f"apiVersion: batch/v1, spec: {{template: {{{_POD.replace('spec: {', 'spec: {restartPolicy: Never, ')}}}}}",
+}
+
+
+@pytest.mark.parametrize("kind", _WORKLOADS)
+def test_pods_that_are_not_admitted(cluster: Cluster, kind: str) -> None:
+    """Workloads of each kind whose pods kube-apiserver refuses are found, in dumps without Events too."""
+    manifest = f"{{kind: {kind}, metadata: {{name: a, namespace: strict}}, {_WORKLOADS[kind]}}}"
+    now = cluster.snapshot()
+    held = [resource for resource in now.captured() if resource.resource != "events"]
+    dumped = simkit.load([obj for resource in held for obj in now.scan(resource)])
+    for asked in (cluster, dumped):
+        asked.snapshot()
+        (row,) = plan(asked, manifest).of("pods")
+        assert row.what.startswith(f"{kind} strict/a")
+        assert "is forbidden" in row.detail or "absent" in row.detail
+
+
 def test_a_missing_config_map(cluster: Cluster) -> None:
     """Pods that cannot start are found."""
     found = plan(cluster, deployment(more="envFrom: [{configMapRef: {name: absent}}]"))
