@@ -37,6 +37,8 @@ class Answer(BaseModel):
     pages: int
     incomplete: list[str]
     """What the answer could not see; empty if it is complete."""
+    untrusted_doubts: list[str] = Field(default_factory=list)
+    """Whether the question means what it says, such as for a service account that there is not."""
     about_rows: str = DATA
     untrusted_rows: list[dict[str, Any]]
 
@@ -46,7 +48,7 @@ def answer_of(rows: Sequence[Mapping[Any, Any]], page: int, summary: str, incomp
     pages = max(1, -(-len(rows) // ROWS))
     if page > pages:
         raise SimkitError(f"there is no page {page}; the answer has {pages}")
-    shown = [_safe(dict(row)) for row in rows[(page - 1) * ROWS : page * ROWS]]
+    shown = [safe(dict(row)) for row in rows[(page - 1) * ROWS : page * ROWS]]
     return Answer(
         summary=summary,
         total=len(rows),
@@ -57,12 +59,12 @@ def answer_of(rows: Sequence[Mapping[Any, Any]], page: int, summary: str, incomp
     )
 
 
-def _safe(value: Any) -> Any:
+def safe(value: Any) -> Any:
     """A value with letters that show nothing written out, and long texts cut."""
     if isinstance(value, Mapping):
-        return {str(key): _safe(item) for key, item in value.items()}
+        return {str(key): safe(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_safe(item) for item in value]
+        return [safe(item) for item in value]
     if isinstance(value, str):
         shown = "\n".join(map(one_line, value.split("\n")))
         return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}... ({len(shown):,} letters)"

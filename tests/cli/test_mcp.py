@@ -55,6 +55,19 @@ def demo() -> simkit.Cluster:
     return simkit.demo(seed=1)
 
 
+def test_questions_about_what_does_not_exist(demo: simkit.Cluster) -> None:
+    """That a subject or a namespace is unknown reaches the client, so that a slip is not taken for a sure answer."""
+    for tool, given, doubt in (
+        ("can", {"subject": "sa:billing/typo", "verb": "get", "resource": "secrets"}, "no service account"),
+        ("who_can", {"verb": "get", "resource": "secrets", "namespace": "bililng"}, "no namespace 'bililng'"),
+        ("can", {"subject": "sa:billing/default", "verb": "get", "resource": "secrets"}, ""),
+    ):
+        failed, answer = ask(demo, tool, given)
+        assert not failed
+        assert doubt in "".join(answer["untrusted_doubts"])
+        assert bool(doubt) == bool(answer["untrusted_doubts"])
+
+
 @pytest.mark.parametrize("tool", TOOLS)
 def test_each_tool_answers(demo: simkit.Cluster, tool: str) -> None:
     """Counts and rows of a page fit together, and the answer fits the schema that clients are told."""
