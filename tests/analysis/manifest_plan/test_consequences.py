@@ -150,3 +150,10 @@ def test_an_unknown_earlier_configuration() -> None:
     dumped = simkit.load([{**config, "data": {"x": "1"}}])
     found = plan(dumped, [{**config, "data": {"y": "2"}}])
     assert any("earlier configuration of 1 object is not known" in note for note in found.notes)
+
+
+def test_new_service_accounts(cluster: Cluster) -> None:
+    """A service account that the manifests create is nothing to warn of."""
+    account = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: fresh, namespace: shop}}"
+    made = plan(cluster, [account, binding("b", "cluster-admin", "sa:shop/fresh")])
+    assert ("opened", "sa:shop/fresh to cluster-admin") in lines(made, "paths")
