@@ -33,7 +33,7 @@ _RESOURCES: Final = 6
 
 def access_rows(before: Snapshot, after: Snapshot, places: Places) -> Iterator[PlanRow]:
     """The permissions that subjects gain and lose: one line for a subject, a namespace and what grants it."""
-    if not _knows_access(before):
+    if not knows_access(before):
         return
     grouped: dict[tuple[str, str, str, tuple[str, ...]], list[AccessChange]] = {}
     for one in access_changes(compare(before, after).to_dict("records")):
@@ -67,7 +67,7 @@ def _severity(change: str, parts: Sequence[AccessChange]) -> Severity:
 
 def path_rows(before: Sandbox, after: Sandbox, places: Places, members: Members | None) -> Iterator[PlanRow]:
     """The escalation paths that open, each executed on a fork, and those that close."""
-    if not _knows_access(after.snapshot()):
+    if not knows_access(after.snapshot()):
         return
     old, new = paths_of_both(before.snapshot(), after.snapshot(), GOALS, members or NO_MEMBERS)
     for key in sorted(new.keys() - old.keys(), key=_by_goal):
@@ -92,7 +92,8 @@ def expectation_rows(before: Sandbox, after: Sandbox, suite: Suite | None) -> It
             yield PlanRow("expectations", "broken", expectation.severity, expectation.name, "\n".join(new))
 
 
-def _knows_access(snapshot: Snapshot) -> bool:
+def knows_access(snapshot: Snapshot) -> bool:
+    """True if all roles and bindings were captured."""
     return set(RBAC) <= set(snapshot.captured())
 
 
@@ -107,7 +108,7 @@ def _sources(path: Path) -> list[str]:
 
 def places_of_bindings(snapshot: Snapshot, places: Places) -> Places:
     """The places of objects, and of each binding without one that of its role, or of a role aggregated into it."""
-    if not _knows_access(snapshot):
+    if not knows_access(snapshot):
         return places
     by_role = {title: place for title, place in places.items() if title.startswith(("Role ", "ClusterRole "))}
     if not by_role:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
 from simkit.analysis.manifest_plan.object_change import ObjectChange, changed, fields_changed
-from simkit.meta.domain import DEFAULT_NAMESPACE, LAST_APPLIED
+from simkit.meta.domain import DEFAULT_NAMESPACE, LAST_APPLIED, api_group
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, GroupVersionKind
@@ -26,6 +26,7 @@ _KUBECTL: Final = "kubectl"
 _CONFIGURED: Final = frozenset(("kubectl-client-side-apply", "kubectl-create", "kubectl-replace", "helm", "simkit"))
 """Field managers that write whole configurations with ordinary updates, so that what they own was once configured."""
 _DEFINITION: Final = "CustomResourceDefinition"
+_DEFINITIONS: Final = GroupResource(api_group("apiextensions"), "customresourcedefinitions")
 _FIRST: Final = ("Namespace", _DEFINITION)
 """The kinds that are applied before all others, as Helm, Kustomize and Argo CD do."""
 INVALID: Final = 422
@@ -97,6 +98,9 @@ class ManifestWriter:
     def _applied(self, obj: Object) -> ObjectChange:
         version, kind = str(obj.get("apiVersion") or ""), str(obj.get("kind") or "")
         found = catalogue_of(self._fork.snapshot()).kind(GroupVersionKind(*group_version_of(obj), kind))
+        if found is None and self._may_be_custom(group_version_of(obj)[0]):
+            message = f"whether {kind} is served is not known, since the dump has no {_DEFINITION}s"
+            return changed("not tried", kind.lower(), obj, message=message)
         if found is None:
             message = f'no matches for kind "{kind}" in version "{version}"; ensure CRDs are installed first'
             return changed("refused", kind.lower(), obj, message=message)
@@ -105,6 +109,12 @@ class ManifestWriter:
             return self._written(found, placed)
         except NotExecutable as why:
             return changed("not tried", _word(found), placed, message=why.reason)
+
+    def _may_be_custom(self, group: str) -> bool:
+        """True for a group that a definition may serve which was not captured."""
+        snapshot = self._fork.snapshot()
+        known = {resource.storage.group for resource in catalogue_of(snapshot).stored()}
+        return _DEFINITIONS not in snapshot.captured() and group not in known
 
     def _placed(self, obj: Object, resource: Resource) -> Object:
         """The object in its namespace, without what a server wrote into it when it was read from a cluster."""

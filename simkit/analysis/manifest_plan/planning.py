@@ -12,7 +12,13 @@ from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.prove.proving_fork import ProvingFork
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.manifest_plan.access_rows import access_rows, expectation_rows, path_rows, places_of_bindings
+from simkit.analysis.manifest_plan.access_rows import (
+    access_rows,
+    expectation_rows,
+    knows_access,
+    path_rows,
+    places_of_bindings,
+)
 from simkit.analysis.manifest_plan.apply import ManifestWriter
 from simkit.analysis.manifest_plan.object_change import ACTIONS, ObjectChange, values_withheld
 from simkit.analysis.manifest_plan.pod_contents import images_of, secrets_of
@@ -209,6 +215,10 @@ class _Planner:
         places = {one.title: (one.file, one.line) for one in touched if one.file}
         old, new = self._before.snapshot(), after.snapshot()
         bound = places_of_bindings(new, places)
+        if not knows_access(old):
+            self._notes.append(
+                "Access and escalation paths were not judged, since no roles and bindings were captured."
+            )
         yield from access_rows(old, new, bound)
         yield from path_rows(self._before, after, bound, self._members)
         yield from expectation_rows(self._before, after, expectations)

@@ -157,3 +157,13 @@ def test_new_service_accounts(cluster: Cluster) -> None:
     account = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: fresh, namespace: shop}}"
     made = plan(cluster, [account, binding("b", "cluster-admin", "sa:shop/fresh")])
     assert ("opened", "sa:shop/fresh to cluster-admin") in lines(made, "paths")
+
+
+def test_dumps_without_what_a_plan_needs() -> None:
+    """Where roles, bindings or definitions were not captured, the plan says so, and takes nothing for harmless."""
+    dumped = simkit.load("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}")
+    custom = "{apiVersion: example.com/v1, kind: Foo, metadata: {name: f, namespace: default}}"
+    old = "{apiVersion: policy/v1beta1, kind: PodSecurityPolicy, metadata: {name: old}}"
+    made = plan(dumped, [binding("b", "cluster-admin", "user:eve"), custom, old])
+    assert [one.action for one in made.objects] == ["create", "not tried", "refused"]
+    assert any("paths were not judged" in note for note in made.notes)
