@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "changes":
         if args.words:
             raise SimkitError(f"changes takes no further words: {' '.join(args.words)}")
-        return _written(past.changes(), args, "no role and no binding changed")
+        return _written(past.changes(), args, "no write to a role or a binding is known")
     asked = {"namespace": args.namespace} if args.namespace else {}
     if args.action == "since":
         subject, verb, resource = _words(args, 3, "SUBJECT VERB RESOURCE")

@@ -21,7 +21,7 @@ from simkit.analysis.manifest_plan.access_rows import (
 )
 from simkit.analysis.manifest_plan.apply import ManifestWriter
 from simkit.analysis.manifest_plan.object_change import ACTIONS, ObjectChange, values_withheld
-from simkit.analysis.manifest_plan.pod_contents import images_of, secrets_of
+from simkit.analysis.manifest_plan.pod_contents import breaches_of, images_of, secrets_of
 from simkit.analysis.manifest_plan.pruning import pruned
 from simkit.analysis.manifest_plan.result import ManifestPlan
 from simkit.analysis.manifest_plan.row import TITLES, PlanRow, Section
@@ -313,6 +313,9 @@ def _content_rows(touched: Sequence[ObjectChange], before: Snapshot, after: Snap
         if resource is None or one.action in ("refused", "not tried"):
             continue
         old, new = (_object(some, Key(resource.storage, one.namespace, one.name)) for some in (before, after))
+        beyond = breaches_of(new, after.behaviour) - breaches_of(old, before.behaviour)
+        for breach in sorted(beyond):
+            yield PlanRow("pod security", "added", Severity.HIGH, one.title, breach, one.file, one.line)
         for word, contents in (("image", images_of), ("Secret", secrets_of)):
             had, has = contents(old), contents(new)
             for change, names in (("added", has - had), ("removed", had - has)):

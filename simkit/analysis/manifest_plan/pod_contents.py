@@ -1,4 +1,4 @@
-"""Images that pods run, and Secrets that they read, in what a plan changes."""
+"""Images that pods run, Secrets that they read, and what they do beyond a pod security level, in a plan."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simkit.analysis.upgrade.behaviour.pod_templates import pod_templates
+from simkit.logic.podsecurity.evaluate import violations
+from simkit.logic.podsecurity.policy import LevelVersion
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object, at, name_of
 from simkit.meta.podspec import containers_of
 from simkit.snapshot.withhold import is_secret
@@ -20,6 +23,17 @@ def secrets_of(obj: Object | None) -> frozenset[str]:
     """The names of the Secrets that the pods of an object read, or that an object is."""
     own = {name_of(obj)} if obj is not None and is_secret(obj) else set()
     return frozenset(own.union(*(_secrets(spec) for spec in _specs(obj))))
+
+
+def breaches_of(obj: Object | None, behaviour: ServedBehaviour) -> frozenset[str]:
+    """What the pods of an object do that the pod security level baseline forbids, such as running privileged."""
+    baseline = LevelVersion("baseline")
+    templates = () if obj is None else pod_templates(obj, b"")
+    return frozenset(
+        str(violation)
+        for _, template in templates
+        for violation in violations(baseline, template.get("metadata") or {}, template.get("spec") or {}, behaviour)
+    )
 
 
 def _specs(obj: Object | None) -> Iterator[Mapping[str, Any]]:

@@ -74,6 +74,20 @@ def test_too_large_for_the_nodes(cluster: Cluster) -> None:
     assert row.line == 2
 
 
+def test_a_privileged_container(cluster: Cluster) -> None:
+    """What a pod does beyond the level baseline is found where it is new, with its line."""
+    privileged = deployment(more="securityContext: {privileged: true}")
+    (row,) = plan(cluster, privileged).of("pod security")
+    assert (row.what, row.detail) == (
+        "Deployment shop/web",
+        'privileged (container "web" must not set securityContext.privileged=true)',
+    )
+    assert row.line == 2
+    fork = cluster.fork()
+    fork.apply(privileged)
+    assert not plan(fork, deployment(more="securityContext: {privileged: true}", tag="2")).of("pod security")
+
+
 def test_a_budget_without_room(cluster: Cluster) -> None:
     """A disruption budget that allows no eviction is found."""
     spec = "{minAvailable: 2, selector: {matchLabels: {app: web}}}"
