@@ -10,6 +10,7 @@ from simkit.cli import limits
 from simkit.cli.manifest_sources import earlier_revision, read_manifests
 from simkit.cli.notes import complain, complain_of
 from simkit.cli.output import FORMATS, VALUES, json_text, write_report, write_rows, write_value
+from simkit.cli.pages import PageParser
 from simkit.cli.reports import FORMS, Case, Fault
 from simkit.cli.source import add_members, add_source, cluster_of, opened, read_members
 from simkit.meta.domain import DEFAULT_NAMESPACE
@@ -40,15 +41,15 @@ CHANGES: Final = 2
 COLUMNS = ("section", "change", "severity", "what", "detail", "file", "line")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+def add_parser(subparsers: Any) -> PageParser:
     """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
+    parser: PageParser = subparsers.add_parser(
         "plan",
         help="show what manifests do to a cluster before they are applied",
         description="Applies manifests to a copy of a cluster, and shows everything that changes.",
         epilog=EXAMPLES,
     )
-    parser.wrong = ERROR  # type: ignore[attr-defined]
+    parser.wrong = ERROR
     manifests = parser.add_argument_group("what to apply")
     manifests.add_argument(
         "-f",

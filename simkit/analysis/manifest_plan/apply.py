@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
-from simkit.analysis.manifest_plan.object_change import ObjectChange, changed, fields_changed
+from simkit.analysis.manifest_plan.object_change import Action, ObjectChange, changed, fields_changed
 from simkit.meta.domain import DEFAULT_NAMESPACE, LAST_APPLIED, api_group
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
@@ -92,8 +92,9 @@ class ManifestWriter:
             answer = self._send("DELETE", _path(resource, namespace, name))
         except NotExecutable as why:
             return changed("not tried", _word(resource), obj, namespace=namespace, message=why.reason)
-        action, message = ("delete", "") if answer.succeeded else ("refused", _words(answer))
-        return changed(action, _word(resource), obj, namespace=namespace, message=message)  # type: ignore[arg-type]
+        action: Action = "delete" if answer.succeeded else "refused"
+        message = "" if answer.succeeded else _words(answer)
+        return changed(action, _word(resource), obj, namespace=namespace, message=message)
 
     def _applied(self, obj: Object) -> ObjectChange:
         version, kind = str(obj.get("apiVersion") or ""), str(obj.get("kind") or "")

@@ -36,6 +36,7 @@ from simkit.meta.identity import AUTHENTICATED, Identity, administrator, service
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, name_of
 from simkit.schema.catalogue import Catalogue, Resource
+from simkit.schema.releases import release_name
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 COLUMNS: Final = ("validation", "resource", "reason")
@@ -249,7 +250,7 @@ class _Search:
     ) -> None:
         self._path, self._snapshot, self._sandbox, self._events = path, snapshot, sandbox, events
         self._catalogue = catalogue_of(self._snapshot)
-        self._releases = releases or (self._snapshot.release,)
+        self._releases = tuple(map(release_name, releases)) or (self._snapshot.release,)
 
     def candidates(self, performed: Any) -> Iterator[_Candidate]:
         """Policies against a request of the attacker, the narrowest first."""

@@ -32,6 +32,8 @@ def path(cluster: simkit.Cluster, *primitives: str) -> Path:
         (("C5", "A1"), "request.name != 'driftwatch'"),
         (("D1", "A1"), "object.spec.?serviceAccountName.orValue('default') != 'strongroom-agent'"),
         (("D7", "K0", "A1"), "false"),
+        (("D5", "K0", "A1"), "false"),
+        (("E1", "K0", "A1"), "false"),
     ],
 )
 def test_the_path_is_closed_for_its_identity(cluster: simkit.Cluster, primitives: Any, expression: str) -> None:
@@ -85,6 +87,8 @@ def test_releases_without_policies_have_none(cluster: simkit.Cluster) -> None:
     claim = path(cluster, "A4")
     assert cluster.closing_policy(claim, releases=["1.30", "1.33"])
     assert not cluster.closing_policy(claim, releases=["1.29"])
+    with pytest.raises(SimkitError, match="is no release"):
+        cluster.closing_policy(claim, releases=["9.9"])
 
 
 def test_findings_have_paths(cluster: simkit.Cluster) -> None:
