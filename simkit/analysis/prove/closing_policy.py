@@ -31,6 +31,7 @@ from simkit.analysis.result import Result
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.logic.policy.typecheck import expression_warnings
 from simkit.meta.attributes import ALLOW, Attributes
+from simkit.meta.domain import ADMISSION_GROUP, label
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED, Identity, administrator, service_account_groups, service_account_user
 from simkit.meta.message import Request
@@ -67,15 +68,15 @@ _HOST: Final = (
     " && {0}.containers.all(c, !c.?securityContext.?privileged.orValue(false))"
     " && {0}.?initContainers.orValue([]).all(c, !c.?securityContext.?privileged.orValue(false))"
 )
-_ENFORCED: Final = "metadata.?labels[?'pod-security.kubernetes.io/enforce'].orValue('')"
+_ENFORCED: Final = f"metadata.?labels[?'{label('enforce', 'pod-security')}'].orValue('')"
 _NARROW: Final[dict[str, tuple[str, ...]]] = {
     "namespaces": (f"oldObject == null || object.{_ENFORCED} == oldObject.{_ENFORCED}",),
-    "secrets": ("object.?type.orValue('') != 'kubernetes.io/service-account-token'",),
+    "secrets": (f"object.?type.orValue('') != '{label('service-account-token')}'",),
     "rolebindings": ("object.roleRef.name != 'cluster-admin'",),
     "clusterrolebindings": ("object.roleRef.name != 'cluster-admin'",),
     "clusterroles": ("object.?rules.orValue([]).all(r, !('*' in r.verbs))",),
     "roles": ("object.?rules.orValue([]).all(r, !('*' in r.verbs))",),
-    "certificatesigningrequests": ("object.spec.signerName != 'kubernetes.io/kube-apiserver-client'",),
+    "certificatesigningrequests": (f"object.spec.signerName != '{label('kube-apiserver-client')}'",),
 }
 """What writes of a resource need not do, each as an expression that holds of the others."""
 _NOTHING: Final = "false"
@@ -228,7 +229,7 @@ class _Candidate:
             "matchConditions": [{"name": "identity", "expression": self.condition}],
             "validations": [{"expression": self.expression}],
         }
-        version = "admissionregistration.k8s.io/v1"
+        version = f"{ADMISSION_GROUP}/v1"
         kind = "ValidatingAdmissionPolicy"
         bound = {"policyName": name, "validationActions": ["Deny"]}
         return (

@@ -22,6 +22,7 @@ from simkit.language.cel.environment import Environment, stored_version
 from simkit.language.cel.errors import CompileError
 from simkit.language.cel.types import BOOL
 from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request
@@ -30,7 +31,7 @@ from simkit.schema.structural import Schema
 from simkit.seams.snapshot import Sandbox
 
 COLUMNS: Final = ("case", "field", "constraint", "reason")
-_DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_DEFINITIONS: Final = f"/apis/{EXTENSIONS_GROUP}/v1/customresourcedefinitions"
 _COMPARED: Final = (
     "maximum",
     "minimum",

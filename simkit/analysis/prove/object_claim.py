@@ -33,8 +33,8 @@ _VERBS: Final[Mapping[str, str]] = {"CREATE": "create", "UPDATE": "update", "DEL
 
 
 _CLASSES: Final[Mapping[str, tuple[str, str, Mapping[str, Any]]]] = {
-    "priorityClassName": ("scheduling.k8s.io/v1", "PriorityClass", {"value": 1}),
-    "runtimeClassName": ("node.k8s.io/v1", "RuntimeClass", {"handler": "proof"}),
+    "priorityClassName": (f"{api_group('scheduling')}/v1", "PriorityClass", {"value": 1}),
+    "runtimeClassName": (f"{api_group('node')}/v1", "RuntimeClass", {"handler": "proof"}),
 }
 """The fields of pods that name classes, each with version, kind and fields of the class."""
 

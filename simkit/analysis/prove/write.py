@@ -16,7 +16,7 @@ from simkit.analysis.prove.formulas import Formula, Untranslated
 from simkit.analysis.prove.symbols import Listed, Mapped, Null, Record, Scalar, Slot, Universe
 from simkit.analysis.prove.valid_object import valid_object
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
-from simkit.meta.domain import DEFAULT_NAMESPACE
+from simkit.meta.domain import DEFAULT_NAMESPACE, label
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED, Identity, administrator
 from simkit.meta.names import GroupVersionKind
@@ -30,7 +30,7 @@ from simkit.seams.snapshot import Snapshot
 NAMESPACE: Final = "proof-namespace"
 PARAMETER: Final = "proof-parameter"
 USER: Final = "proof-user"
-_LABEL_OF_NAME: Final = "kubernetes.io/metadata.name"
+_LABEL_OF_NAME: Final = label("metadata.name")
 _PARAMS: Final = "params "
 _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}
