@@ -123,6 +123,8 @@ class AccessHistory(Result):
     def _intervals(self, subject: str, verb: str, resource: str, asked: Asked) -> Iterator[tuple[Any, ...]]:
         """Neighbouring moments with the same verdict are one interval."""
         moments, writes = self._moments(), self._writes_at()
+        for first in moments[:1]:
+            writes.pop(first, None)  # what was so from the start has no known beginning
         begun: tuple[float, str] | None = None
         for place, time in enumerate(moments):
             verdicts = [self.can(subject, verb, resource, at=time, **asked).verdict]
@@ -138,7 +140,7 @@ class AccessHistory(Result):
             yield self._interval(begun, moments[-1], writes)
 
     def _interval(self, begun: tuple[float, str], end: float, writes: Mapping[float, RecordedWrite]) -> tuple[Any, ...]:
-        write = writes.get(begun[0]) if begun[0] > self._moments()[0] else None
+        write = writes.get(begun[0])
         told = (write.author, write.verb, display_name(write.key)) if write is not None else ("", "", "")
         return _date(begun[0]), _date(end), begun[1], *told
 

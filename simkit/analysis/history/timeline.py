@@ -85,11 +85,6 @@ class Timeline:
     def _runs(self, start: float, end: float) -> bool:
         return _holds(self.covered, start, end)
 
-    def moments(self) -> list[float]:
-        """All moments at which something is known to change, or everything is known."""
-        changes = {point.time for points in self.points.values() for point in points if point.write is not None}
-        return sorted(changes | {one.time for one in self.dumps})
-
     def writes(self) -> Iterator[RecordedWrite]:
         """The writes, oldest first."""
         found = (point.write for points in self.points.values() for point in points if point.write is not None)
