@@ -97,7 +97,7 @@ def start(made: ControlPlane, args: argparse.Namespace) -> None:
     metrics = args.addons is None or METRICS_SERVER in args.addons
     if not add_configured(made, config, args.nodes, metrics=metrics):
         raise SimkitError(f"{args.node_config} has no nodes; add some to it, or add --nodes 3")
-    ordinary = ADDONS if args.load is None else ()
+    ordinary = () if args.objects or args.demo else ADDONS
     add_addons(made, ordinary if args.addons is None else args.addons)
     if args.host_program:
         from simkit.cluster.nodes import simulation_of

@@ -61,10 +61,9 @@ def test_malformed_port_ranges_are_refused(text: str, capsys: pytest.CaptureFixt
 )
 def test_metrics_are_served_where_the_addons_serve_them(flags: Sequence[str], served: bool) -> None:
     """Without metrics-server only the core group has a resource called pods, as in a cluster that has none."""
-    parser = argparse.ArgumentParser()
-    node_flags.add_arguments(parser)
+    parser = serve.add_parser(argparse.ArgumentParser().add_subparsers())
     made = cluster()
-    node_flags.start(made._control_plane, parser.parse_args(["--nodes", "1", *flags], argparse.Namespace(load=None)))
+    node_flags.start(made._control_plane, parser.parse_args(["--nodes", "1", *flags]))
     groups = [name for name in made.list("apiservices") if name["metadata"]["name"].endswith(".metrics.k8s.io")]
     assert bool(groups) is served
 
