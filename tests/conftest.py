@@ -16,6 +16,12 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, print_b
 settings.load_profile("repeatable" if os.environ.get("CI") else "new")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _cache_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keeps the dumps that tests read out of the user's cache folder."""
+    os.environ["SIMKIT_CACHE"] = str(tmp_path_factory.mktemp("dumps"))
+
+
 @pytest.fixture(autouse=True)
 def _main_module() -> Iterator[None]:
     """Puts the main module back, which IPython replaces and new processes ask for."""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
     from simkit.seams.snapshot import Snapshot
     from simkit.snapshot.dump import Dump
-    from simkit.snapshot.sources import Source
 
 _WHAT: Final = "a dump, as simkit dump makes it: files, folders or archives; - reads standard input"
 _NAMESPACES: Final = GroupResource("", "namespaces")
@@ -96,6 +95,12 @@ def add_reading(group: Any, *, release_flag: str = "--release") -> None:
         help="the namespace for objects that name none (default: default)",
     )
     add_unpack(group)
+    group.add_argument(
+        "--no-cache",
+        dest="cache",
+        action="store_false",
+        help="read the files again, and do not keep what was read in the cache folder",
+    )
 
 
 def add_unpack(group: Any) -> None:
@@ -211,7 +216,7 @@ def read(args: argparse.Namespace, *, namespace: str | None = None) -> Snapshot:
 
 def dump_of(paths: Sequence[str], args: argparse.Namespace, *, release_of: Callable[[Dump], str] | None = None) -> Dump:
     """The dump or the manifests of some paths; what could not be read is reported on standard error."""
-    source: list[Source] = [BytesIO(standard_input().read()) if path == "-" else path for path in paths]
+    source = [BytesIO(standard_input().read()) if path == "-" else path for path in paths]
     dump = _loaded(source, args)
     if not args.manifests and _is_pasted(dump):
         note("none of these objects has a uid, so they are read as manifests (--manifests)")
@@ -228,7 +233,7 @@ def dump_of(paths: Sequence[str], args: argparse.Namespace, *, release_of: Calla
     return _limited(dump, args)
 
 
-def _rewound(source: list[Source]) -> list[Source]:
+def _rewound(source: list[str | BytesIO]) -> list[str | BytesIO]:
     """The same sources, of which what was read from standard input can be read again."""
     for one in source:
         if isinstance(one, BytesIO):
@@ -243,11 +248,12 @@ def _limited(dump: Dump, args: argparse.Namespace) -> Dump:
     return dump
 
 
-def _loaded(source: Source, args: argparse.Namespace) -> Dump:
-    from simkit.snapshot.load import load  # servers start without it
+def _loaded(source: Sequence[str | BytesIO], args: argparse.Namespace) -> Dump:
+    from simkit.snapshot.dump_cache import load_cached  # servers start without it
 
-    return load(
+    return load_cached(
         source,
+        use_cache=args.cache,
         release=args.reading_release,
         captured=["*"] if args.manifests else args.complete,
         secrets=getattr(args, "secrets", False),

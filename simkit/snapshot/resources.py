@@ -56,7 +56,8 @@ class ResourceIndex:
 
     def __init__(self, release: str = "1.30", definitions: Iterable[Object] = ()) -> None:
         self.release = release
-        custom = [resource for definition in definitions for resource in custom_resources(definition)]
+        self.definitions = tuple(definitions)
+        custom = [resource for definition in self.definitions for resource in custom_resources(definition)]
         whole = Catalogue.for_release(release, everything=True)
         self.catalogue = whole.with_resources(custom) if custom else whole
         self._places: dict[tuple[str, str], RESTMapping] = {}

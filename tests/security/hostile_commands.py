@@ -178,6 +178,7 @@ CHOOSING: Final = frozenset(
         "manifests",
         "into",
         "unpack",
+        "no-cache",
         "namespace",
         "all-namespaces",
         "severity",
