@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.admission.plugin_attributes import PODS, WRITES, admission_forbidden, with_spec, written
+from simkit.engine.admission.plugin_attributes import PODS, WRITES, Handler, admission_forbidden, with_spec, written
 from simkit.engine.egress.call import CallFailed, Poster, review_status, status_fields, with_exponential_backoff
 from simkit.engine.egress.policy import RememberedAnswers
 from simkit.meta.behaviour import ServedBehaviour
@@ -26,13 +26,8 @@ from simkit.seams import Review
 # Upstream: plugin/pkg/admission/alwayspullimages, release 1.30.
 
 
-class AlwaysPullImages:
+class AlwaysPullImages(Handler, operations=WRITES, resources={PODS}):
     """Admits pods whose images are new."""
-
-    name = "AlwaysPullImages"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = frozenset({PODS})
 
     def mutate(self, review: Review) -> Object:
         """The pod with the pull policy ``Always`` in every container."""
@@ -92,13 +87,10 @@ class ImagePolicy:
     """True if pods pass where the service cannot be asked."""
 
 
-class ImagePolicyWebhook:
+class ImagePolicyWebhook(Handler, operations=WRITES, resources={PODS}):
     """Sends all images of a pod in one ImageReview, and caches the answer."""
 
-    name = "ImagePolicyWebhook"
-    operations = WRITES
-    resources = frozenset({PODS})
-    leaves_process: Final = True
+    leaves_process = True
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from simkit.engine.admission.plugin_attributes import (
     LIMIT_RANGES,
     PODS,
     WRITES,
+    StoreHandler,
     admission_forbidden,
     with_spec,
     written,
@@ -25,7 +26,7 @@ from simkit.meta.objects import Object, annotations_of, at, metadata, with_metad
 from simkit.meta.podspec import NON_EPHEMERAL
 from simkit.meta.quantity import NANO, Quantity
 from simkit.meta.resource_list import ResourceList, resource_list_of
-from simkit.seams import Reader, Review
+from simkit.seams import Review
 
 _NOTE: Final = label("limit-ranger")
 _POD_LEVEL: Final = ("cpu", "memory")
@@ -33,16 +34,8 @@ _POD_LEVEL: Final = ("cpu", "memory")
 _LARGEST_MILLI: Final = (2**63 - 1) // 1000
 
 
-class LimitRanger:
+class LimitRanger(StoreHandler, operations=WRITES, resources={PODS, CLAIMS}):
     """Admits new pods, and new and updated claims."""
-
-    name = "LimitRanger"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = frozenset({PODS, CLAIMS})
-
-    def __init__(self, store: Reader) -> None:
-        self._store = store
 
     def _ranges(self, review: Review) -> Iterator[Sequence[Object]]:
         """The limits of each range that apply to the write."""

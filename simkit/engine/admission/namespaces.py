@@ -10,7 +10,8 @@ from simkit.engine.admission.plugin_attributes import (
     CREATION,
     LOCAL_ACCESS_REVIEWS,
     NAMESPACES,
-    Resources,
+    Handler,
+    StoreHandler,
     admission_forbidden,
     written,
 )
@@ -30,16 +31,8 @@ def _missing(store: Reader, review: Review) -> bool:
     return store.get(Key(NAMESPACES, "", review.namespace)) is None
 
 
-class NamespaceExists:
+class NamespaceExists(StoreHandler, operations=CHANGES):
     """Refuses a write into a missing namespace."""
-
-    name = "NamespaceExists"
-    leaves_process: Final = False
-    operations = CHANGES
-    resources: Resources = None
-
-    def __init__(self, store: Reader) -> None:
-        self._store = store
 
     def validate(self, review: Review) -> None:
         """Raises 404 for a namespace that is missing."""
@@ -47,13 +40,8 @@ class NamespaceExists:
             raise not_found(NAMESPACES, review.namespace)
 
 
-class NamespaceAutoProvision:
+class NamespaceAutoProvision(Handler, operations=CREATION):
     """Creates the missing namespace; ``provide`` does it as the server itself."""
-
-    name = "NamespaceAutoProvision"
-    leaves_process: Final = False
-    operations = CREATION
-    resources: Resources = None
 
     def __init__(self, store: Reader, provide: Callable[[str], None]) -> None:
         self._store, self._provide = store, provide
@@ -71,19 +59,11 @@ class NamespaceAutoProvision:
 _FOR_EVER: Final = frozenset({DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, PUBLIC_NAMESPACE})
 
 
-class NamespaceLifecycle:
+class NamespaceLifecycle(StoreHandler, operations=CHANGES):
     """Reads namespaces from the store, so that a namespace created a moment ago counts.
 
     It speaks among the mutators, so that nothing is looked for in a namespace that does not exist.
     """
-
-    name = "NamespaceLifecycle"
-    leaves_process: Final = False
-    operations = CHANGES
-    resources: Resources = None
-
-    def __init__(self, store: Reader) -> None:
-        self._store = store
 
     def mutate(self, review: Review) -> Object:
         """Raises 403 for a namespace that may not be deleted or is terminating, 404 for one that is missing."""

@@ -15,6 +15,7 @@ from simkit.engine.admission.plugin_attributes import (
     PODS,
     SERVICE_ACCOUNTS,
     VOLUMES,
+    Handler,
     admission_forbidden,
     written,
 )
@@ -124,13 +125,10 @@ _OWN_LABELS: Final = frozenset(
 _OWN_DOMAINS: Final = tuple(f"{prefix}.{LABEL_DOMAIN}" for prefix in ("kubelet", "node"))
 
 
-class NodeRestriction:
+class NodeRestriction(
+    Handler, operations=CHANGES, resources={PODS, NODES, CLAIMS, SERVICE_ACCOUNTS, _LEASES, _CSI_NODES}
+):
     """Identifies nodes by their group and user name."""
-
-    name = "NodeRestriction"
-    leaves_process: Final = False
-    operations = CHANGES
-    resources = frozenset({PODS, NODES, CLAIMS, SERVICE_ACCOUNTS, _LEASES, _CSI_NODES})
 
     def __init__(self, store: Reader, authorizer: Authorizer) -> None:
         self._store, self._authorizer = store, authorizer

@@ -1,18 +1,18 @@
-"""Resource names, and the refusal, that admission plugins share.
+"""The class, the resource names and the refusal that admission plugins share.
 
-Upstream: k8s.io/apiserver/pkg/admission/errors.go, release 1.30.
+Upstream: k8s.io/apiserver/pkg/admission/handler.go and k8s.io/apiserver/pkg/admission/errors.go, release 1.30.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, Final
 
 from simkit.meta.domain import AUTHORIZATION_GROUP, CERTIFICATES_GROUP, api_group
 from simkit.meta.errors import StatusError, forbidden
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, metadata
-from simkit.seams import OPERATIONS, Operation, Review
+from simkit.seams import OPERATIONS, Operation, Reader, Review
 
 PODS: Final = GroupResource("", "pods")
 NODES: Final = GroupResource("", "nodes")
@@ -32,12 +32,44 @@ SIGNING_REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningr
 POD_CERTIFICATES: Final = GroupResource(CERTIFICATES_GROUP, "podcertificaterequests")
 TRUST_BUNDLES: Final = GroupResource(CERTIFICATES_GROUP, "clustertrustbundles")
 
-Resources = frozenset[GroupResource] | None
-"""The resources that a plugin handles; None: all of them."""
 CREATION: Final[frozenset[Operation]] = frozenset({"CREATE"})
 UPDATES: Final[frozenset[Operation]] = frozenset({"UPDATE"})
 WRITES: Final[frozenset[Operation]] = CREATION | UPDATES
 CHANGES: Final[frozenset[Operation]] = OPERATIONS - {"CONNECT"}
+
+
+class Handler:
+    """An admission plugin, declared with the operations and the resources that it handles (``admission.Handler``).
+
+    Its name is that of its class. Without resources it handles all of them.
+
+    Examples
+    --------
+    >>> class NoNodes(Handler, operations=CREATION, resources={NODES}):
+    ...     def validate(self, review: Review) -> None:
+    ...         raise admission_forbidden(review, "there are enough nodes")
+    >>> NoNodes.name, sorted(NoNodes.operations)
+    ('NoNodes', ['CREATE'])
+    """
+
+    name: ClassVar[str]
+    operations: ClassVar[frozenset[Operation]]
+    resources: ClassVar[frozenset[GroupResource] | None]
+    leaves_process: ClassVar[bool] = False
+
+    def __init_subclass__(
+        cls, *, operations: Collection[Operation] = OPERATIONS, resources: Collection[GroupResource] | None = None
+    ) -> None:
+        super().__init_subclass__()
+        cls.name, cls.operations = cls.__name__, frozenset(operations)
+        cls.resources = None if resources is None else frozenset(resources)
+
+
+class StoreHandler(Handler):
+    """A plugin that looks at stored objects."""
+
+    def __init__(self, store: Reader) -> None:
+        self._store = store
 
 
 def name_in(review: Review) -> str:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from simkit.engine.admission.plugin_attributes import CREATION, NODES, PODS, UPDATES, admission_forbidden, written
+from simkit.engine.admission.plugin_attributes import (
+    CREATION,
+    NODES,
+    PODS,
+    UPDATES,
+    Handler,
+    StoreHandler,
+    admission_forbidden,
+    written,
+)
 from simkit.kinds.parts.pod.qos import pod_requests
 from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import quoted
@@ -13,7 +22,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, metadata, with_metadata
 from simkit.meta.quantity import Quantity, parse
 from simkit.meta.resource_list import add, resource_list_of
-from simkit.seams import Reader, Review
+from simkit.seams import Review
 
 # PodResizeValidator refuses resizes of pods for which their node has no room.
 # Upstream: plugin/pkg/admission/podresize, release 1.36.
@@ -22,16 +31,8 @@ _OS: Final = label("os")
 _NONE: Final = parse("0")
 
 
-class PodResizeValidator:
+class PodResizeValidator(StoreHandler, operations=UPDATES, resources={PODS}):
     """Compares the requests of a resized pod with what its node has for pods."""
-
-    name = "PodResizeValidator"
-    leaves_process: Final = False
-    operations = UPDATES
-    resources = frozenset({PODS})
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def validate(self, review: Review) -> None:
         """Raises 403 where the node does not exist, is not one of Linux, or has too little CPU or memory."""
@@ -41,7 +42,7 @@ class PodResizeValidator:
             return
         if metadata(review.old or {}).get("generation") == metadata(pod).get("generation"):
             return
-        entry = self._reader.get(Key(NODES, "", node_name))
+        entry = self._store.get(Key(NODES, "", node_name))
         if entry is None:
             raise admission_forbidden(review, f'node "{node_name}" not found')
         system = labels_of(entry.object).get(_OS, "linux")
@@ -79,16 +80,8 @@ def _lacking(pod: Object, node: Object) -> list[str]:
 _SUBRESOURCES: Final = ("", "resize")
 
 
-class NodeDeclaredFeatureValidator:
+class NodeDeclaredFeatureValidator(StoreHandler, operations=UPDATES, resources={PODS}):
     """Compares what a changed pod needs with what its node says that it can do."""
-
-    name = "NodeDeclaredFeatureValidator"
-    leaves_process: Final = False
-    operations = UPDATES
-    resources = frozenset({PODS})
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def validate(self, review: Review) -> None:
         """Raises 403 where the node does not exist or has not declared a feature that the change needs."""
@@ -101,7 +94,7 @@ class NodeDeclaredFeatureValidator:
         needed = [*_needed(pod["spec"], old["spec"])]
         if not needed:
             return
-        entry = self._reader.get(Key(NODES, "", node_name))
+        entry = self._store.get(Key(NODES, "", node_name))
         if entry is None:
             raise admission_forbidden(review, f'node "{node_name}" not found')
         declared = at(entry.object, "status", "declaredFeatures") or ()
@@ -146,13 +139,8 @@ _WORKLOADS: Final = GroupResource(api_group("scheduling"), "workloads")
 _FINALIZER: Final = f"{api_group('scheduling')}/podgroup-protection"
 
 
-class PodGroupProtection:
+class PodGroupProtection(Handler, operations=CREATION, resources={_GROUPS}):
     """Adds the finalizer to new groups."""
-
-    name = "PodGroupProtection"
-    leaves_process: Final = False
-    operations = CREATION
-    resources = frozenset({_GROUPS})
 
     def mutate(self, review: Review) -> Object:
         """The object with its finalizer."""
@@ -163,16 +151,8 @@ class PodGroupProtection:
         return with_metadata(obj, finalizers=[*present, _FINALIZER])
 
 
-class PodGroupWorkloadExists:
+class PodGroupWorkloadExists(StoreHandler, operations=CREATION, resources={_GROUPS}):
     """Checks the reference of a new group to a template of a workload."""
-
-    name = "PodGroupWorkloadExists"
-    leaves_process: Final = False
-    operations = CREATION
-    resources = frozenset({_GROUPS})
-
-    def __init__(self, store: Reader) -> None:
-        self._store = store
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a workload or a template that is not there."""

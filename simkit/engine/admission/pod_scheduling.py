@@ -13,6 +13,8 @@ from simkit.engine.admission.plugin_attributes import (
     PRIORITY_CLASSES,
     RUNTIME_CLASSES,
     WRITES,
+    Handler,
+    StoreHandler,
     admission_forbidden,
     with_spec,
     written,
@@ -33,13 +35,8 @@ _ANNOTATION: Final = label("node-selector", "scheduler.alpha")
 DEFAULT: Final = "clusterDefaultNodeSelector"
 
 
-class PodNodeSelector:
+class PodNodeSelector(Handler, operations=CREATION, resources={PODS}):
     """Reads the namespace's annotation; ``settings`` holds the cluster default and the allowed selectors."""
-
-    name = "PodNodeSelector"
-    leaves_process: Final = False
-    operations = CREATION
-    resources = frozenset({PODS})
 
     def __init__(self, store: Reader, settings: Mapping[str, str] | None = None) -> None:
         self._store, self._settings = store, settings or {}
@@ -94,16 +91,8 @@ def labels_of_selector(text: str) -> dict[str, str]:
 _LABELS: Final = (label("zone", "topology"), label("region", "topology"))
 
 
-class PodTopologyLabels:
+class PodTopologyLabels(StoreHandler, operations=CREATION, resources={PODS}):
     """Copies labels of the node to a new pod that names one, and to the binding of a pod, which hands them on."""
-
-    name = "PodTopologyLabels"
-    leaves_process: Final = False
-    operations = CREATION
-    resources = frozenset({PODS})
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
 
     def mutate(self, review: Review) -> Object:
         """The pod or binding with the labels; unchanged where the node does not exist."""
@@ -114,7 +103,7 @@ class PodTopologyLabels:
         return {**obj, "metadata": {**metadata(obj), "labels": {**labels_of(obj), **found}}}
 
     def _labels(self, node: str) -> Mapping[str, str]:
-        entry = self._reader.get(Key(NODES, "", node)) if node else None
+        entry = self._store.get(Key(NODES, "", node)) if node else None
         given = labels_of(entry.object) if entry is not None else {}
         return {name: given[name] for name in _LABELS if name in given}
 
@@ -132,13 +121,8 @@ def _node_of(obj: Object, subresource: str) -> str:
 _HOST: Final = label("hostname")
 
 
-class LimitPodHardAntiAffinityTopology:
+class LimitPodHardAntiAffinityTopology(Handler, operations=WRITES, resources={PODS}):
     """Checks the required anti-affinity terms of pods."""
-
-    name = "LimitPodHardAntiAffinityTopology"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = frozenset({PODS})
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a wider topology than a node."""
@@ -158,16 +142,8 @@ class LimitPodHardAntiAffinityTopology:
 _PREEMPTS = "PreemptLowerPriority"
 
 
-class Priority:
+class Priority(StoreHandler, operations=WRITES, resources={PODS, PRIORITY_CLASSES}):
     """Resolves the class of new pods, and refuses a second default class."""
-
-    name = "Priority"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = frozenset({PODS, PRIORITY_CLASSES})
-
-    def __init__(self, store: Reader) -> None:
-        self._store = store
 
     def mutate(self, review: Review) -> Object:
         """A new pod with the priority of its class; an update keeps the earlier one."""
@@ -240,16 +216,8 @@ _DIFFERS = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Ov
 _ALONE = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
-class RuntimeClass:
+class RuntimeClass(StoreHandler, operations=CREATION, resources={PODS}):
     """Admits new pods."""
-
-    name = "RuntimeClass"
-    leaves_process: Final = False
-    operations = CREATION
-    resources = frozenset({PODS})
-
-    def __init__(self, store: Reader) -> None:
-        self._store = store
 
     def _class(self, review: Review) -> Object | None:
         name = at(review.object, "spec", "runtimeClassName")

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, WRITES, admission_forbidden, written
+from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, WRITES, Handler, admission_forbidden, written
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, template_of, violations
 from simkit.logic.podsecurity.policy import PREFIX, LevelVersion, Policy, exempt_namespace_warning, policy_of
 from simkit.logic.podsecurity.violation import Violation, forbidden_detail, forbidden_reason
@@ -39,13 +39,8 @@ class Exemptions:
     runtime_classes: Collection[str] = ()
 
 
-class PodSecurity:
+class PodSecurity(Handler, operations=WRITES, resources={NAMESPACES, PODS, *POD_TEMPLATES}):
     """Refuses violations of the enforced level, warns of and audits the others; checks changed labels too."""
-
-    name = "PodSecurity"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = frozenset({NAMESPACES, PODS, *POD_TEMPLATES})
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.engine.admission.plugin_attributes import PODS, WRITES, admission_forbidden, written
+from simkit.engine.admission.plugin_attributes import PODS, WRITES, Handler, admission_forbidden, written
 from simkit.logic.podsecuritypolicy.evaluate import defaulted, is_usable, problems
 from simkit.meta.attributes import Attributes
 from simkit.meta.behaviour import ServedBehaviour
@@ -30,13 +30,8 @@ _AUDIT: Final = f"podsecuritypolicy.{api_group('policy')}"
 _COLLECTOR_FIELDS: Final = ("ownerReferences", "finalizers", "selfLink", "managedFields")
 
 
-class PodSecurityPolicy:
+class PodSecurityPolicy(Handler, operations=WRITES, resources={PODS}):
     """Admits pods that a usable policy allows, and sets what the policy demands of new ones."""
-
-    name = "PodSecurityPolicy"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = frozenset({PODS})
 
     def __init__(self, store: Reader, authorizer: Authorizer) -> None:
         self._store, self._authorizer = store, authorizer
@@ -136,13 +131,8 @@ _OF_POD: Final = ("supplementalGroups", "seLinuxOptions", "runAsUser", "fsGroup"
 _OF_CONTAINER: Final = ("seLinuxOptions", "runAsUser")
 
 
-class SecurityContextDeny:
+class SecurityContextDeny(Handler, operations=WRITES, resources={PODS}):
     """Checks the security contexts of pods and of their containers."""
-
-    name = "SecurityContextDeny"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = frozenset({PODS})
 
     def validate(self, review: Review) -> None:
         """Raises 403 for the first forbidden field."""

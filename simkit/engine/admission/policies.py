@@ -7,21 +7,20 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from simkit.engine.admission.candidates import CandidateCache, CompiledObjects, LiveClusterReader, attributes_of
+from simkit.engine.admission.plugin_attributes import Handler, name_in
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import ADMISSION_GROUP, AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
 from simkit.meta.errors import StatusError, forbidden
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
-from simkit.meta.objects import Object, metadata
+from simkit.meta.objects import Object
 from simkit.schema.catalogue import Resource
-from simkit.seams import OPERATIONS, ListWatcher, Operation, Review
+from simkit.seams import ListWatcher, Review
 from simkit.seams.reinvocation import PluginReinvocation, ReinvocationContext
 
 if TYPE_CHECKING:
     from simkit.logic.policy.binding import Binding, BoundPolicy
-    from simkit.logic.policy.decide import Denial
     from simkit.logic.policy.definition import PolicyDefinition
-    from simkit.logic.policy.mutate import PolicyError
     from simkit.logic.policy.mutation import MutatingPolicy
     from simkit.logic.policy.policy import Policy
 
@@ -158,6 +157,30 @@ class PolicyIndex(Generic[Compiled]):
         return view.candidates(reader, (operation, resource, subresource)) if view.any else ()
 
 
+class _Policies(Handler, Generic[Compiled]):
+    """The common part of both plugins: the policies for a write."""
+
+    def __init__(self, reader: LiveClusterReader, index: PolicyIndex[Compiled]) -> None:
+        self._reader, self._index = reader, index
+
+    def _concerned(
+        self, review: Review
+    ) -> tuple[AdmissionAttributes, Sequence[BoundPolicy[Compiled]]] | tuple[None, tuple[()]]:
+        """The attributes of a write, and the policies that could match it; None if there are none."""
+        if not self._index.any() or review.resource in EXEMPT:
+            return None, ()
+        attributes = attributes_of(review, self._reader.catalogue)
+        kind = (attributes.operation, attributes.resource, attributes.subresource)
+        policies = self._index.concerned(self._reader, *kind)
+        return (attributes, policies) if policies else (None, ())
+
+
+def _forbidden(attributes: AdmissionAttributes, review: Review, texts: Sequence[str]) -> StatusError:
+    """The 403 of policies that said something, with all of it among the causes."""
+    causes = [{"message": text} for text in texts]
+    return forbidden(attributes.resource.group_resource, name_in(review), texts[0], causes=causes)
+
+
 # ValidatingAdmissionPolicy evaluates CEL policies that deny, warn or audit.
 # Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/validating, release 1.30.
 
@@ -165,25 +188,13 @@ _CODES: Final = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge":
 _UNPROCESSABLE: Final = 422
 
 
-class ValidatingAdmissionPolicy:
+class ValidatingAdmissionPolicy(_Policies["Policy"]):
     """Evaluates every policy whose binding matches the request."""
-
-    name = "ValidatingAdmissionPolicy"
-    leaves_process: Final = False
-    operations = OPERATIONS
-    resources = None
-
-    def __init__(self, reader: LiveClusterReader, index: PolicyIndex[Policy]) -> None:
-        self._reader, self._index = reader, index
 
     def validate(self, review: Review) -> None:
         """Raises the denial of the first policy: 422, 403 or 413 by its reason."""
-        if not self._index.any() or review.resource in EXEMPT:
-            return
-        attributes = attributes_of(review, self._reader.catalogue)
-        kind = (attributes.operation, attributes.resource, attributes.subresource)
-        policies = self._index.concerned(self._reader, *kind)
-        if not policies:
+        attributes, policies = self._concerned(review)
+        if attributes is None:
             return
         from simkit.logic.policy.decide import decide
 
@@ -192,16 +203,10 @@ class ValidatingAdmissionPolicy:
         for key, value in outcome.annotations.items():
             review.annotations.setdefault(key, value)
         if outcome.denials:
-            raise policy_denial(attributes, outcome.denials[0])
-
-
-def policy_denial(attributes: AdmissionAttributes, denial: Denial) -> StatusError:
-    """The denial as a Status."""
-    given = metadata(attributes.object or {})
-    name = attributes.name or given.get("name") or given.get("generateName") or "Unknown"
-    error = forbidden(attributes.resource.group_resource, name, denial.text, causes=[{"message": denial.text}])
-    code = _CODES.get(denial.reason, _UNPROCESSABLE)
-    return StatusError(code, denial.reason, error.message, details=error.details)
+            denial = outcome.denials[0]
+            error = _forbidden(attributes, review, [denial.text])
+            code = _CODES.get(denial.reason, _UNPROCESSABLE)
+            raise StatusError(code, denial.reason, error.message, details=error.details)
 
 
 # MutatingAdmissionPolicy changes objects by CEL expressions.
@@ -210,16 +215,11 @@ def policy_denial(attributes: AdmissionAttributes, denial: Denial) -> StatusErro
 _FORBIDDEN: Final = 403
 
 
-class MutatingAdmissionPolicy:
+class MutatingAdmissionPolicy(_Policies["MutatingPolicy"], operations={"CREATE", "UPDATE", "CONNECT"}):
     """Makes the mutations of every policy whose binding matches the request, by the names of policies and bindings.
 
     Where one changed the object, all plugins are asked again; of the policies those with reinvocation.
     """
-
-    name = "MutatingAdmissionPolicy"
-    leaves_process: Final = False
-    operations: Final[frozenset[Operation]] = frozenset({"CREATE", "UPDATE", "CONNECT"})
-    resources = None
 
     def __init__(
         self,
@@ -227,25 +227,23 @@ class MutatingAdmissionPolicy:
         index: PolicyIndex[MutatingPolicy],
         restore: Callable[[Mapping[str, Any], Resource], Object],
     ) -> None:
-        self._reader, self._index, self._restore = reader, index, restore
+        super().__init__(reader, index)
+        self._restore = restore
 
     def mutate(self, review: Review) -> Object:
         """The object after all policies. Raises 403 where one fails that has failurePolicy Fail."""
-        given = review.object or {}
-        if not self._index.any() or review.resource in EXEMPT:
-            return given
-        attributes = attributes_of(review, self._reader.catalogue)
-        kind = (attributes.operation, attributes.resource, attributes.subresource)
-        policies = self._index.concerned(self._reader, *kind)
-        if not policies:
-            return given
+        attributes, policies = self._concerned(review)
+        if attributes is None:
+            return review.object or {}
         from simkit.logic.policy.mutate import mutate
 
         context = review.reinvocation
         known = context.begin(self.name, review.object)
         found = mutate(attributes, policies, self._reader, self._restore, _Rounds(context, known))
         if found.errors:
-            raise policy_refusal(attributes, found.errors)
+            details = _forbidden(attributes, review, [error.text for error in found.errors]).details
+            first = found.errors[0]
+            raise StatusError(_FORBIDDEN, first.reason or "Forbidden", first.text, details=details)
         if found.written:  # even a mutation that changes nothing has those asked again that want it, as upstream
             known.changed()
             context.should_reinvoke = True
@@ -268,12 +266,3 @@ class _Rounds:
             self._context.should_reinvoke = True
         if again:
             self._known.invoked(key)
-
-
-def policy_refusal(attributes: AdmissionAttributes, errors: Sequence[PolicyError]) -> StatusError:
-    """The errors as a Status: message and reason of the first, all of them among the causes."""
-    given = metadata(attributes.object or {})
-    name = attributes.name or given.get("name") or given.get("generateName") or "Unknown"
-    causes = [{"message": each.text} for each in errors]
-    details = forbidden(attributes.resource.group_resource, name, "", causes=causes).details
-    return StatusError(_FORBIDDEN, errors[0].reason or "Forbidden", errors[0].text, details=details)

@@ -13,7 +13,7 @@ from simkit.engine.admission.plugin_attributes import (
     LOCAL_ACCESS_REVIEWS,
     NAMESPACES,
     WRITES,
-    Resources,
+    Handler,
     admission_forbidden,
     written,
 )
@@ -64,13 +64,8 @@ class _Covering:
     added: ResourceList
 
 
-class ResourceQuota:
+class ResourceQuota(Handler, operations=WRITES):
     """The last validating plugin, so that nothing is charged for a request that another one refuses."""
-
-    name = "ResourceQuota"
-    leaves_process: Final = False
-    operations = WRITES
-    resources: Resources = None
 
     def __init__(self, store: Reader, clock: Clock, charge: Charge, limited: Sequence[LimitedResource] = ()) -> None:
         self._store, self._clock, self._charge, self._limited = store, clock, charge, limited

@@ -14,6 +14,7 @@ from simkit.engine.admission.plugin_attributes import (
     PODS,
     SERVICE_ACCOUNTS,
     WRITES,
+    Handler,
     admission_forbidden,
     with_spec,
     written,
@@ -103,17 +104,12 @@ _PAUSES: Final = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8)
 _CONTAINERS: Final = (("initContainers", "init container"), ("containers", "container"))
 
 
-class ServiceAccount:
+class ServiceAccount(Handler, operations=WRITES, resources={PODS}):
     """Sets account, pull secrets and token of new pods, and refuses accounts that are missing.
 
     The account ``default`` of a new namespace comes from a controller. A request that a server answers waits for it:
     such requests are given a thread that may wait (``awaits_account``). Calls in this process do not wait.
     """
-
-    name = "ServiceAccount"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = frozenset({PODS})
 
     def __init__(self, store: Reader, name_source: NameSource, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self._store, self._name_source, self._sleep = store, name_source, sleep

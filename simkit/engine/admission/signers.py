@@ -12,6 +12,7 @@ from simkit.engine.admission.plugin_attributes import (
     TRUST_BUNDLES,
     UPDATES,
     WRITES,
+    Handler,
     admission_forbidden,
     written,
 )
@@ -29,38 +30,32 @@ from simkit.seams import Authorizer, Review
 # Upstream: plugin/pkg/admission/certificates/util.go, release 1.30.
 
 
-def is_authorized_for_signer(authorizer: Authorizer, identity: Identity, verb: str, signer: str) -> bool:
-    """True if an identity has a verb on a signer: on its name, or on all signers of its domain."""
-    domain = signer.split("/")[0]
-    return any(_may(authorizer, identity, verb, name) for name in (signer, f"{domain}/*"))
+class _SignerHandler(Handler):
+    """A plugin that asks for a verb on a signer."""
 
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
 
-def _may(authorizer: Authorizer, identity: Identity, verb: str, name: str) -> bool:
-    ask = Attributes(identity, verb, CERTIFICATES_GROUP, "*", "signers", name=name)
-    return authorizer.authorize(ask).allowed
+    def _may(self, identity: Identity, verb: str, signer: str) -> bool:
+        """True if an identity has the verb on the signer: on its name, or on all signers of its domain."""
+        names = (signer, f"{signer.split('/')[0]}/*")
+        asked = (Attributes(identity, verb, CERTIFICATES_GROUP, "*", "signers", name=name) for name in names)
+        return any(self._authorizer.authorize(ask).allowed for ask in asked)
 
 
 # CertificateApproval requires the verb ``approve`` on the signer of a certificate signing request.
 # Upstream: plugin/pkg/admission/certificates/approval, release 1.30.
 
 
-class CertificateApproval:
+class CertificateApproval(_SignerHandler, operations=UPDATES, resources={SIGNING_REQUESTS}):
     """Checks updates of the subresource approval."""
-
-    name = "CertificateApproval"
-    leaves_process: Final = False
-    operations = UPDATES
-    resources = frozenset({SIGNING_REQUESTS})
-
-    def __init__(self, authorizer: Authorizer) -> None:
-        self._authorizer = authorizer
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a user who may not approve for the request's signer."""
         if review.subresource != "approval":
             return
         signer = at(written(review), "spec", "signerName") or ""
-        if not is_authorized_for_signer(self._authorizer, review.identity, "approve", signer):
+        if not self._may(review.identity, "approve", signer):
             raise admission_forbidden(
                 review, f"user not permitted to approve requests with signerName {quoted(signer)}"
             )
@@ -73,16 +68,8 @@ class CertificateApproval:
 # pkg/registry/certificates/podcertificaterequest/strategy.go, release 1.36.
 
 
-class CertificateSigning:
+class CertificateSigning(_SignerHandler, operations=UPDATES, resources={SIGNING_REQUESTS, POD_CERTIFICATES}):
     """Checks updates of the status of certificate signing requests, and of requests for certificates of pods."""
-
-    name = "CertificateSigning"
-    leaves_process: Final = False
-    operations = UPDATES
-    resources = frozenset({SIGNING_REQUESTS, POD_CERTIFICATES})
-
-    def __init__(self, authorizer: Authorizer) -> None:
-        self._authorizer = authorizer
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a changed certificate or condition by a user who may not sign, 422 for one of a pod."""
@@ -94,14 +81,14 @@ class CertificateSigning:
         if review.subresource != "status" or all(at(old, "status", one) == at(new, "status", one) for one in parts):
             return
         signer = at(old, "spec", "signerName") or ""
-        if not is_authorized_for_signer(self._authorizer, review.identity, "sign", signer):
+        if not self._may(review.identity, "sign", signer):
             raise admission_forbidden(review, f"user not permitted to sign requests with signerName {quoted(signer)}")
 
     def _check_pod_certificate(self, review: Review, old: Object, new: Object) -> None:
         if review.subresource != "status" or (old.get("status") or {}) == (new.get("status") or {}):
             return
         signer, user = at(old, "spec", "signerName") or "", review.identity
-        if not is_authorized_for_signer(self._authorizer, user, "sign", signer):
+        if not self._may(user, "sign", signer):
             text = f'User {quoted(user.user)} is not permitted to "sign" for signer {quoted(signer)}'
             kind = GroupKind(CERTIFICATES_GROUP, "PodCertificateRequest")
             raise invalid(review.behaviour, kind, name_of(old), [forbidden_field("spec.signerName", text)])
@@ -113,13 +100,8 @@ class CertificateSigning:
 _SIGNER: Final = label("kube-apiserver-client")
 
 
-class CertificateSubjectRestriction:
+class CertificateSubjectRestriction(Handler, operations=CREATION, resources={SIGNING_REQUESTS}):
     """Checks new requests to the signer kube-apiserver-client."""
-
-    name = "CertificateSubjectRestriction"
-    leaves_process: Final = False
-    operations = CREATION
-    resources = frozenset({SIGNING_REQUESTS})
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a request whose subject is in that group."""
@@ -147,19 +129,11 @@ def organizations(pem: bytes) -> list[str]:
 # Upstream: plugin/pkg/admission/certificates/ctbattest, release 1.30.
 
 
-class ClusterTrustBundleAttest:
+class ClusterTrustBundleAttest(_SignerHandler, operations=WRITES, resources={TRUST_BUNDLES}):
     """Checks bundles that belong to a signer."""
-
-    name = "ClusterTrustBundleAttest"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = frozenset({TRUST_BUNDLES})
-
-    def __init__(self, authorizer: Authorizer) -> None:
-        self._authorizer = authorizer
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a user who may not attest."""
         signer = at(written(review), "spec", "signerName") or ""
-        if signer and not is_authorized_for_signer(self._authorizer, review.identity, "attest", signer):
+        if signer and not self._may(review.identity, "attest", signer):
             raise admission_forbidden(review, f"user not permitted to attest for signerName {quoted(signer)}")

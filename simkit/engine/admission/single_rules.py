@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from simkit.engine.admission.plugin_attributes import PODS, SERVICES, WRITES, Resources, admission_forbidden, written
+from simkit.engine.admission.plugin_attributes import PODS, SERVICES, WRITES, Handler, admission_forbidden, written
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import Clock
 from simkit.meta.domain import EVENTS_GROUP
@@ -23,25 +23,15 @@ from simkit.seams import OPERATIONS, Authorizer, Review
 # Upstream: plugin/pkg/admission/admit and plugin/pkg/admission/deny, release 1.30.
 
 
-class AlwaysAdmit:
+class AlwaysAdmit(Handler, operations=OPERATIONS):
     """Admits every request."""
-
-    name = "AlwaysAdmit"
-    leaves_process: Final = False
-    operations = OPERATIONS
-    resources: Resources = None
 
     def validate(self, review: Review) -> None:
         """Accept it."""
 
 
-class AlwaysDeny:
+class AlwaysDeny(Handler, operations=OPERATIONS):
     """Denies every request."""
-
-    name = "AlwaysDeny"
-    leaves_process: Final = False
-    operations = OPERATIONS
-    resources: Resources = None
 
     def mutate(self, review: Review) -> Object:
         """Raises 403."""
@@ -57,13 +47,8 @@ class AlwaysDeny:
 # Upstream: plugin/pkg/admission/network/denyserviceexternalips, release 1.30.
 
 
-class DenyServiceExternalIPs:
+class DenyServiceExternalIPs(Handler, operations=WRITES, resources={SERVICES}):
     """Admits Services that add no external address."""
-
-    name = "DenyServiceExternalIPs"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = frozenset({SERVICES})
 
     def validate(self, review: Review) -> None:
         """Raises 403 for an added address."""
@@ -126,13 +111,8 @@ class _Buckets:
         return allowed
 
 
-class EventRateLimit:
+class EventRateLimit(Handler, operations=WRITES, resources=_EVENTS):
     """Counts an Event by all limits; each that is exceeded is reported."""
-
-    name = "EventRateLimit"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = _EVENTS
 
     def __init__(self, clock: Clock, limits: Sequence[Limit]) -> None:
         self._buckets = [_Buckets(limit, clock) for limit in limits]
@@ -158,13 +138,8 @@ _EXEMPT: Final = frozenset({(PODS, "status")})
 _CANNOT_BLOCK: Final = "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set"
 
 
-class OwnerReferencesPermissionEnforcement:
+class OwnerReferencesPermissionEnforcement(Handler, operations=WRITES):
     """Checks changed owner references, and blockOwnerDeletion on their owners."""
-
-    name = "OwnerReferencesPermissionEnforcement"
-    leaves_process: Final = False
-    operations = WRITES
-    resources: Resources = None
 
     def __init__(self, authorizer: Authorizer, catalogue: Callable[[], Catalogue]) -> None:
         self._authorizer, self._catalogue = authorizer, catalogue

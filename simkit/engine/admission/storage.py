@@ -13,6 +13,8 @@ from simkit.engine.admission.plugin_attributes import (
     STORAGE_CLASSES,
     UPDATES,
     VOLUMES,
+    Handler,
+    StoreHandler,
     admission_forbidden,
     with_spec,
     written,
@@ -22,7 +24,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, with_metadata
 from simkit.meta.quantity import Quantity
 from simkit.meta.resource_list import resource_list_of
-from simkit.seams import Entry, Reader, Review
+from simkit.seams import Entry, Review
 
 # The default class of a kind: the newest that is annotated as default, the first by name among equals.
 # Upstream: plugin/pkg/admission/network/defaultingressclass/admission.go, release 1.30.
@@ -56,16 +58,8 @@ _OLD_INGRESS_CLASS: Final = label("ingress.class")
 _DEFAULT_INGRESS_CLASS: Final = (label("is-default-class", "ingressclass"),)
 
 
-class DefaultIngressClass:
+class DefaultIngressClass(StoreHandler, operations=CREATION, resources={INGRESSES}):
     """Mutates new Ingresses."""
-
-    name = "DefaultIngressClass"
-    leaves_process: Final = False
-    operations = CREATION
-    resources = frozenset({INGRESSES})
-
-    def __init__(self, store: Reader) -> None:
-        self._store = store
 
     def mutate(self, review: Review) -> Object:
         """The ingress with its class."""
@@ -87,16 +81,8 @@ _DEFAULT_STORAGE_CLASS: Final = (
 )
 
 
-class DefaultStorageClass:
+class DefaultStorageClass(StoreHandler, operations=CREATION, resources={CLAIMS}):
     """Mutates new claims. An empty class name is a choice too, and stays."""
-
-    name = "DefaultStorageClass"
-    leaves_process: Final = False
-    operations = CREATION
-    resources = frozenset({CLAIMS})
-
-    def __init__(self, store: Reader) -> None:
-        self._store = store
 
     def mutate(self, review: Review) -> Object:
         """The claim with its class. Raises 403 where a release refuses to choose among several."""
@@ -119,16 +105,8 @@ class DefaultStorageClass:
 _OLD_CLASS: Final = label("storage-class", "volume.beta")
 
 
-class PersistentVolumeClaimResize:
+class PersistentVolumeClaimResize(StoreHandler, operations=UPDATES, resources={CLAIMS}):
     """Checks claims that ask for more storage."""
-
-    name = "PersistentVolumeClaimResize"
-    leaves_process: Final = False
-    operations = UPDATES
-    resources = frozenset({CLAIMS})
-
-    def __init__(self, store: Reader) -> None:
-        self._store = store
 
     def validate(self, review: Review) -> None:
         """Raises 403 for a claim that cannot grow."""
@@ -168,13 +146,8 @@ _CLOUDS: Final = (
 )
 
 
-class PersistentVolumeLabel:
+class PersistentVolumeLabel(Handler, operations=CREATION, resources={VOLUMES}):
     """Refuses cloud volumes, since no cloud provider can be called; admits all others."""
-
-    name = "PersistentVolumeLabel"
-    leaves_process: Final = False
-    operations = CREATION
-    resources = frozenset({VOLUMES})
 
     def mutate(self, review: Review) -> Object:
         """The volume itself. Raises 403 for one whose zone a cloud provider would have to give."""
@@ -201,13 +174,8 @@ _FINALIZERS: Final = {
 }
 
 
-class StorageObjectInUseProtection:
+class StorageObjectInUseProtection(Handler, operations=CREATION, resources=_FINALIZERS):
     """Adds the finalizer to new volumes and claims."""
-
-    name = "StorageObjectInUseProtection"
-    leaves_process: Final = False
-    operations = CREATION
-    resources = frozenset(_FINALIZERS)
 
     def mutate(self, review: Review) -> Object:
         """The object with its finalizer."""

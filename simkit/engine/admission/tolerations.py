@@ -7,7 +7,16 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.admission.plugin_attributes import CREATION, NAMESPACES, NODES, PODS, WRITES, with_spec, written
+from simkit.engine.admission.plugin_attributes import (
+    CREATION,
+    NAMESPACES,
+    NODES,
+    PODS,
+    WRITES,
+    Handler,
+    with_spec,
+    written,
+)
 from simkit.logic.quota.scopes import best_effort
 from simkit.logic.quota.usage import is_extended
 from simkit.meta.domain import label
@@ -70,16 +79,11 @@ SECONDS: Final = (300, 300)
 """Default seconds for which pods stay: on nodes that are not ready, and on unreachable ones."""
 
 
-class DefaultTolerationSeconds:
+class DefaultTolerationSeconds(Handler, operations=WRITES, resources={PODS}):
     """Adds the two tolerations to pods that have none for these taints.
 
     ``seconds`` is how long they stay on a node that is not ready, and on one out of reach.
     """
-
-    name = "DefaultTolerationSeconds"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = frozenset({PODS})
 
     def __init__(self, seconds: tuple[int, int] = SECONDS) -> None:
         self._seconds = dict(zip(_TAINTS, seconds, strict=True))
@@ -108,13 +112,8 @@ def _speaks_of(toleration: Object, key: str) -> bool:
 # Upstream: plugin/pkg/admission/extendedresourcetoleration, release 1.30.
 
 
-class ExtendedResourceToleration:
+class ExtendedResourceToleration(Handler, operations=WRITES, resources={PODS}):
     """Adds one toleration for each extended resource."""
-
-    name = "ExtendedResourceToleration"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = frozenset({PODS})
 
     def mutate(self, review: Review) -> Object:
         """The pod with its tolerations."""
@@ -141,13 +140,8 @@ _ALLOWED: Final = label("tolerationsWhitelist", "scheduler.alpha")
 _MEMORY: Final = {"key": label("memory-pressure", "node"), "operator": "Exists", "effect": "NoSchedule"}
 
 
-class PodTolerationRestriction:
+class PodTolerationRestriction(Handler, operations=WRITES, resources={PODS}):
     """Reads two annotations of the namespace; the arguments are the cluster defaults."""
-
-    name = "PodTolerationRestriction"
-    leaves_process: Final = False
-    operations = WRITES
-    resources = frozenset({PODS})
 
     def __init__(self, store: Reader, defaults: Sequence[Toleration] = (), allowed: Sequence[Toleration] = ()) -> None:
         self._store, self._defaults, self._allowed = store, defaults, allowed
@@ -198,13 +192,8 @@ class PodTolerationRestriction:
 _TAINT: Final = {"key": label("not-ready", "node"), "effect": "NoSchedule"}
 
 
-class TaintNodesByCondition:
+class TaintNodesByCondition(Handler, operations=CREATION, resources={NODES}):
     """Adds the taint not-ready to every new node."""
-
-    name = "TaintNodesByCondition"
-    leaves_process: Final = False
-    operations = CREATION
-    resources = frozenset({NODES})
 
     def mutate(self, review: Review) -> Object:
         """The node with the taint."""

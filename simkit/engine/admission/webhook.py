@@ -11,6 +11,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.admission.candidates import LiveClusterReader, attributes_of
+from simkit.engine.admission.plugin_attributes import Handler
 from simkit.engine.admission.webhook_calls import Answer, CallFailed, WebhookClient, rejection
 from simkit.engine.admission.webhook_index import EXEMPT, MUTATING, VALIDATING, WebhookAccessor, WebhookIndex
 from simkit.language.merge.jsonpatch import checked_json_patch, json_patch
@@ -23,7 +24,7 @@ from simkit.meta.errors import forbidden, internal
 from simkit.meta.go_json import go_kind
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Resource
-from simkit.seams import OPERATIONS, Review
+from simkit.seams import Review
 from simkit.seams.caveats import uncalled_webhook
 
 # MutatingAdmissionWebhook and ValidatingAdmissionWebhook.
@@ -41,11 +42,8 @@ Restore = Callable[[Mapping[str, Any], Resource], Object]
 """A function from an object in the version of a resource to the stored form, typed and defaulted."""
 
 
-class _Webhooks:
+class _Webhooks(Handler):
     """The common part of both plugins: the webhooks for a write, and the call of one."""
-
-    operations = OPERATIONS
-    resources = None
 
     def __init__(
         self,
@@ -85,9 +83,6 @@ class _Webhooks:
 
 class ValidatingAdmissionWebhook(_Webhooks):
     """Calls all matching webhooks at the same time; the first refusal in their order counts."""
-
-    name = "ValidatingAdmissionWebhook"
-    leaves_process: Final = False
 
     def validate(self, review: Review) -> None:
         """Raises the refusal of a webhook, or 500 if one with failurePolicy Fail cannot be called."""
@@ -139,9 +134,6 @@ class MutatingAdmissionWebhook(_Webhooks):
     Where one changed the object, all plugins are asked again; of the webhooks those that want to know what others
     changed after them.
     """
-
-    name = "MutatingAdmissionWebhook"
-    leaves_process: Final = False
 
     def __init__(
         self,
