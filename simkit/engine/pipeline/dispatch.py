@@ -51,7 +51,7 @@ VERBS: Final[Mapping[str, Handler]] = {
 }
 """The handlers of verbs on a resource itself."""
 
-SUBRESOURCE_VERBS: Final[Mapping[str, Handler]] = {"get": read.get, "update": write.update_part, "patch": patch.patch}
+SUBRESOURCE_VERBS: Final[Mapping[str, Handler]] = {"get": read.get, "update": write.update, "patch": patch.patch}
 """The handlers of verbs on a subresource with its parent's kind, such as status."""
 
 VIRTUAL_RESOURCES: Final[Mapping[GroupResource, Handler]] = {

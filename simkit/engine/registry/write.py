@@ -24,7 +24,8 @@ from simkit.seams import Entry, Intent, Stale, Store
 # Upstream: k8s.io/apiserver/pkg/registry/rest/update.go, release 1.30.
 
 
-def _untracked(live: Object | None, wanted: Draft) -> Draft:
+def untracked(live: Object | None, wanted: Draft) -> Draft:
+    """The default: nobody owns fields by the write."""
     return wanted
 
 
@@ -97,7 +98,7 @@ class Write:
     """The uid that the live object must have; empty: any."""
     creates: bool = False
     """True if the write makes the object where there is none."""
-    track: Callable[[Object | None, Draft], Draft] = _untracked
+    track: Callable[[Object | None, Draft], Draft] = untracked
     mutate: Callable[[Draft, Object | None], Draft] = _unchanged
     validate: Callable[[Object, Object | None], None] = _accepted
     permit_create: Callable[[], None] = lambda: None

@@ -6,7 +6,7 @@ Upstream: k8s.io/apiserver/pkg/endpoints/filters/impersonation.go, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from simkit.engine.authn.union import extra_key
@@ -209,21 +209,14 @@ _USER, _GROUP, _UID = "impersonate-user", "impersonate-group", "impersonate-uid"
 _EXTRA = "impersonate-extra-"
 
 
-@dataclass(frozen=True, slots=True)
-class _Ask:
-    """One impersonated attribute, for the authorizer and for errors."""
-
-    kind: str
-    resource: str
-    name: str
-    group: str = ""
-    version: str = ""
-    namespace: str = ""
-    subresource: str = ""
-
-    def shown(self) -> str:
-        api_version = "/".join(filter(None, (self.group, self.version)))
-        return f"{{{self.kind} {self.namespace} {self.name}  {api_version}  {self.subresource}}}"
+_KINDS: Final = {
+    "users": "User",
+    "serviceaccounts": "ServiceAccount",
+    "groups": "Group",
+    "userextras": "UserExtra",
+    "uids": "UID",
+}
+"""The kinds of what is impersonated, in errors."""
 
 
 def impersonate(engine: Engine, context: RequestContext) -> None:
@@ -231,80 +224,68 @@ def impersonate(engine: Engine, context: RequestContext) -> None:
     headers = context.request.headers
     if "impersonate-" not in "\n".join(headers):  # in one go for nearly all requests, which have none
         return
-    asks = _asks(headers)
+    wanted = _wanted(headers)
+    asks = _asks(context.actor(), wanted)
     if not asks:
         return
     if engine.behaviour.applies("constrained-impersonation"):
-        context.identity = impersonated(engine, context, _wanted(headers))
+        if not wanted.user:
+            raise _nameless(wanted)
+        context.identity = impersonated(engine, context, wanted)
         return
-    if not context.request.header(_USER):
-        listed = " ".join(ask.shown() for ask in asks)
+    if not wanted.user:
+        listed = f"requested [{' '.join(map(_shown, asks))}] without impersonating a user"
         if engine.behaviour.applies("groups-without-user-are-bad-requests"):
-            raise bad_request(f"requested [{listed}] without impersonating a user")
-        text = f'Internal Server Error: "{context.info.path}": requested [{listed}] without impersonating a user\n'
-        raise PlainError(500, text)
+            raise bad_request(listed)
+        raise PlainError(500, f'Internal Server Error: "{context.info.path}": {listed}\n')
     for ask in asks:
-        _authorize(engine, context.actor(), ask)
-    context.identity = _become(headers)
+        decision = engine.authorizer.authorize(ask)
+        if not decision.allowed:
+            raise forbidden_error(ask, decision.reason)
+    account = split_service_account(wanted.user)
+    groups = service_account_groups(account[0]) if account and not wanted.groups else wanted.groups
+    context.identity = replace(wanted, groups=tuple(_completed(wanted.user, groups)))
 
 
 def _wanted(headers: Mapping[str, Sequence[str]]) -> Identity:
-    """The user that the headers describe. Raises 400 where they do not name one."""
+    """The user that the headers describe."""
     name, uid = (headers.get(_USER) or ("",))[0], (headers.get(_UID) or ("",))[0]
-    wanted = Identity(name, tuple(headers.get(_GROUP, ())), uid, _extra(headers))
-    if name:
-        return wanted
+    extra: dict[str, tuple[str, ...]] = {}
+    for header, values in headers.items():
+        if header.startswith(_EXTRA):
+            key = extra_key(header[len(_EXTRA) :].lower())
+            extra[key] = (*extra.get(key, ()), *values)
+    return Identity(name, tuple(headers.get(_GROUP, ())), uid, extra)
+
+
+def _nameless(wanted: Identity) -> StatusError:
+    """The 400 of headers that describe a user without a name."""
     groups = texts(list(wanted.groups) or None).text
     listed = ", ".join(f"{quoted(key)}:{texts(list(wanted.extra[key])).text}" for key in sorted(wanted.extra))
     extra = f"map[string][]string{f'{{{listed}}}' if listed else '(nil)'}"
-    shown = f'&user.DefaultInfo{{Name:"", UID:{quoted(uid)}, Groups:{groups}, Extra:{extra}}}'
-    raise bad_request(f"requested {shown} without impersonating a user name")
+    shown = f'&user.DefaultInfo{{Name:"", UID:{quoted(wanted.uid)}, Groups:{groups}, Extra:{extra}}}'
+    return bad_request(f"requested {shown} without impersonating a user name")
 
 
-def _extra(headers: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    extra: dict[str, list[str]] = {}
-    for name, values in headers.items():
-        if name.startswith(_EXTRA):
-            extra.setdefault(extra_key(name[len(_EXTRA) :].lower()), []).extend(values)
-    return {key: tuple(values) for key, values in extra.items()}
+def _asks(caller: Identity, wanted: Identity) -> list[Attributes]:
+    """What a caller must be allowed to impersonate for all of a wanted user."""
 
+    def about(resource: str, name: str, group: str = "", subresource: str = "", namespace: str = "") -> Attributes:
+        version = "v1" if group else ""
+        return Attributes(caller, "impersonate", group, version, resource, subresource, namespace, name)
 
-def _asks(headers: Mapping[str, Sequence[str]]) -> list[_Ask]:
-    asks: list[_Ask] = []
-    user = (headers.get(_USER) or ("",))[0]
-    account = split_service_account(user)
+    asks: list[Attributes] = []
+    account = split_service_account(wanted.user)
     if account:
-        asks.append(_Ask("ServiceAccount", "serviceaccounts", account[1], namespace=account[0]))
-    elif user:
-        asks.append(_Ask("User", "users", user))
-    asks += [_Ask("Group", "groups", group) for group in headers.get(_GROUP, ())]
-    for name, values in headers.items():
-        if name.startswith(_EXTRA):
-            key = extra_key(name[len(_EXTRA) :].lower())
-            asks += [_Ask("UserExtra", "userextras", value, AUTHENTICATION_GROUP, "v1", "", key) for value in values]
-    uid = (headers.get(_UID) or ("",))[0]
-    if uid:
-        asks.append(_Ask("UID", "uids", uid, AUTHENTICATION_GROUP, "v1"))
-    return asks
+        asks.append(about("serviceaccounts", account[1], namespace=account[0]))
+    elif wanted.user:
+        asks.append(about("users", wanted.user))
+    asks += [about("groups", group) for group in wanted.groups]
+    for key, values in wanted.extra.items():
+        asks += [about("userextras", value, AUTHENTICATION_GROUP, key) for value in values]
+    return [*asks, about("uids", wanted.uid, AUTHENTICATION_GROUP)] if wanted.uid else asks
 
 
-def _authorize(engine: Engine, identity: Identity, ask: _Ask) -> None:
-    question = Attributes(
-        identity, "impersonate", ask.group, ask.version, ask.resource, ask.subresource, ask.namespace, ask.name
-    )
-    decision = engine.authorizer.authorize(question)
-    if not decision.allowed:
-        raise forbidden_error(question, decision.reason)
-
-
-def _become(headers: Mapping[str, Sequence[str]]) -> Identity:
-    user = headers[_USER][0]
-    groups = list(headers.get(_GROUP, ()))
-    account = split_service_account(user)
-    if account and not groups:
-        groups = list(service_account_groups(account[0]))
-    if user == ANONYMOUS:
-        groups += [] if UNAUTHENTICATED in groups else [UNAUTHENTICATED]
-    elif AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
-        groups.append(AUTHENTICATED)
-    return Identity(user, tuple(groups), (headers.get(_UID) or ("",))[0], _extra(headers))
+def _shown(ask: Attributes) -> str:
+    api_version = "/".join(filter(None, (ask.group, ask.version)))
+    return f"{{{_KINDS[ask.resource]} {ask.namespace} {ask.name}  {api_version}  {ask.subresource}}}"

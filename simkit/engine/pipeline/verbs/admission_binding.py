@@ -16,6 +16,7 @@ from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
+from simkit.engine.registry.write import Write, untracked
 from simkit.kinds.apiextensions.definition import NO_NEW_ONES, CustomVersion
 from simkit.kinds.apiextensions.validation.defaults import has_unknown
 from simkit.kinds.parts.devices.device import device_key
@@ -37,7 +38,7 @@ from simkit.meta.names import GroupResource, GroupVersion, Key
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 from simkit.schema.decoding import DecodeError
 from simkit.schema.structural import Schema
-from simkit.seams import Authorizer, Operation, Review
+from simkit.seams import Authorizer, Intent, Operation, Review
 
 # Rights that a write of the status of a resource claim needs besides that of the request.
 # Upstream: pkg/registry/resource/utils.go and pkg/registry/resource/resourceclaim/strategy.go, release 1.36.
@@ -230,6 +231,36 @@ def _forbid_new(behaviour: ServedBehaviour, custom: CustomVersion | None, review
         return
     if behaviour.applies("terminating-definition-forbids"):
         raise forbidden(review.resource, review.name, NO_NEW_ONES)
+
+
+def write_of(
+    engine: Engine,
+    context: RequestContext,
+    scope: RequestScope,
+    options: WriteOptions,
+    intent: Intent,
+    *,
+    tracked: bool = True,
+    creates: bool = False,
+    uid: str = "",
+) -> Write:
+    """The write of a request: its intent with admission, and with the tracker of managed fields if it is tracked."""
+    info, admission = context.info, AdmissionBinding(engine, context, scope, options.dry_run, options.as_object)
+    return Write(
+        scope.registry_scope,
+        scope.registry_scope.key(info.namespace, info.name),
+        intent,
+        info.subresource,
+        options.dry_run,
+        uid,
+        creates,
+        managed_fields_tracker(engine, scope, options, info.subresource) if tracked else untracked,
+        admission.mutate,
+        admission.validate,
+        admission.permit_create,
+        admission.refused_parts,
+        context.actor(),
+    )
 
 
 _FORMS: Final = 128

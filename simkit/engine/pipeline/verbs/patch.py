@@ -15,9 +15,8 @@ from simkit.engine.pipeline.representation import bodies
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
-from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding, managed_fields_tracker
+from simkit.engine.pipeline.verbs.admission_binding import write_of
 from simkit.engine.pipeline.verbs.write import answer, apply_intent
-from simkit.engine.registry.write import Write
 from simkit.language.merge import jsonpatch, mergepatch, strategic
 from simkit.language.merge.patched_order import merged_in_order, patched_in_order
 from simkit.meta import go_json
@@ -55,25 +54,12 @@ def patch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
         return apply_intent(engine, context, scope)
     options = opt.write_options(engine.behaviour, context.request, "PatchOptions")
     patched = patcher(context, scope, options.validation)
-    admission = AdmissionBinding(engine, context, scope, options.dry_run, options.as_object)
-    info = context.info
 
     def intent(live: Object | None) -> Draft:
         assert live is not None
         return scope.to_storage(request_object.default(scope, patched(scope.from_storage(live))))
 
-    write = Write(
-        scope.registry_scope,
-        scope.registry_scope.key(info.namespace, info.name),
-        intent,
-        subresource=info.subresource,
-        dry_run=options.dry_run,
-        track=managed_fields_tracker(engine, scope, options, info.subresource),
-        mutate=admission.mutate,
-        validate=admission.validate,
-        refused_parts=admission.refused_parts,
-        identity=context.actor(),
-    )
+    write = write_of(engine, context, scope, options, intent)
     return answer(engine, context, scope, engine.registry.update(write))
 
 

@@ -12,12 +12,7 @@ from simkit.engine.pipeline.representation.negotiation import JSON
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
-from simkit.engine.pipeline.verbs.admission_binding import (
-    AdmissionBinding,
-    converter,
-    managed_fields_tracker,
-    reset_fields,
-)
+from simkit.engine.pipeline.verbs.admission_binding import converter, reset_fields, write_of
 from simkit.engine.registry.metadata import wipe_system_fields
 from simkit.engine.registry.write import Outcome, Write
 from simkit.language.merge.apply import apply
@@ -42,21 +37,7 @@ def create(engine: Engine, context: RequestContext, scope: RequestScope) -> Resp
     request_object.deduplicate(draft, context.warnings, admitted=False)
     wipe_system_fields(engine.behaviour, draft)
     wanted = scope.to_storage(request_object.default(scope, draft))
-    admission = AdmissionBinding(engine, context, scope, options.dry_run, options.as_object)
-
-    def intent(live: Object | None) -> Draft:
-        return wanted
-
-    write = Write(
-        scope.registry_scope,
-        scope.registry_scope.key(context.info.namespace, ""),
-        intent,
-        dry_run=options.dry_run,
-        track=managed_fields_tracker(engine, scope, options, ""),
-        mutate=admission.mutate,
-        validate=admission.validate,
-        identity=context.actor(),
-    )
+    write = write_of(engine, context, scope, options, lambda _: wanted)
     return answer(engine, context, scope, _explained(engine, write))
 
 
@@ -75,41 +56,18 @@ def _explained(engine: Engine, write: Write) -> Outcome:
 
 
 def update(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """PUT to an object."""
-    return _update(engine, context, scope, "")
-
-
-def update_part(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """PUT to a subresource with its parent's kind, such as status."""
-    return _update(engine, context, scope, context.info.subresource)
-
-
-def _update(engine: Engine, context: RequestContext, scope: RequestScope, subresource: str) -> Response:
+    """PUT to an object, or to a subresource with its parent's kind, such as status."""
     options = opt.write_options(engine.behaviour, context.request, "UpdateOptions")
     draft = request_object.read(engine, context, scope.resource.gvk, scope.schema, options.validation)
     request_object.check_address(context, scope, draft, named=True)
     request_object.deduplicate(draft, context.warnings, admitted=False)
     wanted = scope.to_storage(request_object.default(scope, draft))
-    admission = AdmissionBinding(engine, context, scope, options.dry_run, options.as_object)
 
     def intent(live: Object | None) -> Draft:
         return {**wanted, "metadata": dict(wanted["metadata"])}
 
-    write = Write(
-        scope.registry_scope,
-        scope.registry_scope.key(context.info.namespace, context.info.name),
-        intent,
-        subresource=subresource,
-        dry_run=options.dry_run,
-        uid=wanted["metadata"].get("uid", ""),
-        creates=scope.strategy.creates_on_update(subresource),
-        track=managed_fields_tracker(engine, scope, options, subresource),
-        mutate=admission.mutate,
-        validate=admission.validate,
-        refused_parts=admission.refused_parts,
-        identity=context.actor(),
-        permit_create=admission.permit_create,
-    )
+    creates, uid = scope.strategy.creates_on_update(context.info.subresource), wanted["metadata"].get("uid", "")
+    write = write_of(engine, context, scope, options, intent, creates=creates, uid=uid)
     return answer(engine, context, scope, engine.registry.update(write))
 
 
@@ -130,7 +88,6 @@ def apply_intent(engine: Engine, context: RequestContext, scope: RequestScope) -
     options = opt.write_options(engine.behaviour, context.request, "PatchOptions", is_apply=True)
     applied, repeats = applied_body(context)
     info = context.info
-    admission = AdmissionBinding(engine, context, scope, options.dry_run, options.as_object)
     reset, convert = reset_fields(scope, info.subresource), converter(scope)
 
     def intent(live: Object | None) -> Draft:
@@ -159,19 +116,8 @@ def apply_intent(engine: Engine, context: RequestContext, scope: RequestScope) -
         request_object.check_address(context, scope, draft, named=True)
         return scope.to_storage(request_object.default(scope, draft))
 
-    write = Write(
-        scope.registry_scope,
-        scope.registry_scope.key(info.namespace, info.name),
-        intent,
-        subresource=info.subresource,
-        dry_run=options.dry_run,
-        creates=not info.subresource or scope.strategy.creates_on_update(info.subresource),
-        mutate=admission.mutate,
-        validate=admission.validate,
-        refused_parts=admission.refused_parts,
-        identity=context.actor(),
-        permit_create=admission.permit_create,
-    )
+    creates = not info.subresource or scope.strategy.creates_on_update(info.subresource)
+    write = write_of(engine, context, scope, options, intent, tracked=False, creates=creates)
     return answer(engine, context, scope, engine.registry.update(write))
 
 
