@@ -14,7 +14,7 @@ from simkit.cluster.parts import PARTS
 from simkit.cluster.releases import catalogue_of, migrate
 from simkit.cluster.store_snapshot import StoreSnapshot
 from simkit.engine.admission.candidates import LiveClusterReader
-from simkit.engine.authn.generated_key import GeneratedKey
+from simkit.engine.authn.serviceaccount import Issuer
 from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.controllers.certificate_authority import CertificateAuthority, ClusterAuthenticationTrust
 from simkit.engine.controllers.controller_manager import ControllerManager
@@ -70,7 +70,7 @@ class ControlPlane:
     gates: Mapping[str, bool]
     base: Catalogue
     names: NameSource
-    token_key: GeneratedKey
+    token_key: Issuer
     extensions: Extensions
     roles: RBACAuthorizer
     metrics: Metrics

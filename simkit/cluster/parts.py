@@ -22,8 +22,8 @@ from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import catalogue_of
 from simkit.cluster.store_snapshot import StoreSnapshot
 from simkit.engine.admission.chain import Chain
-from simkit.engine.authn.generated_key import GeneratedKey
 from simkit.engine.authn.options import in_process
+from simkit.engine.authn.serviceaccount import Issuer
 from simkit.engine.authn.token_sources import ObjectGetter
 from simkit.engine.authz.rbac import RBACAuthorizer, RBACEscalationGuard
 from simkit.engine.controllers.certificate_authority import (
@@ -371,7 +371,7 @@ PARTS: Final[tuple[Part, ...]] = (
     Part("gates", _gates, _gates_of_fork),
     Part("base", _base, _base_of_fork),
     Part("names", lambda server: NameSource(server.options.seed), lambda _, origin: origin.names.child()),
-    Part.shared("token_key", lambda _: GeneratedKey()),
+    Part.shared("token_key", lambda _: Issuer()),
     Part(
         "extensions",
         lambda server: Extensions.of(server.options, server.store, server.base.behaviour, calls=server.calls),

@@ -59,7 +59,7 @@ class World:
         return serve_request(self.cluster.engine, request).status
 
     def public_pem(self) -> bytes:
-        key = self.cluster._control_plane.token_key.made().public.key
+        key = self.cluster._control_plane.token_key.public.key
         form = serialization.PublicFormat.SubjectPublicKeyInfo
         return key.public_bytes(serialization.Encoding.PEM, form)
 
@@ -142,7 +142,7 @@ def test_changed_claims(world: World, change: dict[str, Any]) -> None:
 )
 def test_strange_claims_well_signed(world: World, change: dict[str, Any]) -> None:
     """Even our own signature does not help claims that contradict each other, are over, or are for others."""
-    issuer = world.cluster._control_plane.token_key.made()
+    issuer = world.cluster._control_plane.token_key
     token = issuer.issue({name: value for name, value in {**world.claims, **change}.items() if value is not None})
     wanted = 201 if change == {"aud": []} else 401  # without an audience a token is for the server itself
     if change == {"iss": None}:
@@ -226,7 +226,7 @@ def test_tokens_are_not_told(world: World, caplog: pytest.LogCaptureFixture) -> 
 
 def signed(world: World, claims: bytes) -> str:
     """A token with exactly these bytes as claims, signed by the server's own key."""
-    issuer: Any = world.cluster._control_plane.token_key.made()
+    issuer: Any = world.cluster._control_plane.token_key
     text = f"{encode(world.header)}.{encode(claims)}"
     return f"{text}.{encode(issuer._signer.signature(text.encode()))}"
 
@@ -274,7 +274,7 @@ def test_reviews_of_tokens_for_a_great_many_audiences(world: World, part: str) -
 
 def test_long_tokens_are_not_remembered() -> None:
     """Whoever may ask for tokens may ask for long ones: they are verified anew each time, and fill no memory."""
-    issuer = Issuer(Signer(ec.generate_private_key(ec.SECP256R1())))
+    issuer = Issuer()
     accounts = ServiceAccountTokens(lambda: [issuer.public], None, SimulatedClock())
     private = {"namespace": "default", "serviceaccount": {"name": "robot", "uid": "1"}}
     claims = {"sub": "system:serviceaccount:default:robot", "kubernetes.io": private, "exp": 9999999999}

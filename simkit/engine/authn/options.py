@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from simkit.engine.authn.generated_key import GeneratedKey, GeneratedKeyTokens
-from simkit.engine.authn.late_signer import LateSigner
 from simkit.engine.authn.oidc import OIDCOptions, tokens_by_flags
 from simkit.engine.authn.serviceaccount import DEFAULT_ISSUER, Issuer, ServiceAccountTokens
 from simkit.engine.authn.token_sources import BootstrapTokens, ObjectGetter, ReviewVersion, WebhookTokens, read_tokens
@@ -159,7 +157,7 @@ def _bundle(file: Path | None, others: bytes) -> bytes:
 
 def in_process(
     authenticators: Sequence[Authenticator],
-    key: GeneratedKey,
+    issuer: Issuer,
     lookup: ObjectGetter,
     clock: Clock,
     *,
@@ -169,15 +167,19 @@ def in_process(
 
     Nothing is made at the start: the key waits for the first token that is asked for.
     """
-    audiences = (key.issuer,)
-    accounts = GeneratedKeyTokens(key, lookup, clock, audiences=audiences)
+    audiences = (issuer.issuer,)
+
+    def known_keys() -> list[VerificationKey]:
+        return [issuer.public] if issuer.is_made else []
+
+    accounts = ServiceAccountTokens(known_keys, lookup, clock, issuers=audiences)
     return Authentication(
         Union([*authenticators, accounts], anonymous=anonymous),
         TokenReviewer(authenticators, accounts, audiences),
-        key,
-        lambda: [key.made().public],
+        issuer,
+        lambda: [issuer.public],
         audiences,
-        issuer_url=key.issuer,
+        issuer_url=issuer.issuer,
     )
 
 
@@ -244,7 +246,10 @@ def _issuer(settings: AuthenticationOptions, name: str) -> Issuer | None:
 
         return Signer(load_private_key(read_file(path), str(path)))
 
-    return Issuer(LateSigner(load) if settings.signing_key_is_checked else load(), name)
+    issuer = Issuer(load, name)
+    if not settings.signing_key_is_checked:
+        _ = issuer.public  # an error of the file is told at the start
+    return issuer
 
 
 def _keys(settings: AuthenticationOptions, issuer: Issuer | None) -> Callable[[], Sequence[VerificationKey]] | None:

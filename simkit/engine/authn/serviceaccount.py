@@ -26,7 +26,6 @@ from simkit.seams import Token
 
 if TYPE_CHECKING:
     from simkit.engine.authn.jws import Signer, VerificationKey
-    from simkit.engine.authn.late_signer import LateSigner
 
 # Claims of service account tokens, bound and legacy.
 # References: k8s.io/kubernetes/pkg/serviceaccount/claims.go and legacy.go, release 1.30.
@@ -158,28 +157,54 @@ _RESOURCES: Final = {kind: GroupResource("", f"{kind}s") for kind in ("pod", "se
 _ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 
 
+def generated_key() -> Signer:
+    """A signer with a new key."""
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    from simkit.engine.authn.jws import Signer
+
+    return Signer(ec.generate_private_key(ec.SECP256R1()))
+
+
 class Issuer:
-    """Signs service account tokens as an issuer.
+    """Signs service account tokens as an issuer, with a key that is read or generated when it is needed first.
 
     Parameters
     ----------
-    signer
-        Holds the private key.
+    load
+        Reads the private key, or generates one. It may raise SimkitError, which every use of the key then raises.
     issuer
         What tokens carry as ``iss`` unless their claims say otherwise (legacy tokens do).
+
+    Notes
+    -----
+    The key imports cryptography, a sixth of the memory of a server at rest and much of its start.
     """
 
-    def __init__(self, signer: Signer | LateSigner, issuer: str = DEFAULT_ISSUER) -> None:
-        self._signer, self.issuer = signer, issuer
+    def __init__(self, load: Callable[[], Signer] = generated_key, issuer: str = DEFAULT_ISSUER) -> None:
+        self._load, self.issuer = load, issuer
+        self._signer: Signer | None = None
+        self._lock = Lock()
+
+    def _loaded(self) -> Signer:
+        with self._lock:
+            if self._signer is None:
+                self._signer = self._load()
+            return self._signer
+
+    @property
+    def is_made(self) -> bool:
+        """True if the key was needed yet; before, no token of a generated key can be good."""
+        return self._signer is not None
 
     @property
     def public(self) -> VerificationKey:
         """The key that verifies the tokens."""
-        return self._signer.public
+        return self._loaded().public
 
     def issue(self, claims: Mapping[str, Any]) -> Token:
         """The signed token with the claims."""
-        return Token(self._signer.sign({"iss": self.issuer, **claims}))
+        return Token(self._loaded().sign({"iss": self.issuer, **claims}))
 
 
 class ServiceAccountTokens:

@@ -99,16 +99,22 @@ class BootstrapTokens:
         )
 
 
-def expired(secret: Object, now: float) -> bool:
-    """True if a token secret is past its expiration. One that cannot be read counts as past, a missing one does not."""
+def expiration(secret: Object) -> float | None:
+    """The expiration time of a token secret; None if it has none. One that cannot be read has passed."""
     text = secret_value(secret, "expiration")
     if not text:
-        return False
+        return None
     try:
         end = datetime.fromisoformat(text)
     except ValueError:
-        return True
-    return end.tzinfo is None or end.timestamp() <= now
+        return 0.0
+    return end.timestamp() if end.tzinfo is not None else 0.0
+
+
+def expired(secret: Object, now: float) -> bool:
+    """True if a token secret is past its expiration."""
+    end = expiration(secret)
+    return end is not None and end <= now
 
 
 def extra_groups(secret: Object) -> tuple[str, ...] | None:

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 import orjson
@@ -16,11 +15,12 @@ from simkit.client.lister import Lister, is_terminating, uid_of
 from simkit.client.requests import expect, keys_of, merge, path_to, remove, replace
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import CONFIG_MAPS, JOBS, NODES, PODS, SECRETS
+from simkit.engine.authn.token_sources import SECRET_TYPE, expiration, expired, secret_value
 from simkit.logic.workloads.jobs import finished_at
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import Condition, with_condition
 from simkit.meta.clock import Clock, timestamp
-from simkit.meta.domain import LABEL_DOMAIN, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE
+from simkit.meta.domain import PUBLIC_NAMESPACE, SYSTEM_NAMESPACE
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
@@ -119,31 +119,12 @@ class TTLAfterFinishedController(ResourceWatcher):
 # Deletes expired bootstrap tokens, and signs the cluster-info config map with the others.
 # Upstream: pkg/controller/bootstrap, release 1.30.
 
-_TYPE: Final = f"bootstrap.{LABEL_DOMAIN}/token"
 _INFO: Final = Key(CONFIG_MAPS, PUBLIC_NAMESPACE, "cluster-info")
 _SIGNATURE: Final = "jws-kubeconfig-"
 
 
 def _is_token(obj: Object) -> bool:
-    return obj.get("type") == _TYPE
-
-
-def _field(secret: Object, name: str) -> str:
-    try:
-        return base64.b64decode((secret.get("data") or {}).get(name) or "").decode()
-    except ValueError:
-        return ""
-
-
-def _expires(secret: Object) -> float | None:
-    """The expiration time of a token; None if it has none. One that cannot be parsed has expired."""
-    text = _field(secret, "expiration")
-    if not text:
-        return None
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return 0.0
+    return obj.get("type") == SECRET_TYPE
 
 
 class TokenCleaner(ResourceWatcher):
@@ -165,7 +146,7 @@ class TokenCleaner(ResourceWatcher):
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         secret = lister.get(key)
-        end = _expires(secret) if secret is not None and _is_token(secret) else None
+        end = expiration(secret) if secret is not None and _is_token(secret) else None
         if secret is None or end is None:
             return None
         if end > self._clock.now():
@@ -203,14 +184,14 @@ class BootstrapSigner(ResourceWatcher):
             return None
         now, ends, signatures = self._clock.now(), list[float](), dict[str, str]()
         for secret in filter(_is_token, lister.scan(SECRETS, SYSTEM_NAMESPACE)):
-            end, name = _expires(secret), _field(secret, "token-id")
+            end, name = expiration(secret), secret_value(secret, "token-id")
             if (
                 is_terminating(secret)
-                or _field(secret, "usage-bootstrap-signing") != "true"
-                or (end is not None and end <= now)
+                or secret_value(secret, "usage-bootstrap-signing") != "true"
+                or expired(secret, now)
             ):
                 continue
-            signatures[_SIGNATURE + name] = detached(content, name, _field(secret, "token-secret"))
+            signatures[_SIGNATURE + name] = detached(content, name, secret_value(secret, "token-secret"))
             ends += [end] if end is not None else []
         kept = {name: value for name, value in info["data"].items() if not name.startswith(_SIGNATURE)}
         if {**kept, **signatures} != info["data"]:

@@ -60,7 +60,7 @@ class World:
     def __init__(self) -> None:
         self.clock = SimulatedClock()
         self.objects: dict[tuple[str, str, str], Mapping[str, Any]] = {("serviceaccounts", "ns", "robot"): ACCOUNT}
-        self.issuer = Issuer(Signer(KEY))
+        self.issuer = Issuer(lambda: Signer(KEY))
         self.verifier = ServiceAccountTokens(lambda: [self.issuer.public], self.lookup, self.clock)
 
     def lookup(self, resource: GroupResource, namespace: str, name: str) -> Mapping[str, Any] | None:
@@ -172,7 +172,7 @@ def test_other_peoples_tokens(world: World) -> None:
     """Texts that are no signed tokens, and tokens of other issuers, are left to others."""
     assert world.who("opaque") is None
     assert world.who("") is None
-    assert world.who(Issuer(Signer(KEY), "https://elsewhere").issue({"sub": "x"})) is None
+    assert world.who(Issuer(lambda: Signer(KEY), "https://elsewhere").issue({"sub": "x"})) is None
 
 
 def test_times(world: World) -> None:

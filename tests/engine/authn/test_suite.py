@@ -9,9 +9,7 @@ import orjson
 import pytest
 
 from simkit.engine.authn.authentication_configuration import StructuredTokens
-from simkit.engine.authn.generated_key import GeneratedKey, GeneratedKeyTokens
 from simkit.engine.authn.oidc import OIDCOptions, tokens_by_flags
-from simkit.engine.authn.serviceaccount import bound_claims
 from simkit.engine.authn.token_sources import SECRET_TYPE, BootstrapTokens, StaticTokens, WebhookTokens
 from simkit.engine.authn.union import RequestHeaders, Union
 from simkit.engine.authn.x509 import ClientCertificates
@@ -45,20 +43,6 @@ class TestServiceAccountTokens(AuthenticatorSuite):
         assert identity.user == ROBOT
         bad = (Credentials(world.token("elsewhere")), Credentials(good.bearer[:-8] + "AAAAAAAA"))
         return Case(world.verifier, good, identity, bad, (Credentials("a.b.c"),))
-
-
-class TestGeneratedKeyTokens(AuthenticatorSuite):
-    @pytest.fixture
-    def case(self) -> Case:
-        world, key = World(), GeneratedKey()
-        tokens = GeneratedKeyTokens(key, world.lookup, world.clock, audiences=(key.issuer,))
-        account = world.objects["serviceaccounts", "ns", "robot"]
-        claims = bound_claims(account, audiences=[key.issuer], seconds=600, now=world.clock.now(), identifier="id")
-        good = Credentials(key.issue(claims))
-        identity = tokens.authenticate(good)
-        assert identity is not None
-        assert identity.user == ROBOT
-        return Case(tokens, good, identity, (Credentials(good.bearer[:-8] + "AAAAAAAA"),))
 
 
 class TestBootstrapTokens(AuthenticatorSuite):
