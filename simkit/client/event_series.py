@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from simkit.client.controller import Client
-from simkit.client.event_limits import REMEMBERED
-from simkit.client.event_names import EventNames
+from simkit.client.event_recorder import REMEMBERED, EventNames
 from simkit.client.requests import path_of
 from simkit.client.resources import EVENTS
 from simkit.meta.clock import Clock, micro_time

@@ -5,8 +5,8 @@ threads instead of inline.
 """
 
 from simkit.meta.attributes import Authorizer, RuleList
-from simkit.seams.access import Authenticator, EscalationGuard, Token, TokenIssuer
 from simkit.seams.admission import OPERATIONS, Mutator, Operation, Plugin, Review, Validator
+from simkit.seams.authorization import Authenticator, EscalationGuard, Token, TokenIssuer
 from simkit.seams.connections import PodConnections, PortHandler, RemoteProcess, has_closed
 from simkit.seams.meter import Meter
 from simkit.seams.parts import AdmissionContext, PartContext

@@ -16,7 +16,7 @@ from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Resource
 from simkit.seams import ListWatcher, Review
-from simkit.seams.reinvocation import PluginReinvocation, ReinvocationContext
+from simkit.seams.admission import PluginReinvocation, ReinvocationContext
 
 if TYPE_CHECKING:
     from simkit.logic.policy.binding import Binding, BoundPolicy
