@@ -16,7 +16,6 @@ from simkit.logic.workloads.replica_calculator import (
     Proposal,
     Sample,
     Target,
-    Tolerances,
     by_value,
     milli,
     milli_text,
@@ -35,45 +34,102 @@ from simkit.schema.catalogue import Catalogue
 
 # Metrics of pods, of other objects and from outside of the cluster, and the number of pods that each asks for.
 # Upstream: pkg/controller/podautoscaler/{horizontal,replica_calculator}.go and pkg/controller/podautoscaler/metrics,
-# release 1.34.
+# releases 1.30 and 1.34.
 
 _WINDOW: Final = 60.0
 """The seconds over which the value of a pod was measured, where nothing is said."""
 
 
-class CustomMetrics:
-    """Reads metrics of one namespace for one autoscaler.
+class FailedMetric(NamedTuple):
+    """A metric that cannot be followed: the reason, and its two messages."""
+
+    reason: str
+    told: str
+    value: str
+
+
+class MetricValue(NamedTuple):
+    """A metric: its name in messages, the number of replicas that it asks for, and its present value as status."""
+
+    name: str
+    replicas: int
+    status: Mapping[str, Any]
+
+
+class MetricReader:
+    """Reads metrics for one autoscaler.
 
     Parameters
     ----------
     catalogue
-        What is served, for the resource of a kind.
-    pods
-        The pods of the scaled object.
-    selector
-        Their label selector.
-    current, present
-        The number of replicas that is asked for, and the number that there are.
+        What is served.
+    scale
+        The Scale of its target.
     """
 
     def __init__(
         self,
         client: Client,
+        lister: Lister,
+        scaler: Object,
         clock: Clock,
         catalogue: Callable[[], Catalogue],
-        namespace: str,
-        pods: Sequence[Object],
-        selector: str,
-        *,
-        current: int,
-        present: int,
-        tolerances: Tolerances,
+        scale: Object,
     ) -> None:
-        self._client, self._clock, self._catalogue, self._namespace = client, clock, catalogue, namespace
-        self._pods, self._selector = pods, selector
-        self._current, self._present, self._tolerances = current, present, tolerances
+        self._client, self._lister, self._scaler = client, lister, scaler
+        self._selector, self._clock, self._catalogue = str(scale["status"]["selector"]), clock, catalogue
+        self._tolerances = tolerances_of(at(scaler, "spec", "behavior"))
+        self._namespace = namespace_of(scaler)
+        self._current, self._present = at(scale, "spec", "replicas") or 0, at(scale, "status", "replicas") or 0
 
-    def of_pods(self, source: Mapping[str, Any]) -> tuple[int, Mapping[str, Any], str]:
+    def read(self, spec: Mapping[str, Any]) -> MetricValue | FailedMetric:
+        """The value of one entry of ``spec.metrics``, or why there is none."""
+        kind = spec.get("type") or ""
+        if kind in ("Resource", "ContainerResource"):
+            return self._resource(kind, spec)
+        source = spec.get(kind.lower()) or {}
+        read = {"Pods": self._of_pods, "Object": self._of_object, "External": self._of_outside}
+        try:
+            replicas, status, name = read[kind](source)
+        except NoReplicaCount as error:
+            named, which = at(source, "metric", "name") or "", kind.lower()
+            prefix = f"{named} external" if kind == "External" else which
+            per_pod = f"failed to get {named} {which} metric: " if at(source, "target", "averageValue") else ""
+            inner = f"{per_pod if kind != 'Pods' else ''}{error}"
+            return FailedMetric(f"FailedGet{kind}Metric", str(error), f"failed to get {prefix} metric value: {inner}")
+        return MetricValue(name, replicas, status)
+
+    def _resource(self, kind: str, spec: Mapping[str, Any]) -> MetricValue | FailedMetric:
+        field = "resource" if kind == "Resource" else "containerResource"
+        source = spec.get(field) or {}
+        name, container = source.get("name") or "", source.get("container") or ""
+        average = at(source, "target", "averageValue")
+        target = Target(at(source, "target", "averageUtilization") if average is None else None, _milli(average))
+        try:
+            samples = self._samples(name, container)
+            found = proposed(
+                self._pods,
+                samples,
+                name,
+                target,
+                current=self._current,
+                now=self._clock.now(),
+                container=container,
+                tolerances=self._tolerances,
+            )
+        except NoReplicaCount as error:
+            told = f"failed to get {name} {'usage' if target.utilization is None else 'utilization'}: {error}"
+            word = "resource" if kind == "Resource" else "container resource"
+            return FailedMetric(f"FailedGet{kind}Metric", told, f"failed to get {name} {word} metric value: {told}")
+        now = {"averageValue": milli_text(found.average)}
+        value = now if found.utilization is None else {"averageUtilization": found.utilization, **now}
+        status = {"name": name, **({"container": container} if container else {}), "current": value}
+        shown = f"{name} {'resource' if kind == 'Resource' or target.utilization is None else 'container resource'}"
+        if target.utilization is not None:
+            shown += " utilization (percentage of request)"
+        return MetricValue(shown, found.replicas, {"type": kind, field: status})
+
+    def _of_pods(self, source: Mapping[str, Any]) -> tuple[int, Mapping[str, Any], str]:
         """The number of pods for a metric of theirs, its status, and its name. Raises NoReplicaCount."""
         metric = source.get("metric") or {}
         try:
@@ -101,7 +157,7 @@ class CustomMetrics:
         status = {"metric": dict(metric), "current": {"averageValue": milli_text(found.average)}}
         return found.replicas, {"type": "Pods", "pods": status}, f"pods metric {metric.get('name')}"
 
-    def of_object(self, source: Mapping[str, Any]) -> tuple[int, Mapping[str, Any], str]:
+    def _of_object(self, source: Mapping[str, Any]) -> tuple[int, Mapping[str, Any], str]:
         """The number of pods for a metric of another object. Raises NoReplicaCount."""
         metric, described = source.get("metric") or {}, source.get("describedObject") or {}
         name, kind = metric.get("name"), described.get("kind")
@@ -117,7 +173,7 @@ class CustomMetrics:
         shown = _external_name(metric) if per else f"{kind} metric {name}"
         return found, {"type": "Object", "object": status}, shown
 
-    def of_outside(self, source: Mapping[str, Any]) -> tuple[int, Mapping[str, Any], str]:
+    def _of_outside(self, source: Mapping[str, Any]) -> tuple[int, Mapping[str, Any], str]:
         """The number of pods for a metric from outside of the cluster. Raises NoReplicaCount."""
         metric = source.get("metric") or {}
         path = f"/apis/{EXTERNAL_METRICS_GROUP}/v1beta1/namespaces/{self._namespace}/{metric.get('name')}"
@@ -171,136 +227,17 @@ class CustomMetrics:
         found: Sequence[Mapping[str, Any]] = answer.object.get("items") or ()
         return found
 
-
-def _query(metric: Mapping[str, Any]) -> str:
-    selector = metric.get("selector")
-    text = selector_text(selector)
-    return "" if text == NONE else text
-
-
-def _external_name(metric: Mapping[str, Any]) -> str:
-    return f"external metric {metric.get('name')}({_go_selector(metric)})"
-
-
-def _go_selector(metric: Mapping[str, Any]) -> str:
-    """A label selector as Go prints it with ``%+v``."""
-    selector = metric.get("selector")
-    return "nil" if selector is None else selector_structure(selector)
-
-
-# The metrics that an autoscaler names, read from the API, and the number of pods that each asks for.
-# Upstream: pkg/controller/podautoscaler/horizontal.go and pkg/controller/podautoscaler/metrics, release 1.30.
-
-
-class FailedMetric(NamedTuple):
-    """A metric that cannot be followed: the reason, and its two messages."""
-
-    reason: str
-    told: str
-    value: str
-
-
-class MetricValue(NamedTuple):
-    """A metric: its name in messages, the number of replicas that it asks for, and its present value as status."""
-
-    name: str
-    replicas: int
-    status: Mapping[str, Any]
-
-
-class MetricReader:
-    """Reads metrics for one autoscaler.
-
-    Parameters
-    ----------
-    catalogue
-        What is served.
-    scale
-        The Scale of its target.
-    """
-
-    def __init__(
-        self,
-        client: Client,
-        lister: Lister,
-        scaler: Object,
-        clock: Clock,
-        catalogue: Callable[[], Catalogue],
-        scale: Object,
-    ) -> None:
-        self._client, self._lister, self._scaler = client, lister, scaler
-        self._selector, self._clock = str(scale["status"]["selector"]), clock
-        self._tolerances = tolerances_of(at(scaler, "spec", "behavior"))
-        self._custom = CustomMetrics(
-            client,
-            clock,
-            catalogue,
-            namespace_of(scaler),
-            self._pods,
-            self._selector,
-            current=at(scale, "spec", "replicas") or 0,
-            present=at(scale, "status", "replicas") or 0,
-            tolerances=self._tolerances,
-        )
-
-    def read(self, spec: Mapping[str, Any], current: int) -> MetricValue | FailedMetric:
-        """The value of one entry of ``spec.metrics``, or why there is none."""
-        kind = spec.get("type") or ""
-        if kind in ("Resource", "ContainerResource"):
-            return self._resource(kind, spec, current)
-        source = spec.get(kind.lower()) or {}
-        read = {"Pods": self._custom.of_pods, "Object": self._custom.of_object, "External": self._custom.of_outside}
-        try:
-            replicas, status, name = read[kind](source)
-        except NoReplicaCount as error:
-            named, which = at(source, "metric", "name") or "", kind.lower()
-            prefix = f"{named} external" if kind == "External" else which
-            per_pod = f"failed to get {named} {which} metric: " if at(source, "target", "averageValue") else ""
-            inner = f"{per_pod if kind != 'Pods' else ''}{error}"
-            return FailedMetric(f"FailedGet{kind}Metric", str(error), f"failed to get {prefix} metric value: {inner}")
-        return MetricValue(name, replicas, status)
-
-    def _resource(self, kind: str, spec: Mapping[str, Any], current: int) -> MetricValue | FailedMetric:
-        field = "resource" if kind == "Resource" else "containerResource"
-        source = spec.get(field) or {}
-        name, container = source.get("name") or "", source.get("container") or ""
-        average = at(source, "target", "averageValue")
-        target = Target(at(source, "target", "averageUtilization") if average is None else None, _milli(average))
-        try:
-            samples = self._samples(name, container)
-            found = proposed(
-                self._pods,
-                samples,
-                name,
-                target,
-                current=current,
-                now=self._clock.now(),
-                container=container,
-                tolerances=self._tolerances,
-            )
-        except NoReplicaCount as error:
-            told = f"failed to get {name} {'usage' if target.utilization is None else 'utilization'}: {error}"
-            word = "resource" if kind == "Resource" else "container resource"
-            return FailedMetric(f"FailedGet{kind}Metric", told, f"failed to get {name} {word} metric value: {told}")
-        now = {"averageValue": milli_text(found.average)}
-        value = now if found.utilization is None else {"averageUtilization": found.utilization, **now}
-        status = {"name": name, **({"container": container} if container else {}), "current": value}
-        shown = f"{name} {'resource' if kind == 'Resource' or target.utilization is None else 'container resource'}"
-        if target.utilization is not None:
-            shown += " utilization (percentage of request)"
-        return MetricValue(shown, found.replicas, {"type": kind, field: status})
-
     @cached_property
     def _pods(self) -> Sequence[Object]:
         chosen = parse_selector(self._selector)
-        found = self._lister.scan(PODS, namespace_of(self._scaler))
+        found = self._lister.scan(PODS, self._namespace)
         return [pod for pod in found if chosen.matches(labels_of(pod))]
 
     def _samples(self, resource: str, container: str) -> dict[str, Sample]:
         """The usage of the pods, by name. Raises NoReplicaCount where the API for metrics gives none."""
         group = api_group("metrics")
         query = quote(self._selector, safe="=,")
-        path = f"/apis/{group}/v1beta1/namespaces/{namespace_of(self._scaler)}/pods?labelSelector={query}"
+        path = f"/apis/{group}/v1beta1/namespaces/{self._namespace}/pods?labelSelector={query}"
         answer = self._client.perform(Request.of("GET", path))
         prefix = f"unable to get metrics for resource {resource}: "
         if not answer.succeeded:
@@ -317,6 +254,22 @@ class MetricReader:
         if not found:
             raise NoReplicaCount(f"{prefix}no metrics returned from resource metrics API")
         return found
+
+
+def _query(metric: Mapping[str, Any]) -> str:
+    selector = metric.get("selector")
+    text = selector_text(selector)
+    return "" if text == NONE else text
+
+
+def _external_name(metric: Mapping[str, Any]) -> str:
+    return f"external metric {metric.get('name')}({_go_selector(metric)})"
+
+
+def _go_selector(metric: Mapping[str, Any]) -> str:
+    """A label selector as Go prints it with ``%+v``."""
+    selector = metric.get("selector")
+    return "nil" if selector is None else selector_structure(selector)
 
 
 def _milli(quantity: Any) -> int | None:

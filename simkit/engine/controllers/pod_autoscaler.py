@@ -6,6 +6,7 @@ Upstream: pkg/controller/podautoscaler, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final
 
 from simkit.client.controller import Client
@@ -27,10 +28,6 @@ from simkit.seams import Change
 _PERIOD: Final = 15.0
 """Seconds between two looks at an autoscaler."""
 _UNABLE: Final = "the HPA was unable to compute the replica count: "
-
-
-def _replicas(metric: MetricValue) -> int:
-    return metric.replicas
 
 
 class HorizontalController(ResourceWatcher):
@@ -161,12 +158,12 @@ class _Reconciliation:
         """Scale as the metrics ask for, within the limits of the rules."""
         specs: Sequence[Mapping[str, Any]] = at(self._scaler, "spec", "metrics") or ()
         reader = MetricReader(self._client, self._lister, self._scaler, self._clock, self._catalogue, scale)
-        found = [reader.read(each, current) for each in specs]
+        found = [reader.read(each) for each in specs]
         failures = [each for each in found if isinstance(each, FailedMetric)]
         for each in failures:
             self._events.event(self._client, self._scaler, each.reason, each.told, warning=True)
         metrics = [{"type": ""} if isinstance(each, FailedMetric) else each.status for each in found]
-        best = max((each for each in found if isinstance(each, MetricValue)), key=_replicas, default=None)
+        best = max((each for each in found if isinstance(each, MetricValue)), key=attrgetter("replicas"), default=None)
         if best is None or (failures and best.replicas < current):
             self._unable(current, failures, len(specs), metrics)
             return
