@@ -1,6 +1,6 @@
 """Conversions between all versions of every kind in all releases.
 
-One file a kind that changes more than its version; all others are relabelled. ``convert`` gives the object,
+Kinds whose versions differ in more than their names are rows of ``FAMILIES``; all others are relabelled. ``convert`` gives the object,
 ``explain`` also what it lost on the way and what a change of ``apiVersion`` alone would have made of it.
 """
 

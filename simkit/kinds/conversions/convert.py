@@ -16,31 +16,18 @@ from simkit.schema import lifecycle
 
 _MODULES: Final = {
     "CertificateSigningRequest": "certificatesigningrequest",
-    "ClusterRoleBinding": "rolebinding",
     "CustomResourceDefinition": "customresourcedefinition",
-    "DaemonSet": "workloads",
-    "Deployment": "workloads",
-    "DeviceClass": "resourceclaim",
-    "EndpointSlice": "endpointslice",
-    "Event": "event",
     "HorizontalPodAutoscaler": "horizontalpodautoscaler",
-    "Ingress": "ingress",
-    "IngressClass": "ingressclass",
-    "LocalSubjectAccessReview": "subjectaccessreview",
-    "MutatingWebhookConfiguration": "webhooks",
-    "NetworkPolicy": "networkpolicy",
-    "PodDisruptionBudget": "poddisruptionbudget",
-    "PriorityLevelConfiguration": "prioritylevelconfiguration",
-    "ReplicaSet": "workloads",
-    "ResourceClaim": "resourceclaim",
-    "ResourceClaimTemplate": "resourceclaim",
-    "ResourceSlice": "resourceslice",
-    "RoleBinding": "rolebinding",
-    "RuntimeClass": "runtimeclass",
-    "Scale": "scale",
-    "StatefulSet": "workloads",
-    "SubjectAccessReview": "subjectaccessreview",
-    "ValidatingWebhookConfiguration": "webhooks",
+    **dict.fromkeys(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"), "workloads"),
+    **dict.fromkeys(
+        (
+            *("ClusterRoleBinding", "DeviceClass", "EndpointSlice", "Event", "Ingress", "IngressClass"),
+            *("LocalSubjectAccessReview", "MutatingWebhookConfiguration", "NetworkPolicy", "PodDisruptionBudget"),
+            *("PriorityLevelConfiguration", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "RoleBinding"),
+            *("RuntimeClass", "Scale", "SubjectAccessReview", "ValidatingWebhookConfiguration"),
+        ),
+        "moved_fields",
+    ),
 }
 """Kinds whose versions differ in more than the name, with the module whose FAMILIES holds them."""
 

@@ -2,79 +2,163 @@
 
 What an older version cannot say travels in annotations: all further metrics, behaviour, and the status of both.
 
-Follows ``pkg/apis/autoscaling/v1/conversion.go``, release 1.30.
+Flat metrics have a value where structured ones may have none; kube-apiserver then writes the value 0.
+
+Follows ``pkg/apis/autoscaling/v1/conversion.go`` and ``pkg/apis/autoscaling/v2beta1/conversion.go``, release 1.30.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import orjson
 
-from simkit.kinds.conversions import metricspec
 from simkit.kinds.conversions.family import Family, Spoke, annotate, entries, peek, pick, section, take_annotation
 from simkit.meta import go_json
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
-from simkit.meta.objects import Draft
+from simkit.meta.objects import Draft, at, copied
+
+# Metrics, flat (v2beta1, and the annotations of v1) and structured (v2beta2, v2)
+
+Part = dict[str, Any]
+Row = tuple[str, str, Any]
+"""A flat field, its place in the structured form, and the value that both have where it is missing; None for none."""
 
 
-def behavior_to_annotation(behaviour: ServedBehaviour, behavior: Mapping[str, Any]) -> dict[str, Any]:
-    """The behaviour with capitalized names; missing parts are null."""
-    return {
-        "ScaleUp": _rules(behaviour, behavior.get("scaleUp")),
-        "ScaleDown": _rules(behaviour, behavior.get("scaleDown")),
-    }
+class _Metric(NamedTuple):
+    """One type of metrics: its fields in the order of the flat form, in which annotations list them.
+
+    ``kinds`` are a field of the structured target, the type of a target that has it, and the type of any other.
+    """
+
+    rows: Sequence[Row]
+    kinds: tuple[str, str, str] | None = None
+
+    def to_structured(self, flat: Part) -> Part:
+        found: Part = {}
+        for name, place, zero in self.rows:
+            value = copied(zero) if flat.get(name) in (None, "") else flat[name]
+            if value is not None:
+                *steps, last = place.split(".")
+                section(found, *steps)[last] = value
+        if self.kinds is not None:
+            field, kind, other = self.kinds
+            target = section(found, "target")
+            target["type"] = kind if field in target else other
+        return found
+
+    def to_flat(self, structured: Part) -> Part:
+        values = ((name, at(structured, *place.split(".")), zero) for name, place, zero in self.rows)
+        found = {name: zero if value in (None, "") else value for name, value, zero in values}
+        if "target" in found:
+            found["target"] = pick(found["target"], "kind", "name", "apiVersion")
+        return {name: value for name, value in found.items() if value is not None}
 
 
-def _rules(behaviour: ServedBehaviour, rules: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _resource(side: str, zero: str | None, kinds: tuple[str, str, str] | None) -> _Metric:
+    rows: Sequence[Row] = (
+        ("name", "name", ""),
+        (f"{side}AverageUtilization", f"{side}.averageUtilization", None),
+        (f"{side}AverageValue", f"{side}.averageValue", zero),
+        ("container", "container", None),
+    )
+    return _Metric(rows, kinds)
+
+
+def _pods(side: str, kinds: tuple[str, str, str] | None) -> _Metric:
+    value: Row = (f"{side}AverageValue", f"{side}.averageValue", "0")
+    return _Metric((_NAME, value, _SELECTOR), kinds)
+
+
+def _object(side: str, kinds: tuple[str, str, str] | None) -> _Metric:
+    value, average = (f"{side}Value", f"{side}.value", "0"), ("averageValue", f"{side}.averageValue", None)
+    return _Metric((("target", "describedObject", {}), _NAME, value, _SELECTOR, average), kinds)
+
+
+_NAME: Final = ("metricName", "metric.name", "")
+_SELECTOR: Final = ("selector", "metric.selector", None)
+_OF_EXTERNAL: Final = ("metricSelector", "metric.selector", None)
+
+
+def _metrics(resource: _Metric, pods: _Metric, obj: _Metric, external: _Metric) -> Mapping[str, _Metric]:
+    return {"object": obj, "pods": pods, "resource": resource, "containerResource": resource, "external": external}
+
+
+_WANTED: Final = _metrics(
+    _resource("target", None, ("averageUtilization", "Utilization", "AverageValue")),
+    _pods("target", ("averageValue", "AverageValue", "AverageValue")),
+    _object("target", ("averageValue", "AverageValue", "Value")),
+    _Metric(
+        (
+            _NAME,
+            _OF_EXTERNAL,
+            ("targetValue", "target.value", None),
+            ("targetAverageValue", "target.averageValue", None),
+        ),
+        ("value", "Value", "AverageValue"),
+    ),
+)
+_MEASURED: Final = _metrics(
+    _resource("current", "0", None),
+    _pods("current", None),
+    _object("current", None),
+    _Metric(
+        (
+            _NAME,
+            ("currentValue", "current.value", "0"),
+            _OF_EXTERNAL,
+            ("currentAverageValue", "current.averageValue", None),
+        )
+    ),
+)
+
+
+def _change(metrics: Iterable[Part], types: Mapping[str, _Metric], change: Callable[[_Metric, Part], Part]) -> None:
+    """Change metrics in place. Keys come out in kube-apiserver's order, since annotations are compared as texts."""
+    for metric in metrics:
+        made = {name: change(types[name], metric[name]) for name in types if isinstance(metric.get(name), dict)}
+        ordered = {name: made.get(name, metric[name]) for name in ("type", *types) if name in metric}
+        metric.clear()
+        metric.update(ordered)
+
+
+# Behaviour, in the annotation with capitalized names; missing parts are null
+
+_DIRECTIONS: Final = ("scaleUp", "scaleDown")
+_RULES: Final = ("stabilizationWindowSeconds", "selectPolicy", "policies", "tolerance")
+_POLICY: Final = {"type": "", "value": 0, "periodSeconds": 0}
+
+
+def _capital(name: str) -> str:
+    return f"{name[0].upper()}{name[1:]}"
+
+
+def _rules_to_annotation(behaviour: ServedBehaviour, rules: Mapping[str, Any] | None) -> Part | None:
     if rules is None:
         return None
-    policies = [
-        {"Type": each.get("type", ""), "Value": each.get("value", 0), "PeriodSeconds": each.get("periodSeconds", 0)}
-        for each in entries(rules, "policies")
-    ]
-    made = {
-        "StabilizationWindowSeconds": rules.get("stabilizationWindowSeconds"),
-        "SelectPolicy": rules.get("selectPolicy"),
-        "Policies": policies if rules.get("policies") is not None else None,
-    }
-    return {**made, "Tolerance": rules.get("tolerance")} if behaviour.applies("autoscaling-tolerance") else made
-
-
-def behavior_from_annotation(behavior: Mapping[str, Any]) -> dict[str, Any]:
-    """The behaviour in the annotation. Names are read in any case, as by Go."""
-    lowered = _lower(behavior)
-    names = {"scaleup": "scaleUp", "scaledown": "scaleDown"}
-    return {new: _read_rules(lowered[old]) for old, new in names.items() if lowered.get(old) is not None}
-
-
-def _read_rules(rules: Mapping[str, Any]) -> dict[str, Any]:
-    lowered = _lower(rules)
-    found: dict[str, Any] = {
-        "stabilizationWindowSeconds": lowered.get("stabilizationwindowseconds"),
-        "selectPolicy": lowered.get("selectpolicy"),
-    }
-    if lowered.get("tolerance") is not None:
-        found["tolerance"] = lowered["tolerance"]
-    found = pick(found, *found)
-    if lowered.get("policies") is not None:
-        found["policies"] = [_read_policy(each) for each in lowered["policies"]]
+    names = _RULES if behaviour.applies("autoscaling-tolerance") else _RULES[:-1]
+    found = {_capital(name): rules.get(name) for name in names}
+    if found["Policies"] is not None:
+        policies = entries(rules, "policies")
+        found["Policies"] = [
+            {_capital(name): each.get(name, zero) for name, zero in _POLICY.items()} for each in policies
+        ]
     return found
 
 
-def _read_policy(policy: Mapping[str, Any]) -> dict[str, Any]:
-    lowered = _lower(policy)
-    return {
-        "type": lowered.get("type", ""),
-        "value": lowered.get("value", 0),
-        "periodSeconds": lowered.get("periodseconds", 0),
-    }
+def _named(part: Mapping[str, Any], names: Iterable[str]) -> Part:
+    """The values of some names, which are read in any case, as by Go."""
+    lowered = {name.lower(): value for name, value in part.items()}
+    return {name: lowered[name.lower()] for name in names if lowered.get(name.lower()) is not None}
 
 
-def _lower(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {name.lower(): value for name, value in part.items()}
+def _rules_from_annotation(rules: Mapping[str, Any]) -> Part:
+    found = _named(rules, _RULES)
+    if "policies" in found:
+        found["policies"] = [{**_POLICY, **_named(each, _POLICY)} for each in found["policies"]]
+    return found
 
 
 METRICS: Final = label("metrics", "autoscaling.alpha")
@@ -104,15 +188,16 @@ def _write(value: Any) -> str:
 
 
 def _behavior_to_hub(draft: Draft) -> None:
-    behavior = behavior_from_annotation(_read(take_annotation(draft, BEHAVIOR), dict) or {})
+    behavior = _named(_read(take_annotation(draft, BEHAVIOR), dict) or {}, _DIRECTIONS)
     if behavior:
-        section(draft, "spec")["behavior"] = behavior
+        section(draft, "spec")["behavior"] = {name: _rules_from_annotation(each) for name, each in behavior.items()}
 
 
 def _behavior_from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     behavior = peek(draft, "spec").pop("behavior", None)
     if behavior is not None:
-        annotate(draft, BEHAVIOR, _write(behavior_to_annotation(behaviour, behavior)))
+        told = {_capital(name): _rules_to_annotation(behaviour, behavior.get(name)) for name in _DIRECTIONS}
+        annotate(draft, BEHAVIOR, _write(told))
 
 
 # v2beta1
@@ -121,18 +206,14 @@ def _behavior_from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
 def _flat_to_hub(draft: Draft) -> None:
     _behavior_to_hub(draft)
     _drop_annotations(draft)
-    for metric in entries(peek(draft, "spec"), "metrics"):
-        metricspec.to_structured(metric)
-    for metric in entries(peek(draft, "status"), "currentMetrics"):
-        metricspec.status_to_structured(metric)
+    _change(entries(peek(draft, "spec"), "metrics"), _WANTED, _Metric.to_structured)
+    _change(entries(peek(draft, "status"), "currentMetrics"), _MEASURED, _Metric.to_structured)
 
 
 def _flat_from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     _behavior_from_hub(behaviour, draft)
-    for metric in entries(peek(draft, "spec"), "metrics"):
-        metricspec.to_flat(metric)
-    for metric in entries(peek(draft, "status"), "currentMetrics"):
-        metricspec.status_to_flat(metric)
+    _change(entries(peek(draft, "spec"), "metrics"), _WANTED, _Metric.to_flat)
+    _change(entries(peek(draft, "status"), "currentMetrics"), _MEASURED, _Metric.to_flat)
 
 
 # v1
@@ -148,10 +229,8 @@ def _single_to_hub(draft: Draft) -> None:
     metrics = _read(take_annotation(draft, METRICS), list) or []
     current = _read(take_annotation(draft, CURRENT), list)
     conditions = _read(take_annotation(draft, CONDITIONS), list)
-    for metric in metrics:
-        metricspec.to_structured(metric)
-    for metric in current or ():
-        metricspec.status_to_structured(metric)
+    _change(metrics, _WANTED, _Metric.to_structured)
+    _change(current or (), _MEASURED, _Metric.to_structured)
     target = spec.pop("targetCPUUtilizationPercentage", None)
     if target is None and not metrics:  # a conversion sets this default, also one between two managers' versions
         target = _CPU_ONLY
@@ -177,8 +256,7 @@ def _single_from_hub(behaviour: ServedBehaviour, draft: Draft) -> None:
     if target is not None:
         spec["targetCPUUtilizationPercentage"] = target
     others = [metric for metric, utilization in zip(metrics, targets, strict=True) if utilization is None]
-    for metric in others:
-        metricspec.to_flat(metric)
+    _change(others, _WANTED, _Metric.to_flat)
     if others:
         annotate(draft, METRICS, _write(others))
     _status_from_hub(draft, status)
@@ -191,8 +269,7 @@ def _status_from_hub(draft: Draft, status: Draft) -> None:
     now = next((share for share in reversed(shares) if share is not None), None)
     if now is not None:
         status["currentCPUUtilizationPercentage"] = now
-    for metric in current:
-        metricspec.status_to_flat(metric)
+    _change(current, _MEASURED, _Metric.to_flat)
     if current:
         annotate(draft, CURRENT, _write(current))
     if conditions:

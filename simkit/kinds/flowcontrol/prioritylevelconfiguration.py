@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.conversions.prioritylevelconfiguration import KEEP_ZERO
+from simkit.kinds.conversions.moved_fields import KEEP_ZERO
 from simkit.kinds.parts.copy_on_write import keep_metadata_and_all_but_status, own_copy, prepared
 from simkit.kinds.parts.flowcontrol.rules import FLOW_STATUS, mandatory_spec, same
 from simkit.kinds.parts.go_printing.structures import structure

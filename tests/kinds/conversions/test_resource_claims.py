@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simkit.kinds.conversions.resourceclaim import EXACT
+from simkit.kinds.conversions.moved_fields import EXACT
 from simkit.schema.definitions import definitions
 from simkit.schema.releases import RELEASES
 
