@@ -12,7 +12,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.apiextensions.naming import CLEANUP, condition, holds, with_condition
-from simkit.kinds.apiextensions.validation.parts import validate_name
+from simkit.kinds.apiextensions.validation.parts import NAMES
+from simkit.kinds.parts.copy_on_write import keep_all_but_status
+from simkit.kinds.rules import row, validation
 from simkit.kinds.strategy import CHANGES, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP, LABEL_DOMAIN
@@ -150,7 +152,7 @@ def _fixed(spec: Object, old: Object) -> Iterator[FieldError]:
 def _validate_status(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
     from simkit.kinds.parts.go_printing.structures import texts
 
-    yield from _accepted_names(obj)
+    yield from _ACCEPTED(behaviour, obj, None)
     status: Mapping[str, Any] = obj.get("status") or {}
     path, stored = "status.storedVersions", status.get("storedVersions") or ()
     shown = texts(stored or None)
@@ -158,9 +160,9 @@ def _validate_status(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldE
         yield invalid_value(path, shown, "must have at least one stored version")
         return
     waiting = {name: index for index, name in enumerate(stored)}
-    for row in at(obj, "spec", "versions") or ():
-        name = row.get("name") or ""
-        if row.get("storage") and name not in waiting:
+    for version in at(obj, "spec", "versions") or ():
+        name = version.get("name") or ""
+        if version.get("storage") and name not in waiting:
             yield invalid_value(path, shown, f"must have the storage version {name}")
         waiting.pop(name, None)
     for name, index in waiting.items():
@@ -178,14 +180,8 @@ def _not_kept(behaviour: ServedBehaviour, version: str) -> str:
     )
 
 
-def _accepted_names(obj: Object) -> Iterator[FieldError]:
-    names = at(obj, "status", "acceptedNames") or {}
-    yield from validate_name(names, "status.acceptedNames")
-
-
-def _status_update(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """The errors of a written status: only the names are validated, since migrators set the stored versions."""
-    return list(_accepted_names(obj))
+_ACCEPTED: Final = validation(row("status.acceptedNames", NAMES))
+"""The check of a written status: only the names are validated, since migrators set the stored versions."""
 
 
 # Groups of the project's own need an approval
@@ -241,13 +237,6 @@ def _prepare_for_delete(draft: Draft) -> None:
     draft["status"] = with_condition(draft.get("status") or {}, pending, moment)
 
 
-def _keep_all_but_status(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
-    for name in list(draft):
-        if name not in ("status", "metadata", "apiVersion", "kind") and name not in live:
-            del draft[name]
-    draft.update({name: value for name, value in live.items() if name not in ("status", "metadata")})
-
-
 _STABLE: Final = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
@@ -255,7 +244,7 @@ _STABLE: Final = Strategy(
     validate=_validate,
     warnings=format_warnings,
     raises_generation=spec_differs,
-    subresources={"status": Subresource(_keep_all_but_status, _status_update)},
+    subresources={"status": Subresource(keep_all_but_status, _ACCEPTED)},
     unqualified_finalizers=True,
     allow_unconditional_update=False,
     delete_strategy=DeleteStrategy(

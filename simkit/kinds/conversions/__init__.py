@@ -1,7 +1,8 @@
 """Conversions between all versions of every kind in all releases.
 
-Kinds whose versions differ in more than their names are rows of ``FAMILIES``; all others are relabelled. ``convert`` gives the object,
-``explain`` also what it lost on the way and what a change of ``apiVersion`` alone would have made of it.
+Kinds whose versions differ in more than their names are rows of ``FAMILIES``; all others are relabelled. ``convert``
+gives the object, ``explain`` also what it lost on the way and what a change of ``apiVersion`` alone would have made of
+it.
 """
 
 from simkit.kinds.conversions.convert import convert, convertible, defaulted, versions

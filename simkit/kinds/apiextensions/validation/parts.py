@@ -5,10 +5,12 @@ Follows ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/valid
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.apiextensions.fieldpath import BadPath, resolved
+from simkit.kinds.rules import REQUIRED, Check, by, fields, must, row, table
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many
 from simkit.meta.name_validation import dns1035_label, kind_name
 from simkit.schema.structural import Schema
@@ -18,74 +20,55 @@ _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 
 
-def validate_name(names: Properties, path: str) -> Iterator[FieldError]:
-    """The errors of given names that are no labels."""
-    for field in ("plural", "singular"):
-        if names.get(field):
-            yield from _label(names[field], f"{path}.{field}")
-    for field in ("kind", "listKind"):
-        text = names.get(field) or ""
-        if text and (wrong := kind_name(text)):
-            yield invalid_value(f"{path}.{field}", text, wrong)
-    for index, word in enumerate(names.get("shortNames") or ()):
-        yield from _label(word, f"{path}.shortNames[{index}]")
-    kind = names.get("kind")
-    if kind and kind == names.get("listKind"):
-        yield invalid_value(f"{path}.listKind", kind, "kind and listKind may not be the same")
-    for index, word in enumerate(names.get("categories") or ()):
-        yield from _label(word, f"{path}.categories[{index}]")
+def at_once(rule: Callable[[str], Sequence[str]]) -> Check:
+    """The check of a text's format with one error for all that is wrong."""
+    return must.be(lambda text: [",".join(wrong)] if (wrong := rule(text)) else ())
 
 
-def _label(text: str, path: str) -> Iterator[FieldError]:
-    wrong = dns1035_label(text)
-    if wrong:
-        yield invalid_value(path, text, ",".join(wrong))
-
-
-def validate_column(column: Properties, path: str) -> Iterator[FieldError]:
-    """The errors of a printer column."""
-    kind, form, where = column.get("type") or "", column.get("format") or "", column.get("jsonPath") or ""
-    if not column.get("name"):
-        yield required(f"{path}.name")
-    detail = f"must be one of {','.join(_COLUMN_TYPES)}"
-    if not kind:
-        yield required(f"{path}.type", detail)
-    elif kind not in _COLUMN_TYPES:
-        yield invalid_value(f"{path}.type", kind, detail)
-    if form and form not in _COLUMN_FORMATS:
-        yield invalid_value(f"{path}.format", form, f"must be one of {','.join(_COLUMN_FORMATS)}")
-    if not where:
-        yield required(f"{path}.JSONPath")
-    else:
-        yield from _not_simple(where, f"{path}.JSONPath")
-
-
-def _not_simple(text: str, path: str) -> Iterator[FieldError]:
-    if not text.startswith("."):
-        yield invalid_value(path, text, "must be a simple json path starting with .")
-
-
-_SCALE: Final = (
-    ("specReplicasPath", (".spec.",), ".spec"),
-    ("statusReplicasPath", (".status.",), ".status"),
-    ("labelSelectorPath", (".spec.", ".status."), "either .spec or .status"),
+_LABEL: Final = at_once(dns1035_label)
+_KIND: Final = must.be(lambda text: [wrong] if (wrong := kind_name(text)) else ())
+NAMES: Final = table(
+    row("plural", _LABEL),
+    row("singular", _LABEL),
+    row("kind", _KIND),
+    row("listKind", _KIND),
+    row("shortNames[]", _LABEL),
+    row(
+        "listKind",
+        must.be_otherwise("kind and listKind may not be the same"),
+        when=lambda names: names.get("kind") and names["kind"] == names.get("listKind"),
+    ),
+    row("categories[]", _LABEL),
 )
+"""The check of given names, which must be labels."""
 
 
-def validate_subresource(subresources: Properties | None, path: str) -> Iterator[FieldError]:
-    """The errors of the paths of a scale."""
-    scale = (subresources or {}).get("scale")
-    if scale is None:
-        return
-    for name, starts, described in _SCALE:
-        text, where = scale.get(name) or "", f"{path}.scale.{name}"
-        if not text:
-            if name != "labelSelectorPath":
-                yield required(where)
-        elif not text.startswith("."):
-            yield from _not_simple(text, where)
-        elif not text.startswith(starts):
-            yield invalid_value(where, text, f"should be a json path under {described}")
+def _be_listed(choices: Sequence[str]) -> Check:
+    return must.hold(lambda text: text in choices, f"must be one of {','.join(choices)}")
+
+
+def _begin(*starts: str, told: str) -> Check:
+    """The check of a path that begins with one of some texts."""
+    return must.hold(lambda text: text.startswith(starts), f"should be a json path under {told}")
+
+
+_SIMPLE: Final = must.hold(lambda text: text.startswith("."), "must be a simple json path starting with .")
+VERSION_PARTS: Final = table(
+    row(
+        "subresources.scale",
+        row("specReplicasPath", REQUIRED, _SIMPLE, _begin(".spec.", told=".spec")),
+        row("statusReplicasPath", REQUIRED, _SIMPLE, _begin(".status.", told=".status")),
+        row("labelSelectorPath", _SIMPLE, _begin(".spec.", ".status.", told="either .spec or .status")),
+    ),
+    row(
+        "additionalPrinterColumns[]",
+        row("name", REQUIRED),
+        row("type", must.be_given(f"must be one of {','.join(_COLUMN_TYPES)}"), _be_listed(_COLUMN_TYPES)),
+        row("format", _be_listed(_COLUMN_FORMATS)),
+        row("jsonPath", REQUIRED, _SIMPLE, told="JSONPath"),
+    ),
+)
+"""The check of the subresources and the printer columns of one version or of all."""
 
 
 _SELECTABLE: Final = frozenset({"string", "boolean", "integer"})
@@ -102,8 +85,8 @@ def validate_selectable(
         yield invalid_value(path, "", f"selectableFields may only be set when {unread}")
         return
     seen: set[str] = set()
-    for index, row in enumerate(rows):
-        where, text = f"{path}[{index}].jsonPath", row.get("jsonPath") or ""
+    for index, selectable in enumerate(rows):
+        where, text = f"{path}[{index}].jsonPath", selectable.get("jsonPath") or ""
         if not text:
             yield required(where)
             continue
@@ -128,20 +111,31 @@ def _unselectable(found: str, node: Schema, where: str, text: str) -> Iterator[F
         yield invalid_value(where, text, f"must point to a field of type string, boolean or integer. {kinds}")
 
 
-def validate_warning(deprecated: bool, warning: str | None, path: str) -> Iterator[FieldError]:
-    """The errors of the warning of a deprecated version."""
-    if warning is None:
-        return
-    if not deprecated:
-        yield invalid_value(path, warning, "can only be set for deprecated versions")
-        return
-    if len(warning.encode()) > 256:
-        yield invalid_value(path, warning, "must be <= 256 characters long")
-    if not warning:
-        yield invalid_value(path, warning, "must not be an empty string")
-    for letter in warning:
-        if not letter.isprintable():
-            at = len(warning.partition(letter)[0].encode())
-            detail = f"must only contain printable UTF-8 characters; non-printable character found at index {at}"
-            yield invalid_value(path, warning, detail)
-            break
+def _validate_printable(behaviour: ServedBehaviour, path: str, warning: str) -> Iterator[FieldError]:
+    letter = next((letter for letter in warning if not letter.isprintable()), None)
+    if letter is not None:
+        at = len(warning.partition(letter)[0].encode())
+        detail = f"must only contain printable UTF-8 characters; non-printable character found at index {at}"
+        yield invalid_value(path, warning, detail)
+
+
+_DEPRECATED: Final = fields.given("deprecated")
+WARNING: Final = table(
+    row(
+        "deprecationWarning",
+        must.be_otherwise("can only be set for deprecated versions"),
+        unless=_DEPRECATED,
+        empty=True,
+    ),
+    row(
+        "deprecationWarning",
+        table(
+            must.hold(lambda warning: len(warning.encode()) <= 256, "must be <= 256 characters long"),
+            must.hold(lambda warning: warning, "must not be an empty string"),
+            by(_validate_printable),
+        ),
+        when=_DEPRECATED,
+        empty=True,
+    ),
+)
+"""The check of the warning of a deprecated version."""

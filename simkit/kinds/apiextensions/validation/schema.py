@@ -12,13 +12,11 @@ from typing import Any, Final
 
 from simkit.kinds.apiextensions.cel_compilation import CompiledRule, Rule, cardinality, compiled, declared_node
 from simkit.kinds.apiextensions.fieldpath import BadPath, normalized
-from simkit.kinds.apiextensions.internal_form import printed_rule, shown_items
-from simkit.kinds.parts.go_printing.structures import texts
+from simkit.kinds.parts.go_printing.structures import structure, texts
 from simkit.language.cel.limits import RULE_ESTIMATE, SCHEMA_ESTIMATE, excess
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     FieldError,
-    Shown,
     field_detail,
     forbidden_field,
     internal_error,
@@ -98,14 +96,15 @@ def _is_known(rule: Rule, costs: Costs) -> bool:
 
 
 def _one(made: CompiledRule, path: str, times: int, costs: Costs) -> Iterator[FieldError]:
+    shown = structure("apiextensions.ValidationRule", made.rule)
     cost = min(_GREATEST, made.program.estimate()[1] * times) if made.program is not None else 0
     if costs.each and cost > RULE_ESTIMATE:
         yield forbidden_field(f"{path}.rule", excess("estimated rule cost", cost, RULE_ESTIMATE))
     costs.observe(f"{path}.rule", cost)
     if made.error:
-        yield invalid_value(f"{path}.rule", printed_rule(made.rule), made.error)
+        yield invalid_value(f"{path}.rule", shown, made.error)
     if made.message_error:
-        yield invalid_value(f"{path}.messageExpression", printed_rule(made.rule), made.message_error)
+        yield invalid_value(f"{path}.messageExpression", shown, made.message_error)
     elif made.message is not None:
         worth = made.message.estimate()[1]
         if costs.each and worth > RULE_ESTIMATE:
@@ -300,10 +299,6 @@ def _times(cardinality: int | None, schema: Properties, limit: str) -> int | Non
 # Markers of lists and maps
 
 
-def _texts(values: Sequence[str]) -> Shown:
-    return texts(values)
-
-
 def _markers(schema: Properties, path: str, visit: Visit) -> Iterator[FieldError]:
     name = "x-kubernetes-preserve-unknown-fields"
     if schema.get(name) is False:
@@ -362,7 +357,7 @@ def _validate_key(schema: Properties, path: str, list_type: str | None) -> Itera
         yield required(f"{path}.items", "must have a schema if x-kubernetes-list-type is map")
     elif not isinstance(items, Mapping):
         detail = "must only have a single schema if x-kubernetes-list-type is map"
-        yield invalid_value(f"{path}.items", shown_items(items), detail)
+        yield invalid_value(f"{path}.items", structure("apiextensions.JSONSchemaPropsOrArray", items), detail)
     elif items.get("type") != "object":
         detail = "must be object if parent array's x-kubernetes-list-type is map"
         yield invalid_value(f"{path}.items.type", items.get("type") or "", detail)
@@ -372,7 +367,7 @@ def _validate_key(schema: Properties, path: str, list_type: str | None) -> Itera
 
 def _named_keys(items: Properties, keys: Sequence[str], path: str) -> Iterator[FieldError]:
     fields, where, seen = items.get("properties") or {}, f"{path}.x-kubernetes-list-map-keys", set()
-    shown = _texts(keys)
+    shown = texts(keys)
     for key in keys:
         if key not in fields:
             yield invalid_value(where, shown, "entries must all be names of item properties")

@@ -9,15 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.kinds.apiextensions.internal_form import Internal, Version, internal_of, shown_schema
+from simkit.kinds.apiextensions.internal_form import Internal, internal_of
 from simkit.kinds.apiextensions.validation.defaults import unpruned_defaults, validate_default
-from simkit.kinds.apiextensions.validation.parts import (
-    validate_column,
-    validate_name,
-    validate_selectable,
-    validate_subresource,
-    validate_warning,
-)
+from simkit.kinds.apiextensions.validation.parts import NAMES, VERSION_PARTS, WARNING, at_once, validate_selectable
 from simkit.kinds.apiextensions.validation.schema import (
     Costs,
     ValidationOptions,
@@ -27,11 +21,11 @@ from simkit.kinds.apiextensions.validation.schema import (
     validate_set,
 )
 from simkit.kinds.apiextensions.validation.structural import unreadable, validate_structure
-from simkit.kinds.parts.admission.webhook_configuration import validate_client
-from simkit.kinds.parts.go_printing.structures import texts
-from simkit.kinds.parts.validation.fields import repeats
+from simkit.kinds.parts.admission.webhook_configuration import validate_client, validate_review_versions
+from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.rules import REQUIRED, Check, by, fields, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 from simkit.meta.name_validation import dns1035_label, dns_subdomain
 from simkit.meta.objects import Object
 from simkit.meta.wording import Worded
@@ -39,52 +33,48 @@ from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.structural import row_of, schema_of
 from simkit.schema.structural import Schema
 
-_PATH: Final = "spec.conversion"
-_CLIENT: Final = f"{_PATH}.webhookClientConfig"
-_VERSIONS: Final = f"{_PATH}.conversionReviewVersions"
-_STRATEGIES: Final = ("None", "Webhook")
+_HOOKED: Final = fields.equal("strategy", "Webhook")
+_UNHOOKED: Final = "should not be set when strategy is not set to Webhook"
+_CLIENT, _REVIEWS = "webhook.clientConfig", "webhook.conversionReviewVersions"
+_SHOWN_CLIENT, _SHOWN_REVIEWS = "webhookClientConfig", "conversionReviewVersions"
 
 
-def validate_conversion(conversion: Object | None, *, recognized: bool) -> Iterator[FieldError]:
-    """The errors of a conversion; ``recognized``: the review versions must include one that the server knows."""
-    if conversion is None:
-        return
-    strategy, webhook = conversion.get("strategy") or "", conversion.get("webhook") or {}
-    if not strategy:
-        yield required(f"{_PATH}.strategy")
-    elif strategy not in _STRATEGIES:
-        yield unsupported(f"{_PATH}.strategy", strategy, _STRATEGIES)
-    client, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or ()
-    if strategy != "Webhook":
-        detail = "should not be set when strategy is not set to Webhook"
-        if client is not None:
-            yield forbidden_field(_CLIENT, detail)
-        if versions:
-            yield forbidden_field(_VERSIONS, detail)
-        return
-    if client is None:
-        yield required(_CLIENT, "required when strategy is set to Webhook")
-    else:
-        yield from validate_client(_CLIENT, client)
-    yield from _validate_review_versions(versions, recognized)
+def _conversion(*, recognized: bool) -> Check:
+    """The check of a conversion; ``recognized``: the review versions must include one that the server knows."""
+
+    def reviews(behaviour: ServedBehaviour, path: str, versions: Sequence[str]) -> Iterator[FieldError]:
+        return validate_review_versions(path, versions, recognized=recognized)
+
+    return table(
+        row("strategy", REQUIRED, must.be_one_of("None", "Webhook")),
+        row(_CLIENT, must.be_absent(_UNHOOKED, pointer=True), unless=_HOOKED, told=_SHOWN_CLIENT),
+        row(_REVIEWS, must.be_absent(_UNHOOKED), unless=_HOOKED, told=_SHOWN_REVIEWS),
+        row(
+            _CLIENT,
+            must.be_given("required when strategy is set to Webhook", pointer=True),
+            by(lambda _, path, client: validate_client(path, client)),
+            when=_HOOKED,
+            told=_SHOWN_CLIENT,
+        ),
+        row(_REVIEWS, REQUIRED, by(reviews), when=_HOOKED, told=_SHOWN_REVIEWS),
+    )
 
 
-def _validate_review_versions(versions: Sequence[str], recognized: bool) -> Iterator[FieldError]:
-    if not versions:
-        yield required(_VERSIONS)
-        return
-    again = repeats(versions)
-    for index, version in enumerate(versions):
-        if index in again:
-            yield invalid_value(f"{_VERSIONS}[{index}]", version, "duplicate version")
-            continue
-        yield from (invalid_value(f"{_VERSIONS}[{index}]", version, text) for text in dns1035_label(version))
-    if recognized and not {"v1", "v1beta1"} & set(versions):
-        yield invalid_value(_VERSIONS, texts(versions), "must include at least one of v1, v1beta1")
-
-
+_ANY_CONVERSION, _READ_CONVERSION = _conversion(recognized=False), _conversion(recognized=True)
 Properties = Mapping[str, Any]
-_SCOPES: Final = ("Cluster", "Namespaced")
+_HEAD: Final = table(
+    row(
+        "group",
+        REQUIRED,
+        at_once(dns_subdomain),
+        must.hold(lambda group: "." in group, "should be a domain with at least one dot"),
+    ),
+    row("scope", REQUIRED, must.be_one_of("Cluster", "Namespaced")),
+)
+_NAMES: Final = table(
+    *(row(f"names.{name}", REQUIRED) for name in ("plural", "singular", "kind", "listKind")), row("names", NAMES)
+)
+_VERSION_NAME: Final = row("name", at_once(dns1035_label), zero="")
 _WITH_STATUS: Final = (
     "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern "
     "MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields "
@@ -102,22 +92,17 @@ _WITHOUT_STATUS: Final = (
 def validate_spec(behaviour: ServedBehaviour, spec: Object, options: ValidationOptions) -> Iterator[FieldError]:
     """All errors of the spec of a definition."""
     internal = internal_of(spec)
-    yield from _validate_group(spec.get("group") or "")
-    scope = spec.get("scope") or ""
-    if not scope:
-        yield required("spec.scope")
-    elif scope not in _SCOPES:
-        yield unsupported("spec.scope", scope, _SCOPES)
+    yield from placed("spec", _HEAD(behaviour, spec))
     if options.schemas and (internal.shared.get("schema") or {}).get("openAPIV3Schema") is None:
         for index, version in enumerate(internal.versions):
-            if (version.schema or {}).get("openAPIV3Schema") is None:
+            if (version.get("schema") or {}).get("openAPIV3Schema") is None:
                 yield required(
                     f"spec.versions[{index}].schema.openAPIV3Schema",
                     Worded("details-without-field-names", "", "schemas are required"),
                 )
     elif not options.schemas and not spec.get("preserveUnknownFields"):
-        for index, row in enumerate(spec.get("versions") or ()):
-            if row.get("served") and (row.get("schema") or {}).get("openAPIV3Schema") is None:
+        for index, version in enumerate(spec.get("versions") or ()):
+            if version.get("served") and (version.get("schema") or {}).get("openAPIV3Schema") is None:
                 detail = "because otherwise all fields are pruned"
                 yield required(f"spec.versions[{index}].schema.openAPIV3Schema", detail)
     if not spec.get("preserveUnknownFields") or any(map(_needs_structure, _schemas(spec))):
@@ -132,42 +117,45 @@ def validate_spec(behaviour: ServedBehaviour, spec: Object, options: ValidationO
     strategy = (spec.get("conversion") or {}).get("strategy") or ""
     if spec.get("preserveUnknownFields") and spec.get("conversion") and strategy != "None":
         yield invalid_value("spec.conversion.strategy", strategy, "must be None if spec.preserveUnknownFields is true")
-    yield from validate_conversion(spec.get("conversion"), recognized=options.review_versions)
-
-
-def _validate_group(group: str) -> Iterator[FieldError]:
-    if not group:
-        yield required("spec.group")
-    elif wrong := dns_subdomain(group):
-        yield invalid_value("spec.group", group, ",".join(wrong))
-    elif "." not in group:
-        yield invalid_value("spec.group", group, "should be a domain with at least one dot")
+    if spec.get("conversion") is not None:
+        conversion = _READ_CONVERSION if options.review_versions else _ANY_CONVERSION
+        yield from placed("spec.conversion", conversion(behaviour, spec["conversion"]))
 
 
 def _validate_version(
-    behaviour: ServedBehaviour, version: Version, path: str, internal: Internal, options: ValidationOptions
+    behaviour: ServedBehaviour, version: Object, path: str, internal: Internal, options: ValidationOptions
 ) -> Iterator[FieldError]:
-    wrong = dns1035_label(version.name)
-    if wrong:
-        yield invalid_value(f"{path}.name", version.name, ",".join(wrong))
-    yield from validate_warning(version.deprecated, version.warning, f"{path}.deprecationWarning")
-    own = replace(options, costs_each=version.name not in options.unchanged)
-    with_status = internal.subresources_of(version).get("status") is not None
-    yield from _validate_validation(behaviour, version.schema, f"{path}.schema", own, with_status=with_status)
-    yield from validate_subresource(version.subresources, f"{path}.subresources")
-    for index, column in enumerate(version.columns):
-        yield from validate_column(column, f"{path}.additionalPrinterColumns[{index}]")
-    without = "version.schema.openAPIV3Schema is not included"
-    yield from validate_selectable(
-        version.selectable, _selected_from(version.schema), f"{path}.selectableFields", without
-    )
+    yield from placed(path, [*_VERSION_NAME(behaviour, version), *WARNING(behaviour, version)])
+    own = replace(options, costs_each=(version.get("name") or "") not in options.unchanged)
+    with_status, unread = internal.has_status(version), "version.schema.openAPIV3Schema is not included"
+    yield from _validate_parts(behaviour, version, path, "schema", own, with_status=with_status, unread=unread)
+
+
+def _validate_parts(
+    behaviour: ServedBehaviour,
+    parts: Properties,
+    path: str,
+    schema_name: str,
+    options: ValidationOptions,
+    *,
+    with_status: bool,
+    unread: str,
+) -> Iterator[FieldError]:
+    """The errors of the parts of one version, or of those that all have in common."""
+    schema = (parts.get("schema") or {}).get("openAPIV3Schema")
+    if schema is not None:
+        where = f"{path}.{schema_name}.openAPIV3Schema"
+        yield from _validate_root(behaviour, schema, where, options, with_status=with_status)
+    yield from placed(path, VERSION_PARTS(behaviour, parts))
+    node = None if schema is None else Schema(row_of(schema), Catalogue.for_release("1.30").definition)
+    yield from validate_selectable(parts.get("selectableFields") or (), node, f"{path}.selectableFields", unread)
 
 
 def _set_of_versions(internal: Internal) -> Iterator[FieldError]:
-    names = [version.name for version in internal.versions]
+    names = [version.get("name") or "" for version in internal.versions]
     if len(set(names)) < len(names):
         yield invalid_value("spec.versions", internal.printed_versions(), "must contain unique version names")
-    if sum(version.storage for version in internal.versions) != 1:
+    if sum(bool(version.get("storage")) for version in internal.versions) != 1:
         detail = "must have exactly one version marked as storage version"
         yield invalid_value("spec.versions", internal.printed_versions(), detail)
     if internal.version and (wrong := dns1035_label(internal.version)):
@@ -177,40 +165,18 @@ def _set_of_versions(internal: Internal) -> Iterator[FieldError]:
 def _validate_shared(
     behaviour: ServedBehaviour, internal: Internal, options: ValidationOptions
 ) -> Iterator[FieldError]:
-    names: Properties = internal.spec.get("names") or {}
-    for field in ("plural", "singular", "kind", "listKind"):
-        if not names.get(field):
-            yield required(f"spec.names.{field}")
-    yield from validate_name(names, "spec.names")
-    with_status = any(internal.subresources_of(each).get("status") is not None for each in internal.versions)
-    own = replace(options, costs_each=not set(options.unchanged) & {each.name for each in internal.versions})
-    yield from _validate_validation(
-        behaviour, internal.shared.get("schema"), "spec.validation", own, with_status=with_status
+    yield from placed("spec", _NAMES(behaviour, internal.spec))
+    with_status = any(map(internal.has_status, internal.versions))
+    own = replace(options, costs_each=not options.unchanged & {each.get("name") or "" for each in internal.versions})
+    unread = "validations.schema is included"
+    yield from _validate_parts(
+        behaviour, internal.shared, "spec", "validation", own, with_status=with_status, unread=unread
     )
-    yield from validate_subresource(internal.shared.get("subresources"), "spec.subresources")
-    for index, column in enumerate(internal.shared.get("additionalPrinterColumns") or ()):
-        yield from validate_column(column, f"spec.additionalPrinterColumns[{index}]")
-    selectable, schema = internal.shared.get("selectableFields") or (), _selected_from(internal.shared.get("schema"))
-    yield from validate_selectable(selectable, schema, "spec.selectableFields", "validations.schema is included")
 
 
-def _selected_from(validation: Properties | None) -> Schema | None:
-    schema = (validation or {}).get("openAPIV3Schema")
-    return None if schema is None else Schema(row_of(schema), Catalogue.for_release("1.30").definition)
-
-
-def _validate_validation(
-    behaviour: ServedBehaviour,
-    validation: Properties | None,
-    path: str,
-    options: ValidationOptions,
-    *,
-    with_status: bool,
+def _validate_root(
+    behaviour: ServedBehaviour, schema: Properties, path: str, options: ValidationOptions, *, with_status: bool
 ) -> Iterator[FieldError]:
-    schema = (validation or {}).get("openAPIV3Schema")
-    if schema is None:
-        return
-    path = f"{path}.openAPIV3Schema"
     why = unreadable(schema) if options.structural else ""
     structural = options.structural and not why
     found = [
@@ -252,7 +218,7 @@ def _root_with_status(schema: Properties, path: str) -> Iterator[FieldError]:
         detail = (
             f"only [{_WITH_STATUS}] fields are allowed at the root of the schema if the status subresource is enabled"
         )
-        yield invalid_value(path, shown_schema(schema), detail)
+        yield invalid_value(path, structure("apiextensions.JSONSchemaProps", schema), detail)
 
 
 def _is_set(value: Any) -> bool:
@@ -295,8 +261,8 @@ def demands_of_beta(behaviour: ServedBehaviour, spec: Object, old: Object | None
 
 def _schemas(spec: Object) -> Iterator[Properties]:
     """The schemas of all versions with one."""
-    for row in spec.get("versions") or ():
-        schema = (row.get("schema") or {}).get("openAPIV3Schema")
+    for version in spec.get("versions") or ():
+        schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if schema is not None:
             yield schema
 

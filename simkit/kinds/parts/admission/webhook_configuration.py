@@ -199,7 +199,11 @@ def _validate_webhook(
                 behaviour, webhook.get("matchConditions"), f"{path}.matchConditions", known=known
             )
         versions = webhook.get("admissionReviewVersions") or ()
-        errors += _validate_version(f"{path}.admissionReviewVersions", versions, options)
+        reviews = f"{path}.admissionReviewVersions"
+        if versions:
+            errors += validate_review_versions(reviews, versions, recognized=not options.unread_versions)
+        else:
+            errors.append(required(reviews, f"must specify one of {', '.join(_VERSIONS)}"))
         if not options.same_names and name and name in seen:
             errors.append(duplicate(f"{path}.name", name))
         seen.add(name)
@@ -224,15 +228,13 @@ def _validate_fields(
     yield from validate_client(f"{path}.clientConfig", webhook.get("clientConfig") or {})
 
 
-def _validate_version(path: str, versions: Sequence[str], options: ValidationOptions) -> Iterator[FieldError]:
-    if not versions:
-        yield required(path, f"must specify one of {', '.join(_VERSIONS)}")
-        return
+def validate_review_versions(path: str, versions: Sequence[str], *, recognized: bool) -> Iterator[FieldError]:
+    """The errors of versions of reviews; ``recognized``: they must include one that the server knows."""
     again = repeats(versions)
     for index, version in enumerate(versions):
         if index in again:
             yield invalid_value(f"{path}[{index}]", version, "duplicate version")
         else:
             yield from validate_text(f"{path}[{index}]", version, dns1035_label)
-    if not options.unread_versions and not set(versions) & set(_VERSIONS):
+    if recognized and not set(versions) & set(_VERSIONS):
         yield invalid_value(path, texts(versions), f"must include at least one of {', '.join(_VERSIONS)}")

@@ -14,11 +14,12 @@ from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import Shown, quoted
 from simkit.meta.objects import Object
 from simkit.meta.wording import Written
+from simkit.schema.custom.messages import structure as plain
 
 _SAME: Final = {"core.EphemeralContainerCommon": "core.Container"}
 """Fields in declaration order as ``json/Name:type``: strings by default, with the name in JSON if it differs. A"""
 _FIELD: Final = re.compile(
-    r"(?:(?P<key>\w*)(?P<slash>/))?(?P<name>\w+)(?:@(?P<since>\d+))?(?:@-(?P<last>\d+))?(?::(?P<kind>.+))?"
+    r"(?:(?P<key>[\w$-]*)(?P<slash>/))?(?P<name>\w+)(?:@(?P<since>\d+))?(?:@-(?P<last>\d+))?(?::(?P<kind>.+))?"
 )
 
 
@@ -70,6 +71,25 @@ def _field(part: str) -> Field:
 _ZEROS: Final[Mapping[str, Any]] = {"": "", "int": 0, "bool": False, "quantity": "0", "intstr.IntOrString": 0}
 _LIKE_OUTSIDE: Final = ("v1.", "intstr.")
 """Types that are the same inside and outside, and have a JSON form of their own."""
+_ANY: Final = "apiextensions.JSON"
+_SCHEMA: Final = "apiextensions.JSONSchemaProps"
+_NAMED: Final = {
+    "apiextensions.JSONSchemaDefinitions": f"map[string]{_SCHEMA}",
+    "apiextensions.JSONSchemaDependencies": f"map[string]{_SCHEMA}OrStringArray",
+    "apiextensions.ValidationRules": "[]apiextensions.ValidationRule",
+}
+"""Lists and maps that have a type of their own."""
+_MAP_OF: Final = "map[string]"
+
+
+def _parts(kind: str, value: Any) -> Mapping[str, Any]:
+    """The fields of a struct in its value; a schema or something else in its place is one of two fields."""
+    if not kind.startswith(f"{_SCHEMA}Or"):
+        return value or {}
+    found = {"allows": value is not False} if kind.endswith("OrBool") else {}
+    if isinstance(value, Mapping):
+        return {**found, "schema": value}
+    return {**found, "jSONSchemas": value, "property": value}
 
 
 def internal_json(minor: int, kind: str, value: Any) -> Any:
@@ -80,17 +100,20 @@ def internal_json(minor: int, kind: str, value: Any) -> Any:
     >>> internal_json(34, "core.Toleration", {"key": "a", "tolerationSeconds": 5})
     {'Key': 'a', 'Operator': '', 'Value': '', 'Effect': '', 'TolerationSeconds': 5}
     """
-    if value is None and kind.startswith(("*", "[]")):
+    kind = _NAMED.get(kind, kind)
+    if value is None and kind.startswith(("*", "[]", _MAP_OF)):
         return None
     if kind.startswith("*"):
         return internal_json(minor, kind[1:], value)
     if kind.startswith("[]"):
         return [internal_json(minor, kind[2:], each) for each in value]
+    if kind.startswith(_MAP_OF):
+        return {name: internal_json(minor, kind.removeprefix(_MAP_OF), value[name]) for name in sorted(value)}
     if kind.startswith(_LIKE_OUTSIDE):
         return _outside(minor, kind, value)
     if is_structure(kind):
-        return _structure(minor, kind, value or {})
-    if isinstance(value, Mapping):
+        return _structure(minor, kind, _parts(kind, value))
+    if isinstance(value, Mapping) and kind != _ANY:
         return {name: value[name] for name in sorted(value)}
     return _ZEROS.get(kind) if value is None else value
 
@@ -242,12 +265,17 @@ def _text(minor: int, kind: str, value: Any) -> str:
         return _PLAIN[kind](value)
     if kind.startswith("*"):
         return pointer(kind[1:], value)
-    if kind.startswith("[]"):
-        if not is_structure(kind[2:]):
-            return texts(value, kind[2:]).text
-        listed = ", ".join(_text(minor, kind[2:], each) for each in value or ())
+    inside = _NAMED.get(kind, kind)
+    if inside.startswith("[]"):
+        if not is_structure(inside[2:]):
+            return texts(value, inside[2:]).text
+        listed = ", ".join(_text(minor, inside[2:], each) for each in value or ())
         return f"{kind}(nil)" if value is None else f"{kind}{{{listed}}}"
-    held = value or {}
+    if inside.startswith(_MAP_OF):
+        of, entries = inside.removeprefix(_MAP_OF), sorted((value or {}).items())
+        listed = ", ".join(f"{quoted(name)}:{_text(minor, of, each)}" for name, each in entries)
+        return f"{kind}(nil)" if value is None else f"{kind}{{{listed}}}"
+    held = _parts(kind, value)
     fields = ", ".join(
         f"{field.name}:{_text(minor, field.kind, held.get(field.key) if field.key else held)}"
         for field in fields_of(minor, kind)
@@ -280,11 +308,19 @@ def _bytes(value: Any) -> str:
     return f"[]uint8{{{', '.join(f'{byte:#x}' for byte in go_json.encode(value))}}}"
 
 
+def _anything(values: Sequence[Any] | None) -> str:
+    """Values of any type."""
+    if values is None:
+        return f"[]{_ANY}(nil)"
+    return f"[]{_ANY}{{{', '.join(f'{_ANY}(nil)' if each is None else plain(each) for each in values)}}}"
+
+
 _PLAIN: Final[Mapping[str, Callable[[Any], str]]] = {
     "": lambda value: printed(value or ""),
     "int": lambda value: str(value or 0),
     "bool": lambda value: printed(bool(value)),
     "map": lambda value: text_map(value).text,
+    f"[]{_ANY}": _anything,
     "texts": lambda value: texts(value).text,
     "amounts": _amounts_text,
     "time": _time,
