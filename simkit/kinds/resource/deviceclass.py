@@ -8,29 +8,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from simkit.kinds.parts.devices.names import validate_each, validate_opaque
-from simkit.kinds.parts.devices.requests import MOST_CONFIGURATIONS, validate_selectors
+from simkit.kinds.parts.devices.names import OPAQUE, list_of
+from simkit.kinds.parts.devices.requests import MOST_CONFIGURATIONS, SELECTORS, STORED_SELECTORS
 from simkit.kinds.parts.printers.cells import columns
 from simkit.kinds.parts.validation.resource_quantities import is_extended
+from simkit.kinds.rules import must, placed, row, table
 from simkit.kinds.strategy import MetadataCheck, MetadataChecks, Strategy, again, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.fielderror import FieldError
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object, at
 
 _UNCHECKED: Final = "prefixes-of-device-classes-unchecked"
 
 
+_REST: Final = table(
+    row("config", list_of(MOST_CONFIGURATIONS, OPAQUE)),
+    row("extendedResourceName", must.hold(is_extended, "must be a valid extended resource name"), empty=True),
+)
+
+
 def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
-    selectors = spec.get("selectors") or ()
-    stored = old is not None and behaviour.applies(_UNCHECKED) and selectors == (at(old, "spec", "selectors") or ())
-    errors = [*validate_selectors(behaviour, "spec.selectors", selectors, stored=stored)]
-    errors += validate_each(behaviour, "spec.config", spec.get("config") or (), MOST_CONFIGURATIONS, validate_opaque)
-    extended = spec.get("extendedResourceName")
-    if extended is not None and not is_extended(extended):
-        errors.append(invalid_value("spec.extendedResourceName", extended, "must be a valid extended resource name"))
-    return errors
+    same = old is not None and (spec.get("selectors") or ()) == (at(old, "spec", "selectors") or ())
+    selectors = STORED_SELECTORS if same and behaviour.applies(_UNCHECKED) else SELECTORS
+    return placed("spec", [*selectors(behaviour, spec), *_REST(behaviour, spec)])
 
 
 def _validate_name(name: str, prefix: bool) -> Sequence[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status
-from simkit.kinds.parts.devices.names import validate_pool_parts
+from simkit.kinds.parts.devices.names import POOL_IN_SEGMENTS
 from simkit.kinds.parts.go_printing.structures import internal_json
 from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.conditions import shown_conditions, validate_conditions
@@ -55,12 +55,8 @@ _AT_LEAST_1: Final = must.be_at_least(1)
 _RULES: Final = validation(
     created=(
         row("spec.driver", by(_validate_driver), zero=""),
-        row("spec.poolName", by(validate_pool_parts), empty=True),
-        row(
-            "spec.limit",
-            _AT_LEAST_1,
-            must.be_at_most(1000),
-        ),
+        row("spec.poolName", POOL_IN_SEGMENTS, empty=True),
+        row("spec.limit", _AT_LEAST_1, must.be_at_most(1000)),
     ),
     changed=fixed("spec", zero={}, shown=_hidden),
 )
@@ -84,7 +80,7 @@ def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None
 
 _POOL: Final = table(
     row("driver", by(_validate_driver), zero=""),
-    row("poolName", REQUIRED, by(validate_pool_parts)),
+    row("poolName", REQUIRED, POOL_IN_SEGMENTS),
     row("generation", REQUIRED),
     row("generation", must.be_nonnegative),
     row("resourceSliceCount", _AT_LEAST_1),

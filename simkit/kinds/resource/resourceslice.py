@@ -11,6 +11,7 @@ from typing import Any, Final
 from simkit.kinds.parts.copy_on_write import own_copy, own_items, without_empty
 from simkit.kinds.parts.devices.device import default_taint, validate_slice
 from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.rules import placed
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, WriteContext, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, quoted
@@ -58,7 +59,8 @@ def _prepare_with_context(
 def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
     if not behaviour.applies("claims-of-devices"):
         return ()
-    return [*validate_slice(behaviour, obj.get("spec") or {}, None if old is None else old.get("spec") or {})]
+    before = None if old is None else old.get("spec") or {}
+    return placed("spec", validate_slice(behaviour, obj.get("spec") or {}, before))
 
 
 def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
@@ -68,17 +70,13 @@ def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
     return [f"spec.driver: driver names should be lowercase; {quoted(driver)} contains uppercase characters"]
 
 
-def _generation(obj: Object, old: Object) -> bool:
-    return spec_differs(obj, old)
-
-
 STRATEGY = Strategy(
     default=_default,
     metadata_checks=MetadataChecks((CHANGES,)),
     prepare_with_context=_prepare_with_context,
     validate=_validate,
     warnings=_warnings,
-    raises_generation=_generation,
+    raises_generation=spec_differs,
     counts_dropped_fields=True,
     print_row=_row,
     return_deleted_object=True,

@@ -6,26 +6,30 @@ Follows ``validateDevice`` of ``pkg/apis/resource/validation/validation.go``, re
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
 from simkit.kinds.parts.devices.names import (
+    LABEL,
     LONGEST_QUALIFIED,
-    told_at,
-    validate_each,
-    validate_map,
-    validate_pool_name,
-    validate_qualified,
-    validate_set,
+    NAME,
+    POOL,
+    SUBDOMAIN,
+    TRUE,
+    field_of,
+    list_of,
+    map_of,
+    qualified,
+    set_of,
 )
 from simkit.kinds.parts.go_printing.structures import structure, structures
 from simkit.kinds.parts.pod.validation.scheduling import DEVICE_NODE_SELECTOR, NODE_SELECTOR
-from simkit.kinds.parts.pod.validation.volumes import validate_driver
-from simkit.kinds.parts.validation.fields import repeats, validate_immutable_field, validate_text
-from simkit.kinds.parts.validation.object_meta import validate_qualified_name
+from simkit.kinds.parts.pod.validation.volumes import DRIVER
+from simkit.kinds.parts.validation.fields import repeats
+from simkit.kinds.parts.validation.object_meta import QUALIFIED
 from simkit.kinds.parts.validation.resource_quantities import compare, is_native
-from simkit.kinds.rules import REQUIRED, Check, by, must, placed, row, table
+from simkit.kinds.rules import REQUIRED, by, changes, fields, fixed, items, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.fielderror import (
@@ -35,27 +39,20 @@ from simkit.meta.fielderror import (
     invalid_value,
     missing,
     required,
-    too_long,
-    unsupported,
 )
-from simkit.meta.name_validation import dns_label, dns_subdomain, label_value
-from simkit.meta.objects import Draft, Object, at
+from simkit.meta.name_validation import label_value
+from simkit.meta.objects import Draft, Object
 from simkit.meta.quantity import Quantity, canonical, parse
 
 _MOST_OPTIONS: Final = 10
 _BOTH: Final = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
 
 
-def validate_capacity(behaviour: ServedBehaviour, path: str, capacity: Object, *, shared: bool) -> Iterator[FieldError]:
-    """The errors of one capacity of a device; ``shared`` tells whether several claims may have the device."""
-    policy = capacity.get("requestPolicy")
-    if policy is None:
-        return
+def _validate_policy(behaviour: ServedBehaviour, path: str, capacity: Object) -> Iterator[FieldError]:
+    """The errors of how much of a capacity may be requested, where several claims may have the device."""
+    policy, most = capacity["requestPolicy"], capacity.get("value") or "0"
+    options, within = policy.get("validValues") or (), policy.get("validRange")
     here = f"{path}.requestPolicy"
-    if not shared:
-        yield forbidden_field(here, "allowMultipleAllocations must be true")
-        return
-    options, within, most = policy.get("validValues") or (), policy.get("validRange"), capacity.get("value") or "0"
     if options and within is not None:
         yield forbidden_field(here, _BOTH)
     elif policy.get("default") is None:
@@ -73,13 +70,10 @@ def _validate_options(
     for index, (one, following) in enumerate(pairwise(options), start=1):
         if compare(one, following) > 0:
             yield invalid_value(f"{path}[{index}]", canonical(following), "values must be sorted in ascending order")
-
-    def check(behaviour: ServedBehaviour, at: str, option: str) -> Iterator[FieldError]:
-        if compare(option, most) > 0:
-            told = f"option is larger than capacity value: {canonical(most)}"
-            yield invalid_value(at, canonical(option), told)
-
-    yield from validate_set(behaviour, path, options, _MOST_OPTIONS, check, lambda option: str(parse(option).whole))
+    fits = must.hold(
+        lambda option: compare(option, most) <= 0, f"option is larger than capacity value: {canonical(most)}", canonical
+    )
+    yield from placed(path, set_of(_MOST_OPTIONS, fits, lambda option: str(parse(option).whole))(behaviour, options))
     if len(options) > _MOST_OPTIONS or all(compare(option, default) for option in options):
         yield invalid_value(path, canonical(default), "default value is not valid according to the requestPolicy")
 
@@ -116,31 +110,15 @@ def _validate_step(path: str, low: str, step: str, most: str, amounts: Sequence[
             yield invalid_value(path, canonical(amount), told)
 
 
-def _any_amount(behaviour: ServedBehaviour, path: str, counter: Any) -> Iterator[FieldError]:
-    return iter(())
-
-
-def _validate_counters(behaviour: ServedBehaviour, path: str, counters: Mapping[str, Any]) -> Iterator[FieldError]:
-    return validate_map(
-        behaviour, path, counters, 32, 63, lambda _, at, name: validate_text(at, name, dns_label), _any_amount
-    )
-
-
-def _counters_of(named: str) -> Check:
-    """The check of counters and the name of their set."""
-    return table(row(named, REQUIRED, must.be(dns_label)), row("counters", REQUIRED, by(_validate_counters)))
-
-
-_COUNTER_SET: Final = _counters_of("name")
-_CONSUMPTION: Final = _counters_of("counterSet")
-
-
+_COUNTERS: Final = row("counters", REQUIRED, must.have_at_most(32), map_of(63, LABEL, table()))
+_COUNTER_SET: Final = table(row("name", REQUIRED, LABEL), _COUNTERS)
+_CONSUMPTION: Final = table(row("counterSet", REQUIRED, LABEL), _COUNTERS)
 _EFFECTS: Final = ("NoExecute", "NoSchedule", "None")
-
-
-def taint_effects(behaviour: ServedBehaviour) -> Sequence[str]:
-    """The effects that taints of devices may have at the served release."""
-    return _EFFECTS if behaviour.applies("device-taints-without-effect") else _EFFECTS[:-1]
+EFFECT: Final = table(
+    row("", must.be_one_of(*_EFFECTS), since="device-taints-without-effect"),
+    row("", must.be_one_of(*_EFFECTS[:-1]), until="device-taints-without-effect"),
+)
+"""The check of the effect of a taint of a device."""
 
 
 def default_taint(taint: Draft, now: float) -> None:
@@ -149,33 +127,22 @@ def default_taint(taint: Draft, now: float) -> None:
         taint["timeAdded"] = timestamp(now)
 
 
-def validate_taint(behaviour: ServedBehaviour, path: str, taint: Any) -> Iterator[FieldError]:
-    """The errors of a new taint."""
-    return validate_changed_taint(behaviour, path, taint, None)
+_TAINT: Final = table(row("key", QUALIFIED, zero=""), row("value", must.be(label_value)))
+_EFFECT: Final = row("effect", REQUIRED, EFFECT)
+NEW_TAINT: Final = table(_TAINT, _EFFECT)
+"""The check of a new taint."""
 
 
-def validate_changed_taint(
-    behaviour: ServedBehaviour, path: str, taint: Object, old: Object | None
-) -> Iterator[FieldError]:
+def validate_changed_taint(behaviour: ServedBehaviour, taint: Object, old: Object | None) -> Sequence[FieldError]:
     """The errors of a taint; an effect that was stored is not looked at."""
-    yield from validate_qualified_name(behaviour, f"{path}.key", taint.get("key") or "")
-    if taint.get("value"):
-        yield from validate_text(f"{path}.value", taint["value"], label_value)
-    effect = taint.get("effect") or ""
-    if old is not None and (old.get("effect") or "") == effect and behaviour.applies("device-taints-without-effect"):
-        return
-    if not effect:
-        yield required(f"{path}.effect")
-    elif effect not in taint_effects(behaviour):
-        yield unsupported(f"{path}.effect", effect, taint_effects(behaviour))
+    same = old is not None and (old.get("effect") or "") == (taint.get("effect") or "")
+    if same and behaviour.applies("device-taints-without-effect"):
+        return _TAINT(behaviour, taint)
+    return NEW_TAINT(behaviour, taint)
 
 
 _MOST_ATTRIBUTES: Final = 32
 _MOST_VALUES: Final = 48
-_MOST_TAINTS: Final = 16
-_MOST_CONSUMPTIONS: Final = 2
-_MOST_CONDITIONS: Final = 4
-_LONGEST_VALUE: Final = 64
 LISTS: Final = ("bools", "ints", "strings", "versions")
 """The fields of attributes that hold several values."""
 _PART: Final = r"(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
@@ -192,98 +159,81 @@ _NOT_HERE: Final = (
 )
 
 
-def validate_device(
-    behaviour: ServedBehaviour, path: str, device: Object, old: Object | None, *, per_device: bool
+def _validate_device(
+    behaviour: ServedBehaviour, device: Object, old: Object | None, *, per_device: bool
 ) -> Iterator[FieldError]:
     """The errors of a device; ``per_device`` tells whether each device of its slice names its nodes."""
-    yield from validate_text(f"{path}.name", device.get("name") or "", dns_label)
-    attributes, capacities = device.get("attributes") or {}, device.get("capacity") or {}
-    yield from _validate_sizes(path, attributes, capacities)
-    yield from validate_map(
-        behaviour, f"{path}.attributes", attributes, -1, LONGEST_QUALIFIED, validate_qualified, _validate_attribute
-    )
-    shared = bool(device.get("allowMultipleAllocations"))
-
-    def check(behaviour: ServedBehaviour, at: str, capacity: Any) -> Iterator[FieldError]:
-        return validate_capacity(behaviour, at, capacity, shared=shared)
-
-    yield from validate_map(behaviour, f"{path}.capacity", capacities, -1, LONGEST_QUALIFIED, validate_qualified, check)
+    capacities = device.get("capacity") or {}
+    yield from NAME(behaviour, device)
+    yield from _validate_sizes(device.get("attributes") or {}, capacities)
+    yield from _ATTRIBUTES(behaviour, device)
+    yield from (_SHARED if device.get("allowMultipleAllocations") else _UNSHARED)(behaviour, device)
     taints = device.get("taints") or ()
     if old is None or taints != (old.get("taints") or ()) or not behaviour.applies("device-taints-without-effect"):
-        yield from validate_each(behaviour, f"{path}.taints", taints, _MOST_TAINTS, validate_taint)
-    consumed = device.get("consumesCounters") or ()
-    yield from validate_set(
-        behaviour,
-        f"{path}.consumesCounters",
-        consumed,
-        _MOST_CONSUMPTIONS,
-        told_at(_CONSUMPTION),
-        _counter_set,
-        "counterSet",
-    )
-    yield from _validate_nodes(behaviour, path, device, per_device=per_device)
-    yield from validate_binding_conditions(behaviour, path, device)
-    yield from _validate_mappings(f"{path}.nodeAllocatableResourceMappings", device, capacities)
+        yield from placed(".taints", _TAINTS(behaviour, taints))
+    yield from _CONSUMED(behaviour, device)
+    if per_device:
+        yield from _NODES(behaviour, device)
+        yield from _one_way(_ways(device, *_NAMING), _ONE, _ONE)
+    elif any(device.get(name) is not None for name in _NAMING):
+        yield invalid_value("", None, _NOT_HERE)
+    yield from BINDING_CONDITIONS(behaviour, device)
+    yield from placed(".nodeAllocatableResourceMappings", _validate_mappings(device, capacities))
 
 
-def _counter_set(consumed: Any) -> str:
-    return consumed.get("counterSet") or ""
-
-
-def _validate_sizes(
-    path: str, attributes: Mapping[str, Object], capacities: Mapping[str, Object]
-) -> Iterator[FieldError]:
+def _validate_sizes(attributes: Mapping[str, Object], capacities: Mapping[str, Object]) -> Iterator[FieldError]:
     both = len(attributes) + len(capacities)
     if both > _MOST_ATTRIBUTES:
-        told = f"the total number of attributes and capacities must not exceed {_MOST_ATTRIBUTES}"
-        yield invalid_value(path, both, told)
+        yield invalid_value(
+            "", both, f"the total number of attributes and capacities must not exceed {_MOST_ATTRIBUTES}"
+        )
     values = sum(sum(len(each.get(name) or ()) for name in LISTS) or 1 for each in attributes.values())
     if values > _MOST_VALUES:
-        yield invalid_value(path, values, f"the total number of attribute values must not exceed {_MOST_VALUES}")
+        yield invalid_value("", values, f"the total number of attribute values must not exceed {_MOST_VALUES}")
 
 
-def _validate_attribute(behaviour: ServedBehaviour, path: str, attribute: Any) -> Iterator[FieldError]:
-    checks: Mapping[str, Callable[[str, str], Iterator[FieldError]]] = {
-        "string": _validate_string,
-        "version": _validate_version,
-    }
-    for name, check in checks.items():
-        if attribute.get(name) is not None:
-            yield from check(f"{path}.{name}", attribute[name])
-    for name in LISTS:
-        values = attribute.get(name)
-        if values is not None and not values:
-            yield invalid_value(f"{path}.{name}", [], "must not be empty if specified")
-        if name[:-1] in checks:
-            for index, value in enumerate(values or ()):
-                yield from checks[name[:-1]](f"{path}.{name}[{index}]", value)
+_TEXT: Final = must.have_at_most_bytes(64)
+_SEMANTIC: Final = table(must.hold(_VERSION.fullmatch, "must be a string compatible with semver.org spec 2.0.0"), _TEXT)
+_FULL: Final = must.hold(lambda values: values, "must not be empty if specified")
+
+
+def _validate_one_value(behaviour: ServedBehaviour, path: str, attribute: Object) -> Iterator[FieldError]:
     given = [name for name in ("int", "bool", "string", "version", *LISTS) if attribute.get(name) is not None]
-    if not given and behaviour.applies("device-attributes-without-value-are-invalid"):
-        yield invalid_value(path, "", "exactly one value must be specified")
+    text = "exactly one value must be specified"
+    if len(given) > 1:
+        yield invalid_value(path, structure("resource.DeviceAttribute", attribute), text)
     elif not given:
-        yield required(path, "exactly one value must be specified")
-    elif len(given) > 1:
-        yield invalid_value(
-            path, structure("resource.DeviceAttribute", attribute), "exactly one value must be specified"
-        )
+        unset = behaviour.applies("device-attributes-without-value-are-invalid")
+        yield invalid_value(path, "", text) if unset else required(path, text)
 
 
-def _validate_string(path: str, value: str) -> Iterator[FieldError]:
-    if len(value.encode()) > _LONGEST_VALUE:
-        yield too_long(path, _LONGEST_VALUE)
-
-
-def _validate_version(path: str, value: str) -> Iterator[FieldError]:
-    if not _VERSION.fullmatch(value):
-        yield invalid_value(path, value, "must be a string compatible with semver.org spec 2.0.0")
-    yield from _validate_string(path, value)
-
-
-_TRUE: Final = must.hold(lambda flag: flag, "must be either unset or set to true")
+_ATTRIBUTE: Final = table(
+    row("string", _TEXT, empty=True),
+    row("version", _SEMANTIC, empty=True),
+    row("bools", _FULL),
+    row("ints", _FULL),
+    row("strings", table(_FULL, items(_TEXT))),
+    row("versions", table(_FULL, items(_SEMANTIC))),
+    by(_validate_one_value),
+)
+_ATTRIBUTES: Final = row("attributes", map_of(LONGEST_QUALIFIED, qualified, _ATTRIBUTE))
+_POLICY: Final = fields.present("requestPolicy")
+_UNSHARED: Final = row(
+    "capacity",
+    map_of(
+        LONGEST_QUALIFIED,
+        qualified,
+        row("requestPolicy", must.be_absent("allowMultipleAllocations must be true", pointer=True)),
+    ),
+)
+_SHARED: Final = row("capacity", map_of(LONGEST_QUALIFIED, qualified, row("", by(_validate_policy), when=_POLICY)))
+_TAINTS: Final = list_of(16, NEW_TAINT)
+_CONSUMED: Final = row("consumesCounters", set_of(2, _CONSUMPTION, field_of("counterSet"), "counterSet"))
+_NAMING: Final = ("nodeName", "nodeSelector", "allNodes")
 _NODES: Final = table(
-    row("nodeName", must.hold(lambda name: name, "must not be empty"), must.be(dns_subdomain), empty=True),
+    row("nodeName", must.hold(lambda name: name, "must not be empty"), SUBDOMAIN, empty=True),
     row("nodeSelector", NODE_SELECTOR),
-    row("allNodes", _TRUE),
+    row("allNodes", TRUE),
 )
 
 
@@ -292,48 +242,44 @@ def _ways(holder: Object, *names: str) -> list[str]:
     return [name for name in names if holder.get(name) or (name == "nodeSelector" and holder.get(name) is not None)]
 
 
-def _validate_nodes(behaviour: ServedBehaviour, path: str, device: Object, *, per_device: bool) -> Iterator[FieldError]:
-    names = ("nodeName", "nodeSelector", "allNodes")
-    if not per_device:
-        if any(device.get(name) is not None for name in names):
-            yield invalid_value(path, None, _NOT_HERE)
-        return
-    yield from placed(path, _NODES(behaviour, device))
-    ways = _ways(device, *names)
+def _one_way(ways: Sequence[str], none: str, several: str) -> Iterator[FieldError]:
+    """The error of nodes that are named in no way, or in several."""
     if not ways:
-        yield required(path, _ONE)
+        yield required("", none)
     elif len(ways) > 1:
-        yield invalid_value(path, f"{{{', '.join(f'`{name}`' for name in ways)}}}", _ONE)
+        yield invalid_value("", f"{{{', '.join(f'`{name}`' for name in ways)}}}", several)
 
 
-def validate_binding_conditions(behaviour: ServedBehaviour, path: str, device: Object) -> Iterator[FieldError]:
-    """The errors of the conditions that a pod with a device waits for before it is bound."""
-    wanted: Sequence[str] = device.get("bindingConditions") or ()
-    failures: Sequence[str] = device.get("bindingFailureConditions") or ()
+def _validate_overlap(behaviour: ServedBehaviour, path: str, device: Object) -> Iterator[FieldError]:
+    """The errors of conditions that are listed twice, or among those of failure too."""
+    wanted, failures = device.get("bindingConditions") or (), device.get("bindingFailureConditions") or ()
     wants, fails = f"{path}.bindingConditions", f"{path}.bindingFailureConditions"
-    yield from validate_each(behaviour, wants, wanted, _MOST_CONDITIONS, validate_qualified_name)
-    yield from validate_each(behaviour, fails, failures, _MOST_CONDITIONS, validate_qualified_name)
-    again = repeats(wanted)
-    yield from (duplicate(f"{wants}[{index}]", name) for index, name in enumerate(wanted) if index in again)
+    yield from (duplicate(f"{wants}[{index}]", wanted[index]) for index in sorted(repeats(wanted)))
     again = repeats(failures)
     for index, name in enumerate(failures):
         if index in again:
             yield duplicate(f"{fails}[{index}]", name)
         if name in wanted:
-            yield invalid_value(
-                f"{fails}[{index}]", name, "bindingFailureConditions must not overlap with bindingConditions"
-            )
-    if failures and not wanted:
-        empty = device.get("bindingConditions")
-        yield invalid_value(wants, empty, "bindingConditions are required to use bindingFailureConditions")
-    if wanted and not failures:
-        empty = device.get("bindingFailureConditions")
-        yield invalid_value(fails, empty, "bindingFailureConditions are required to use bindingConditions")
+            text = "bindingFailureConditions must not overlap with bindingConditions"
+            yield invalid_value(f"{fails}[{index}]", name, text)
+    if bool(failures) != bool(wanted):
+        lacking, other = sorted(
+            ("bindingConditions", "bindingFailureConditions"), key=lambda name: bool(device.get(name))
+        )
+        text = f"{lacking} are required to use {other}"
+        yield invalid_value(f"{path}.{lacking}", device.get(lacking), text)
 
 
-def _validate_mappings(path: str, device: Object, capacities: Mapping[str, Object]) -> Iterator[FieldError]:
+_CONDITIONS: Final = list_of(4, QUALIFIED)
+BINDING_CONDITIONS: Final = table(
+    row("bindingConditions", _CONDITIONS), row("bindingFailureConditions", _CONDITIONS), by(_validate_overlap)
+)
+"""The check of the conditions that a pod with a device waits for before it is bound."""
+
+
+def _validate_mappings(device: Object, capacities: Mapping[str, Object]) -> Iterator[FieldError]:
     for name, mapping in sorted((device.get("nodeAllocatableResourceMappings") or {}).items()):
-        here, factor, key = f"{path}[{name}]", mapping.get("allocationMultiplier"), mapping.get("capacityKey")
+        here, factor, key = f"[{name}]", mapping.get("allocationMultiplier"), mapping.get("capacityKey")
         if not is_native(name):
             yield invalid_value(here, name, "must be a node allocatable resource name")
         if factor is None and key is None:
@@ -353,39 +299,30 @@ def device_key(device: Object) -> tuple[str, ...]:
 
 _MOST_DEVICES: Final = 128
 _MOST_ADVANCED_DEVICES: Final = 64
-_MOST_COUNTER_SETS: Final = 8
 _ONE_OF_SLICE: Final = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 
 
 def validate_slice(behaviour: ServedBehaviour, spec: Object, old: Object | None) -> Iterator[FieldError]:
-    """The errors of the spec of a resource slice."""
-    yield from validate_driver(behaviour, "spec.driver", spec.get("driver") or "")
-    pool = spec.get("pool") or {}
-    yield from placed("spec.pool", _POOL(behaviour, pool))
+    """The errors of the spec of a resource slice, relative to it."""
+    yield from _DRIVER_AND_POOL(behaviour, spec)
     if old is not None:
-        yield from validate_immutable_field("spec.pool.name", pool.get("name") or "", at(old, "pool", "name") or "")
-        yield from validate_immutable_field("spec.driver", spec.get("driver") or "", old.get("driver") or "")
-        yield from validate_immutable_field("spec.nodeName", spec.get("nodeName"), old.get("nodeName"))
-    yield from _validate_slice_nodes(behaviour, spec)
-    devices, counters = spec.get("devices"), spec.get("sharedCounters")
-    if devices is not None and counters is not None and behaviour.applies("counters-in-slices-of-their-own"):
-        yield invalid_value("spec", "", "only one of `sharedCounters` or `devices` is allowed")
+        yield from _FIXED(behaviour, spec, old)
+    yield from _SLICE_NODES(behaviour, spec)
+    ways = _ways(spec, *_NAMING, "perDeviceNodeSelection")
+    yield from _one_way(ways, _ONE_OF_SLICE, f"{_ONE_OF_SLICE}, but multiple fields are set")
+    devices, apart = spec.get("devices"), behaviour.applies("counters-in-slices-of-their-own")
+    if devices is not None and spec.get("sharedCounters") is not None and apart:
+        yield invalid_value("", "", "only one of `sharedCounters` or `devices` is allowed")
     before = {each.get("name") or "": each for each in (old or {}).get("devices") or ()}
+    per_device = bool(spec.get("perDeviceNodeSelection"))
 
-    def check(behaviour: ServedBehaviour, path: str, device: Any) -> Iterator[FieldError]:
+    def check(behaviour: ServedBehaviour, device: Any) -> Sequence[FieldError]:
         known = before.get(device.get("name") or "")
-        return validate_device(behaviour, path, device, known, per_device=bool(spec.get("perDeviceNodeSelection")))
+        return [*_validate_device(behaviour, device, known, per_device=per_device)]
 
-    advanced = behaviour.applies("counters-in-slices-of-their-own") and any(map(_is_advanced, devices or ()))
-    most = _MOST_ADVANCED_DEVICES if advanced else _MOST_DEVICES
-    yield from validate_set(behaviour, "spec.devices", devices or (), most, check, _name, "name")
-    yield from validate_set(
-        behaviour, "spec.sharedCounters", counters or (), _MOST_COUNTER_SETS, told_at(_COUNTER_SET), _name, "name"
-    )
-
-
-def _name(item: Any) -> str:
-    return item.get("name") or ""
+    most = _MOST_ADVANCED_DEVICES if apart and any(map(_is_advanced, devices or ())) else _MOST_DEVICES
+    yield from row("devices", set_of(most, check, field_of("name"), "name"))(behaviour, spec)
+    yield from _SHARED_COUNTERS(behaviour, spec)
 
 
 def _is_advanced(device: Object) -> bool:
@@ -402,30 +339,26 @@ def _validate_one_term(behaviour: ServedBehaviour, path: str, selector: Object) 
         yield invalid_value(f"{path}.nodeSelectorTerms", shown, "must have exactly one node selector term")
 
 
-_POOL: Final = table(
-    row("name", by(validate_pool_name), zero=""),
-    row("resourceSliceCount", must.be_above_zero, zero=0),
-    row("generation", must.hold(lambda number: number >= 0, "must be greater than or equal to zero")),
+_DRIVER_AND_POOL: Final = table(
+    row("driver", DRIVER, zero=""),
+    row(
+        "pool",
+        row("name", POOL, zero=""),
+        row("resourceSliceCount", must.be_above_zero, zero=0),
+        row("generation", must.hold(lambda number: number >= 0, "must be greater than or equal to zero")),
+        zero={},
+    ),
 )
+_FIXED: Final = changes(fixed("pool.name", "driver", zero=""), fixed("nodeName"))
+_SHARED_COUNTERS: Final = row("sharedCounters", set_of(8, _COUNTER_SET, field_of("name"), "name"))
 _SLICE_NODES: Final = table(
     row(
         "nodeName",
         must.hold(lambda name: name, "must be either unset or set to a non-empty string"),
-        must.be(dns_subdomain),
+        SUBDOMAIN,
         empty=True,
     ),
     row("nodeSelector", table(DEVICE_NODE_SELECTOR, by(_validate_one_term))),
-    row("allNodes", _TRUE),
-    row("perDeviceNodeSelection", _TRUE),
+    row("allNodes", TRUE),
+    row("perDeviceNodeSelection", TRUE),
 )
-
-
-def _validate_slice_nodes(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
-    """The errors of what names the nodes: a slice says it in exactly one way."""
-    yield from placed("spec", _SLICE_NODES(behaviour, spec))
-    ways = _ways(spec, "nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
-    if not ways:
-        yield required("spec", _ONE_OF_SLICE)
-    elif len(ways) > 1:
-        shown = ", ".join(f"`{name}`" for name in ways)
-        yield invalid_value("spec", f"{{{shown}}}", f"{_ONE_OF_SLICE}, but multiple fields are set")

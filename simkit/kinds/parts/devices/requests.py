@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_copy, without_empty
-from simkit.kinds.parts.devices.device import taint_effects
-from simkit.kinds.parts.devices.names import validate_each, validate_fully_qualified, validate_opaque, validate_set
-from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.parts.validation.object_meta import validate_qualified_name
+from simkit.kinds.parts.devices.device import EFFECT
+from simkit.kinds.parts.devices.names import FULLY_QUALIFIED, LABEL, NAME, OPAQUE, SUBDOMAIN, field_of, list_of, set_of
+from simkit.kinds.parts.validation.object_meta import QUALIFIED
+from simkit.kinds.rules import REQUIRED, Check, by, fields, must, placed, row, table
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import Environment, Program, own_version, type_named, written_version
 from simkit.language.cel.errors import CompileError, InstantiationError
 from simkit.language.cel.types import BOOL, STRING, Type, map_of, object_type
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long, unsupported
-from simkit.meta.name_validation import dns_label, dns_subdomain, label_value
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
+from simkit.meta.name_validation import label_value
 from simkit.meta.objects import Draft, Object
 from simkit.schema.structural import Schema
 
@@ -105,19 +105,28 @@ def device_program(behaviour: ServedBehaviour, source: str) -> Program:
     return _program(source, behaviour, own_version(behaviour))
 
 
-def validate_expression(behaviour: ServedBehaviour, path: str, source: str, *, stored: bool) -> Iterator[FieldError]:
-    """The error of an expression; ``stored`` tells whether it was there before."""
-    fault = _fault(source, behaviour, own_version(behaviour) if stored else written_version(behaviour))
-    if fault:
-        yield invalid_value(path, source, fault)
-    elif fault is not None:
-        yield forbidden_field(path, "too complex, exceeds cost limit")
+def _selector(*, stored: bool) -> Check:
+    """The check of a selector of devices; ``stored`` tells whether it was there before."""
+
+    def validate(behaviour: ServedBehaviour, path: str, source: str) -> Iterator[FieldError]:
+        fault = _fault(source, behaviour, own_version(behaviour) if stored else written_version(behaviour))
+        if fault:
+            yield invalid_value(path, source, fault)
+        elif fault is not None:
+            yield forbidden_field(path, "too complex, exceeds cost limit")
+
+    return row(
+        "cel",
+        must.be_given(pointer=True),
+        row("expression", must.have_at_most_bytes(_LONGEST_EXPRESSION), by(validate), zero=""),
+    )
 
 
+_LONGEST_EXPRESSION: Final = 10 * 1024
 MOST_REQUESTS: Final = 32
 MOST_CONFIGURATIONS: Final = 32
-_MOST_ALTERNATIVES: Final = 8
-_LONGEST_EXPRESSION: Final = 10 * 1024
+SELECTORS: Final = row("selectors", list_of(MOST_REQUESTS, _selector(stored=False)))
+STORED_SELECTORS: Final = row("selectors", list_of(MOST_REQUESTS, _selector(stored=True)))
 _MODES: Final = ("All", "ExactCount")
 _ONE: Final = "exactly one of `exactly` or `firstAvailable` is required"
 _UNNAMED: Final = (
@@ -160,107 +169,67 @@ def request_names(devices: Object) -> Names:
     }
 
 
-def validate_devices(behaviour: ServedBehaviour, path: str, devices: Object) -> Iterator[FieldError]:
+def validate_devices(behaviour: ServedBehaviour, path: str, devices: Object) -> Sequence[FieldError]:
     """The errors of the ``devices`` of a claim."""
-    names = request_names(devices)
-    requests, constraints = devices.get("requests") or (), devices.get("constraints") or ()
-    yield from validate_set(behaviour, f"{path}.requests", requests, MOST_REQUESTS, _validate_request, _name, "name")
-    for index, constraint in enumerate(constraints):
-        yield from _validate_constraint(behaviour, f"{path}.constraints[{index}]", constraint, names)
-    for index, config in enumerate(devices.get("config") or ()):
-        here = f"{path}.config[{index}]"
-        yield from validate_references(behaviour, f"{here}.requests", config.get("requests") or (), names)
-        yield from validate_opaque(behaviour, here, config)
+    names = references_to(request_names(devices))
+    rules = table(
+        _REQUESTS,
+        row("constraints[]", table(row("requests", names), _CONSTRAINT)),
+        row("config[]", row("requests", names), OPAQUE),
+    )
+    return placed(path, rules(behaviour, devices))
 
 
-def _name(item: Any) -> str:
-    return item.get("name") or ""
+_NAME: Final = field_of("name")
+_TOLERATION: Final = table(
+    row("key", QUALIFIED),
+    row(
+        "value",
+        must.be_absent("must be empty for operator `Exists`"),
+        when=fields.equal("operator", "Exists"),
+    ),
+    row("value", must.be(label_value), when=fields.equal("operator", "Equal"), zero=""),
+    row("operator", REQUIRED, must.be_one_of("Equal", "Exists")),
+    row("effect", EFFECT),
+)
+_ALL, _COUNTED = fields.equal("allocationMode", "All"), fields.equal("allocationMode", "ExactCount")
+_EXACT: Final = table(
+    row("deviceClassName", REQUIRED, SUBDOMAIN),
+    SELECTORS,
+    row("allocationMode", must.be_one_of(*_MODES), zero=""),
+    row(
+        "count",
+        must.hold(lambda count: not count, "must not be specified when allocationMode is 'All'"),
+        when=_ALL,
+    ),
+    row("count", must.be_above_zero, when=_COUNTED, zero=0),
+    row("tolerations[]", _TOLERATION),
+)
+_ALTERNATIVES: Final = set_of(8, table(NAME, _EXACT), _NAME, "name")
 
 
-def _validate_request(behaviour: ServedBehaviour, path: str, request: Object) -> Iterator[FieldError]:
-    yield from validate_text(f"{path}.name", _name(request), dns_label)
+def _validate_kind(behaviour: ServedBehaviour, path: str, request: Object) -> Iterator[FieldError]:
+    """The errors of the one kind of request that there must be."""
     exactly, alternatives = request.get("exactly"), request.get("firstAvailable") or ()
     several = exactly is not None and bool(alternatives)
     if not several or not behaviour.applies("one-kind-of-request-read"):
         if alternatives:
-            where = f"{path}.firstAvailable"
-            yield from validate_set(
-                behaviour, where, alternatives, _MOST_ALTERNATIVES, _validate_alternative, _name, "name"
-            )
+            yield from placed(f"{path}.firstAvailable", _ALTERNATIVES(behaviour, alternatives))
         if exactly is not None:
-            yield from _validate_exact(behaviour, f"{path}.exactly", exactly)
+            yield from placed(f"{path}.exactly", _EXACT(behaviour, exactly))
     if several:
         yield invalid_value(path, None, f"{_ONE}, but multiple fields are set")
     elif exactly is None and not alternatives:
         yield required(path, _ONE)
 
 
-def _validate_alternative(behaviour: ServedBehaviour, path: str, request: Object) -> Iterator[FieldError]:
-    yield from validate_text(f"{path}.name", _name(request), dns_label)
-    yield from _validate_exact(behaviour, path, request)
+_REQUESTS: Final = row("requests", set_of(MOST_REQUESTS, table(NAME, by(_validate_kind)), _NAME, "name"))
 
 
-def _validate_exact(behaviour: ServedBehaviour, path: str, request: Object) -> Iterator[FieldError]:
-    name = request.get("deviceClassName") or ""
-    if not name:
-        yield required(f"{path}.deviceClassName")
-    else:
-        yield from validate_text(f"{path}.deviceClassName", name, dns_subdomain)
-    yield from validate_selectors(behaviour, f"{path}.selectors", request.get("selectors") or ())
-    mode, count = request.get("allocationMode") or "", request.get("count") or 0
-    if mode not in _MODES:
-        yield unsupported(f"{path}.allocationMode", mode, _MODES)
-    elif mode == "All" and count:
-        yield invalid_value(f"{path}.count", count, "must not be specified when allocationMode is 'All'")
-    elif mode == "ExactCount" and count <= 0:
-        yield invalid_value(f"{path}.count", count, "must be greater than zero")
-    for index, toleration in enumerate(request.get("tolerations") or ()):
-        yield from _validate_toleration(behaviour, f"{path}.tolerations[{index}]", toleration)
-
-
-def validate_selectors(
-    behaviour: ServedBehaviour, path: str, selectors: Sequence[Object], *, stored: bool = False
-) -> Iterator[FieldError]:
-    """The errors of selectors of devices; ``stored`` tells whether they were there before."""
-
-    def check(behaviour: ServedBehaviour, at: str, selector: Any) -> Iterator[FieldError]:
-        if selector.get("cel") is None:
-            yield required(f"{at}.cel")
-            return
-        source = selector["cel"].get("expression") or ""
-        if len(source.encode()) > _LONGEST_EXPRESSION:
-            yield too_long(f"{at}.cel.expression", _LONGEST_EXPRESSION)
-        else:
-            yield from validate_expression(behaviour, f"{at}.cel.expression", source, stored=stored)
-
-    return validate_each(behaviour, path, selectors, MOST_REQUESTS, check)
-
-
-def _validate_toleration(behaviour: ServedBehaviour, path: str, toleration: Object) -> Iterator[FieldError]:
-    operator, value = toleration.get("operator") or "", toleration.get("value") or ""
-    effect = toleration.get("effect") or ""
-    if toleration.get("key"):
-        yield from validate_qualified_name(behaviour, f"{path}.key", toleration["key"])
-    if operator == "Exists":
-        if value:
-            yield invalid_value(f"{path}.value", value, "must be empty for operator `Exists`")
-    elif operator == "Equal":
-        yield from validate_text(f"{path}.value", value, label_value)
-    elif not operator:
-        yield required(f"{path}.operator")
-    else:
-        yield unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
-    if effect and effect not in taint_effects(behaviour):
-        yield unsupported(f"{path}.effect", effect, taint_effects(behaviour))
-
-
-def _validate_constraint(
-    behaviour: ServedBehaviour, path: str, constraint: Object, names: Names
-) -> Iterator[FieldError]:
-    yield from validate_references(behaviour, f"{path}.requests", constraint.get("requests") or (), names)
+def _validate_constraint(behaviour: ServedBehaviour, path: str, constraint: Object) -> Iterator[FieldError]:
     for name in ("matchAttribute", "distinctAttribute"):
         if constraint.get(name) is not None:
-            yield from validate_fully_qualified(behaviour, f"{path}.{name}", constraint[name])
+            yield from placed(f"{path}.{name}", FULLY_QUALIFIED(behaviour, constraint[name]))
             return
     if behaviour.applies("distinct-attributes-of-devices"):
         both = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
@@ -269,25 +238,28 @@ def _validate_constraint(
         yield required(f"{path}.matchAttribute")
 
 
-def validate_references(
-    behaviour: ServedBehaviour, path: str, given: Sequence[str], names: Names
-) -> Iterator[FieldError]:
-    """The errors of names of requests, each of which the claim must have."""
-    return validate_set(
-        behaviour, path, given, MOST_REQUESTS, lambda _, at, name: validate_reference(at, name, names), str
-    )
+_CONSTRAINT: Final = by(_validate_constraint)
 
 
-def validate_reference(path: str, name: str, names: Names) -> Iterator[FieldError]:
-    """The errors of the name of a request, or of one and its alternative."""
-    request, *alternatives = name.split("/")
-    if len(alternatives) > 1:
-        yield invalid_value(path, name, _UNNAMED)
-        return
-    for part in (request, *alternatives):
-        yield from validate_text(path, part, dns_label)
-    if request not in names or any(one not in names[request] for one in alternatives):
-        yield invalid_value(path, name, _UNNAMED)
+def references_to(names: Names) -> Check:
+    """The check of names of requests, each of which the claim must have."""
+    return set_of(MOST_REQUESTS, reference_to(names))
+
+
+def reference_to(names: Names) -> Check:
+    """The check of the name of a request, or of one and its alternative."""
+
+    def validate(behaviour: ServedBehaviour, path: str, name: str) -> Iterator[FieldError]:
+        request, *alternatives = name.split("/")
+        if len(alternatives) > 1:
+            yield invalid_value(path, name, _UNNAMED)
+            return
+        for part in (request, *alternatives):
+            yield from placed(path, LABEL(behaviour, part))
+        if request not in names or any(one not in names[request] for one in alternatives):
+            yield invalid_value(path, name, _UNNAMED)
+
+    return by(validate)
 
 
 def without_empty_list(part: Object, name: str) -> Draft:
