@@ -24,7 +24,7 @@ from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.python_gc import collection_rare
 from simkit.present import progress
 
-__all__ = ["COMMANDS", "Command", "main"]
+__all__ = ["COMMANDS", "Command", "fill_parser", "main"]
 
 FINE: Final = 0
 FOUND: Final = 1
@@ -47,7 +47,8 @@ simkit COMMAND --help describes a command, with examples.
 
 
 class Command(NamedTuple):
-    """A command with its group and summary. Its module has ``add_parser(subparsers)`` and ``run(args)``."""
+    """A command with its group and summary. Its module has ``DESCRIPTION``, ``EXAMPLES``, ``add_options(parser)`` and
+    ``run(args)``."""
 
     name: str
     summary: str
@@ -209,12 +210,16 @@ def _parser(arguments: Sequence[str]) -> PageParser:
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", help=argparse.SUPPRESS)
     named = next((word for word in arguments if not word.startswith("-")), "")
     for command in COMMANDS:
+        made = subparsers.add_parser(command.name)
         if command.name == named:
-            module = importlib.import_module(f"simkit.cli.{command.name.replace('-', '_')}")
-            made: PageParser | None = module.add_parser(subparsers)
-            if made is not None:
-                made.set_defaults(run=module.run, lasting=command.name in LASTING, parser=made, wrong=made.wrong)
-                add_terminal_options(made)
-        else:
-            subparsers.add_parser(command.name)
+            fill_parser(made, command)
     return parser
+
+
+def fill_parser(parser: PageParser, command: Command) -> None:
+    """Give the parser of a command its options and its help page."""
+    module = importlib.import_module(f"simkit.cli.{command.name.replace('-', '_')}")
+    parser.description, parser.epilog = module.DESCRIPTION, module.EXAMPLES
+    module.add_options(parser)
+    parser.set_defaults(run=module.run, lasting=command.name in LASTING, parser=parser, wrong=parser.wrong)
+    add_terminal_options(parser)

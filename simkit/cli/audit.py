@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.cli import causes, reports
 from simkit.cli.audit_report import earlier_report, grown, write_audit_report
+from simkit.cli.flag_types import LEVELS
 from simkit.cli.notes import note, note_skipped
 from simkit.cli.output import add_output, json_text, write_report, write_rows, write_value
 from simkit.cli.pictures import add_plot, write_plot
-from simkit.cli.severities import LEVELS
 from simkit.cli.source import (
     add_include_defaults,
+    add_managed,
     add_members,
     add_namespace,
     add_source,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from simkit.analysis.findings.suppress import Accepted, SuppressedAudit
     from simkit.snapshot.dump import Dump
 
+DESCRIPTION = "Checks the RBAC roles and bindings of a Kubernetes cluster and lists findings, the worst first."
 EXAMPLES = """\
 examples:
   simkit audit cluster.yaml
@@ -64,14 +66,8 @@ CAUSES: Final = 10
 """The root causes that stand before the findings."""
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "audit",
-        help="check the RBAC of a Kubernetes cluster and list findings",
-        description="Checks the RBAC roles and bindings of a Kubernetes cluster and lists findings, the worst first.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     _add_reports(parser)
     parser.add_argument(
         "--fail-on",
@@ -94,20 +90,13 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="run only the checks for leftovers: unused roles, duplicate or empty bindings, missing roles and subjects",
     )
     add_include_defaults(parser)
-    parser.add_argument(
-        "--managed",
-        action="append",
-        default=[],
-        metavar="WHO",
-        help="skip roles and bindings of a managed cluster's provider: eks, gke, aks, openshift or auto",
-    )
+    add_managed(parser)
     parser.add_argument("--rules", type=Path, metavar="FILE", help="a YAML file with your own checks, written in CEL")
     add_members(parser)
     add_plot(parser)
     _add_accepting(parser)
     add_source(parser, paths=True)
     add_output(parser, faults=True)
-    return parser
 
 
 def _add_reports(parser: argparse.ArgumentParser) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.source import add_namespace, add_source, read
 
+DESCRIPTION = "Lists ClusterRoleBindings and RoleBindings, with a row for each subject."
 EXAMPLES = """\
 examples:
   simkit bindings cluster.yaml
@@ -19,20 +19,13 @@ Exit code: 0 when there is a binding, 1 when there is none, 2 for wrong use or u
 SHOWN = ("subject", "binding_kind", "namespace", "binding", "role_kind", "role")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "bindings",
-        help="list bindings with their roles and subjects",
-        description="Lists ClusterRoleBindings and RoleBindings, with a row for each subject.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("--role", action="append", metavar="NAME", help="only bindings to this role; may be repeated")
     parser.add_argument("--subject", action="append", metavar="WHO", help="only bindings that name this subject")
     add_namespace(parser, "only the RoleBindings of this namespace")
     add_source(parser, paths=True)
     add_output(parser)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

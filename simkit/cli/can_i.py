@@ -7,10 +7,19 @@ from typing import Any
 
 from simkit.cli.limits import limit_as, repeat_if_quiet
 from simkit.cli.output import VALUES, add_output, write_rows, write_value
-from simkit.cli.questions import note_remarks, note_unknown_subject, settle_words, unknown_subject
+from simkit.cli.questions import (
+    add_groups,
+    add_object_options,
+    add_object_words,
+    note_remarks,
+    note_unknown_subject,
+    settle_words,
+    unknown_subject,
+)
 from simkit.cli.source import add_members, add_namespace, add_source, read, read_members
 from simkit.meta.errors import SimkitError
 
+DESCRIPTION = "Answers yes with the binding that grants it, or no with the grants that come closest."
 EXAMPLES = """\
 examples:
   simkit can-i delete pods --as user:alice --group devs -n payments cluster.yaml
@@ -22,44 +31,20 @@ Exit code: 0 for yes, 1 for no, 2 for wrong use or unreadable input.
 LISTED = ("scope", "verbs", "what", "names", "effective", "via_group", "binding", "role")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "can-i",
-        help="tell whether a subject has a permission, and why",
-        description="Answers yes with the binding that grants it, or no with the grants that come closest.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("verb", nargs="?", default="", metavar="VERB", help="get, list, create, bind, ...")
-    parser.add_argument("resource", nargs="?", default="", metavar="RESOURCE", help="pods, po, deployments.apps, ...")
-    parser.add_argument(
-        "name",
-        nargs="?",
-        default="",
-        metavar="NAME",
-        help="the name of one object (default: any request without a name)",
-    )
+    add_object_words(parser)
     parser.add_argument("--as", dest="user", default="", metavar="WHO", help="user:alice, sa:ns/name or group:devs")
     parser.add_argument("--subject", dest="user", help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--group",
-        "--as-group",
-        dest="groups",
-        action="append",
-        default=[],
-        metavar="GROUP",
-        help="a group of the subject; may be repeated",
-    )
+    add_groups(parser)
     add_source(parser)
     add_namespace(parser, "in this namespace", everywhere="in all namespaces at once (default)")
-    parser.add_argument("--subresource", default="", help="a subresource, such as log or exec")
-    parser.add_argument("--url", default="", help="a non-resource URL, such as /metrics, instead of a resource")
-    parser.add_argument("--api-group", help="the API group of a resource that the cluster does not serve")
+    add_object_options(parser)
     parser.add_argument("--list", action="store_true", help="list everything the subject can do")
     add_members(parser)
     add_output(parser)
     parser.set_defaults(words_before_path=("name", "resource", "verb"))
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

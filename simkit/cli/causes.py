@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli import reports
+from simkit.cli.flag_types import LEVELS
 from simkit.cli.output import COMPLETE, add_output, write_rows, write_value
 from simkit.cli.pictures import add_plot, write_plot
-from simkit.cli.severities import LEVELS
 from simkit.cli.source import (
     add_include_defaults,
+    add_managed,
     add_members,
     add_namespace,
     add_source,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from simkit.analysis import Cause, Causes
     from simkit.snapshot.dump import Dump
 
+DESCRIPTION = "Groups findings and escalation paths by the binding, role, label or missing object behind them."
 EXAMPLES = """\
 examples:
   simkit causes cluster.yaml
@@ -47,14 +49,8 @@ MOST = 25
 """Causes that a table for people shows, unless it is asked for all."""
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "causes",
-        help="list the root causes of findings and escalation paths",
-        description="Groups findings and escalation paths by the binding, role, label or missing object behind them.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "--goal",
         action="append",
@@ -67,18 +63,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_namespace(parser, "only causes in this namespace")
     parser.add_argument("--all", action="store_true", help=f"list all causes in tables, not only the first {MOST}")
     add_include_defaults(parser)
-    parser.add_argument(
-        "--managed",
-        action="append",
-        default=[],
-        metavar="WHO",
-        help="skip roles and bindings of a provider: eks, gke, aks, openshift or auto",
-    )
+    add_managed(parser)
     add_plot(parser)
     add_members(parser)
     add_source(parser, paths=True)
     add_output(parser, faults=True)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

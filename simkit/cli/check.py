@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli import reports
+from simkit.cli.flag_types import LEVELS
 from simkit.cli.output import VALUES, add_output, write_report, write_rows
 from simkit.cli.reports import Case, Fault
-from simkit.cli.severities import LEVELS
 from simkit.cli.source import add_source, cluster_of, opened
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from simkit.analysis.access.expectations import Outcome
 
+DESCRIPTION = "Checks that access is as a YAML file of expectations says."
 EXAMPLES = """\
 examples:
   simkit check expectations.yaml cluster.yaml
@@ -39,21 +40,14 @@ Exit code: 0 when every expectation is met, 1 when one is not, 2 for wrong use o
 COLUMNS = ("result", "severity", "expectation", "failures")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "check",
-        help="check access against a file of expectations",
-        description="Checks that access is as a YAML file of expectations says.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("suite", metavar="FILE", help="a YAML file with a list 'expectations'")
     parser.add_argument(
         "--severity", type=str.lower, choices=LEVELS, help="only expectations of this severity or worse"
     )
     add_source(parser, paths=True)
     add_output(parser, faults=True)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

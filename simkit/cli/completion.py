@@ -13,6 +13,7 @@ from simkit.meta.visible_text import is_visible
 if TYPE_CHECKING:
     from simkit.snapshot.dump import Dump
 
+DESCRIPTION = "Prints a script that lets your shell complete simkit commands."
 EXAMPLES = """\
 examples:
   source <(simkit completion bash)                                   # in this shell; in ~/.bashrc for each
@@ -31,16 +32,9 @@ _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", 
 _MORE_VERBS: Final = ("bind", "escalate", "impersonate", "approve", "sign", "use", "*")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "completion",
-        help="print the script that completes commands in a shell",
-        description="Prints a script that lets your shell complete simkit commands.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

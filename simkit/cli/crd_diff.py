@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Row = dict[Any, Any]
 
+DESCRIPTION = "Compares custom resource definitions, and validates stored objects against the new ones."
 EXAMPLES = """\
 examples:
   simkit crd-diff main/crds/ branch/crds/
@@ -34,19 +35,12 @@ Exit code: 0 when the change is compatible, 1 when something breaks, 2 for wrong
 SHOWN = ("severity", "breaks", "definition", "version", "field", "change", "why", "objects")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "crd-diff",
-        help="check whether a change of a custom resource definition is compatible",
-        description="Compares custom resource definitions, and validates stored objects against the new ones.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("old", metavar="OLD", help="the old definitions: a file, a folder or an archive")
     parser.add_argument("new", metavar="NEW", help="the new definitions")
     parser.add_argument("--dump", metavar="PATH", help="a dump with objects of these kinds")
     add_output(parser, faults=True)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

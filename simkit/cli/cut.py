@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from simkit.cli.flag_types import number
 from simkit.cli.notes import note
@@ -26,6 +25,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import one_line
 from simkit.meta.whole_file import write_whole
 
+DESCRIPTION = "Proposes changes of bindings and roles that close all escalation paths to a goal."
 EXAMPLES = """\
 examples:
   simkit cut cluster.yaml --best 5                       # the five changes that close the most paths
@@ -47,14 +47,8 @@ ALL = "all"
 SHOWN = ("cost", "closes", "subjects", "change")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "cut",
-        help="propose the cheapest changes that close all escalation paths",
-        description="Proposes changes of bindings and roles that close all escalation paths to a goal.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "--goal",
         action="append",
@@ -92,7 +86,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_members(parser)
     add_source(parser, paths=True)
     add_output(parser)
-    return parser
 
 
 def _changes(text: str) -> int | str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from simkit.cli import limits
 from simkit.cli.comment import comment, headline
@@ -12,6 +11,7 @@ from simkit.cli.output import add_output, write_rows
 from simkit.cli.pictures import add_plot, write_plot
 from simkit.cli.source import add_namespace, add_reading, dump_of, warn_of_unknown_namespace
 
+DESCRIPTION = "Lists the permissions that subjects gained and lost between two dumps."
 EXAMPLES = """\
 examples:
   simkit diff before.yaml after.yaml
@@ -27,14 +27,8 @@ Exit code: 0 when nobody gained access, 1 when somebody did, 2 for wrong use or 
 """
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "diff",
-        help="list permissions gained and lost between two dumps",
-        description="Lists the permissions that subjects gained and lost between two dumps.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("before", metavar="BEFORE", help="the earlier dump: a file, a folder or an archive")
     parser.add_argument("after", metavar="AFTER", help="a later dump")
     parser.add_argument("--subject", action="append", metavar="WHO", help="only this subject; may be repeated")
@@ -42,7 +36,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_reading(parser.add_argument_group("how dumps are read"))
     add_plot(parser)
     add_output(parser)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

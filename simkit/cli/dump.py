@@ -6,12 +6,12 @@ import argparse
 import shlex
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 from simkit.cli.notes import complain, note
 from simkit.meta.errors import NoConnection, SimkitError, UnknownResource
 from simkit.snapshot.dumping import NEEDED, kubectl_commands, resources_for
 
+DESCRIPTION = "Prints the kubectl commands that dump a cluster. With --to it writes the dump itself."
 EXAMPLES = """\
 examples:
   simkit dump                                    # prints the commands
@@ -26,14 +26,8 @@ Exit code: 0 if everything was written, 1 if the server refused to list a resour
 """
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "dump",
-        help="print the kubectl commands that dump a cluster, or write the dump",
-        description="Prints the kubectl commands that dump a cluster. With --to it writes the dump itself.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "resource", nargs="*", default=[], metavar="RESOURCE", help="dump only these resources (default: all)"
     )
@@ -50,7 +44,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--context", metavar="NAME", help="the context of the kubeconfig (default: the current one)")
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="the kubeconfig (default: as kubectl finds it)")
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:
@@ -111,4 +104,4 @@ def _absent(words: Sequence[str], wanted: Sequence[str], captured: Collection[st
     return [word for word, name in zip(words, wanted) if name not in captured and name not in short]
 
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_options", "run"]

@@ -7,12 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli import reports
-from simkit.cli.flag_types import number
+from simkit.cli.flag_types import LEVELS, number
 from simkit.cli.notes import note, note_skipped
 from simkit.cli.output import COMPLETE, VALUES, add_output, write_rows, write_text
 from simkit.cli.pictures import add_plot, write_plot
 from simkit.cli.questions import note_unknown_subjects
-from simkit.cli.severities import LEVELS
 from simkit.cli.source import (
     add_include_defaults,
     add_members,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from simkit.seams.snapshot import Snapshot
     from simkit.snapshot.dump import Dump
 
+DESCRIPTION = "Finds ways to escalate to cluster-admin, nodes and secrets, and executes them on a copy."
 EXAMPLES = """\
 examples:
   simkit escalations cluster.yaml
@@ -55,14 +55,8 @@ HELD = ("subject", "primitive", "severity", "title", "verdict", "reason")
 PROVEN = ("subject", "goal", "verdict", "requests", "steps", "reason")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "escalations",
-        help="list privilege escalation paths and prove them",
-        description="Finds ways to escalate to cluster-admin, nodes and secrets, and executes them on a copy.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "--subject",
         "--from",
@@ -106,7 +100,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_members(parser)
     add_source(parser, paths=True)
     add_output(parser, faults=True)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

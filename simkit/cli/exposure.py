@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.pictures import add_plot, write_plot
 from simkit.cli.source import add_include_defaults, add_members, add_source, read, read_members
 
+DESCRIPTION = "Counts the subjects that hold each risky permission in each namespace (*: the whole cluster)."
 EXAMPLES = """\
 examples:
   simkit exposure cluster.yaml
@@ -19,20 +19,13 @@ Exit code: 0 when nobody holds a risky permission, 1 when somebody does, 2 for w
 """
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "exposure",
-        help="count who holds risky permissions in each namespace",
-        description="Counts the subjects that hold each risky permission in each namespace (*: the whole cluster).",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_include_defaults(parser)
     add_plot(parser)
     add_members(parser)
     add_source(parser, paths=True)
     add_output(parser)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from simkit.snapshot.unpacking import Limits
 
+_MOST_NODES: Final = 20_000
+LEVELS: Final = ("info", "low", "medium", "high", "critical")
+"""The severities, from the least severe to the most severe."""
 _WORDS: Final = {"true": True, "false": False, "t": True, "f": False, "1": True, "0": False}
 
 
@@ -23,6 +26,13 @@ def number(text: str) -> int:
     """A count from 1 on."""
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no count; give a number from 1 on")
+    return int(text)
+
+
+def count_of_nodes(text: str) -> int:
+    """A number of simulated nodes."""
+    if not text.isascii() or not text.isdigit() or int(text) > _MOST_NODES:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of nodes from 0 to {_MOST_NODES:,}")
     return int(text)
 
 

@@ -15,6 +15,7 @@ from simkit.cli.output import add_output, write_rows
 if TYPE_CHECKING:
     from simkit.fleet import FleetAnswer
 
+DESCRIPTION = "Asks many clusters the same question, on all cores or on a Dask scheduler."
 EXAMPLES = """\
 examples:
   simkit fleet audit dumps/*.json.gz -o csv > findings.csv
@@ -34,14 +35,8 @@ _WHAT: Final = {
 }
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "fleet",
-        help="audit, check or compare many clusters",
-        description="Asks many clusters the same question, on all cores or on a Dask scheduler.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "question",
         choices=list(_WHAT),
@@ -63,7 +58,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--parquet", type=Path, metavar="DIR", help="write the table of each cluster to DIR")
     add_output(parser)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from simkit.analysis.history.access_history import AccessHistory
 
+DESCRIPTION = "Answers questions about access in the past, from dumps and an audit log."
 EXAMPLES = """\
 examples:
   simkit history changes cluster.yaml --audit-log audit.jsonl              # who changed access, and how
@@ -32,14 +33,8 @@ Exit code: 0 for an answer (can: yes), 1 if there is none (can: no or unknown), 
 ACTIONS = ("changes", "since", "can", "who-can")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "history",
-        help="tell who could do what in the past, since when, and who changed it",
-        description="Answers questions about access in the past, from dumps and an audit log.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
     parser.add_argument("words", nargs="*", metavar="WORD", help="SUBJECT VERB RESOURCE, or VERB RESOURCE")
     parser.add_argument("--at", metavar="TIME", help="the moment, such as 2026-03-03T12:00:00Z")
@@ -50,7 +45,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_source(parser)
     add_output(parser)
     parser.set_defaults(words_before_path=("words",))
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

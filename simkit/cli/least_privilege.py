@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows
@@ -12,6 +11,7 @@ from simkit.cli.source import add_audit_log, add_source, cluster_of, opened, rea
 from simkit.meta.errors import SimkitError
 from simkit.meta.whole_file import write_whole
 
+DESCRIPTION = "Proposes, for each subject in an audit log, roles that allow what it used and nothing else."
 EXAMPLES = """\
 examples:
   simkit least-privilege cluster.yaml --audit-log audit.jsonl.gz
@@ -23,14 +23,8 @@ Exit code: 0 when nobody has more than they use, 1 when somebody has, 2 for wron
 UNUSED = ("verdict", "subject", "scope", "binding", "role", "rule", "unused")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "least-privilege",
-        help="propose roles that allow what an audit log shows in use",
-        description="Proposes, for each subject in an audit log, roles that allow what it used and nothing else.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_audit_log(parser, "what was in use", required=True)
     parser.add_argument(
         "--subject", "--as", action="append", metavar="WHO", help="only for this subject; may be repeated"
@@ -49,7 +43,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the proposed objects as YAML")
     add_source(parser, paths=True)
     add_output(parser)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

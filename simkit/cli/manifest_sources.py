@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.cli.helm import is_chart
 from simkit.cli.notes import note
-from simkit.cli.rendering import renderer
+from simkit.cli.rendering import is_chart, renderer
 from simkit.cli.source import standard_input
 from simkit.logic.migration.kustomizations import FILES
 from simkit.meta.errors import SimkitError

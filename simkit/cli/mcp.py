@@ -19,6 +19,7 @@ from simkit.meta.warning import warnings_heard_by
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
+DESCRIPTION = "Answers questions about a cluster over the Model Context Protocol, on standard input and output."
 EXAMPLES = """\
 examples:
   simkit mcp cluster.yaml                                   # a client starts this command, and asks over its streams
@@ -39,16 +40,9 @@ INSTRUCTIONS: Final = (
 )
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "mcp",
-        help="answer questions of programs over the Model Context Protocol",
-        description="Answers questions about a cluster over the Model Context Protocol, on standard input and output.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_source(parser, paths=True)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

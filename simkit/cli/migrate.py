@@ -18,6 +18,7 @@ from simkit.present.escaping import terminal_text
 if TYPE_CHECKING:
     from simkit.analysis.upgrade.migration import Migration
 
+DESCRIPTION = "Rewrites manifests in API versions that a release serves, with the meaning that they had."
 EXAMPLES = """\
 examples:
   simkit migrate manifests/ --to 1.33                          # prints a patch
@@ -40,14 +41,8 @@ FOUND, UNREADABLE = 1, 2
 SHOWN = ("file", "line", "kind", "name", "before", "after", "verdict", "person")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "migrate",
-        help="rewrite manifests for a later release",
-        description="Rewrites manifests in API versions that a release serves, with the meaning that they had.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("path", nargs="+", metavar="PATH", help="files and folders of manifests; - is standard input")
     parser.add_argument("--to", required=True, metavar="RELEASE", help="the release whose server shall take them")
     parser.add_argument("--output-version", metavar="GROUP/VERSION", help="write this version, for kinds that have it")
@@ -56,7 +51,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     how.add_argument("--in-place", action="store_true", help="change the files")
     how.add_argument("--output-dir", type=Path, metavar="DIR", help="write all files into a folder")
     add_output(parser, faults=True)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

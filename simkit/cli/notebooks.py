@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import shutil
 from pathlib import Path
-from typing import Any
 
 from simkit.meta.errors import SimkitError
 
+DESCRIPTION = "Copies the notebooks that come with simkit into a new folder, for Jupyter."
 EXAMPLES = """\
 examples:
   simkit notebooks --to simkit-notebooks
@@ -18,16 +18,9 @@ Exit code: 0 when they were copied, 2 for wrong use.
 """
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "notebooks",
-        help="copy the notebooks that come with simkit",
-        description="Copies the notebooks that come with simkit into a new folder, for Jupyter.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("--to", required=True, type=Path, metavar="FOLDER", help="a folder that does not exist yet")
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from simkit.cli.can_i import write_permissions
 from simkit.cli.output import add_output
+from simkit.cli.questions import add_groups
 from simkit.cli.source import add_members, add_namespace, add_source
 
+DESCRIPTION = "Lists the rules that apply to a subject and to its groups, with binding and role."
 EXAMPLES = """\
 examples:
   simkit permissions sa:ci/runner cluster.yaml
@@ -21,29 +22,14 @@ Exit code: 0 when the subject has a permission, 1 when it has none, 2 for wrong 
 """
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "permissions",
-        help="list what a subject can do",
-        description="Lists the rules that apply to a subject and to its groups, with binding and role.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("user", metavar="WHO", help="user:alice, sa:ns/name or group:devs")
-    parser.add_argument(
-        "--group",
-        "--as-group",
-        dest="groups",
-        action="append",
-        default=[],
-        metavar="GROUP",
-        help="a group of the subject; may be repeated",
-    )
+    add_groups(parser)
     add_source(parser, paths=True)
     add_namespace(parser, "only rules that hold in this namespace")
     add_members(parser)
     add_output(parser)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

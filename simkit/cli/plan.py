@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from simkit.cli import limits
 from simkit.cli.manifest_sources import earlier_revision, read_manifests
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from simkit.analysis.manifest_plan.result import ManifestPlan
     from simkit.cluster.cluster import Cluster
 
+DESCRIPTION = "Applies manifests to a copy of a cluster, and shows everything that changes."
 EXAMPLES = """\
 examples:
   simkit plan cluster.yaml -f deploy/                        # a folder of manifests
@@ -41,14 +42,8 @@ CHANGES: Final = 2
 COLUMNS = ("section", "change", "severity", "what", "detail", "file", "line")
 
 
-def add_parser(subparsers: Any) -> PageParser:
-    """The parser of the command, added to the others."""
-    parser: PageParser = subparsers.add_parser(
-        "plan",
-        help="show what manifests do to a cluster before they are applied",
-        description="Applies manifests to a copy of a cluster, and shows everything that changes.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: PageParser) -> None:
+    """Add the options of the command."""
     parser.wrong = ERROR
     manifests = parser.add_argument_group("what to apply")
     manifests.add_argument(
@@ -84,7 +79,6 @@ def add_parser(subparsers: Any) -> PageParser:
     parser.add_argument(
         "-o", "--output", choices=(*FORMATS, *FORMS), default="table", metavar="FORMAT", help=f"the format: {formats}"
     )
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any, Final
+from typing import Final
 
 from simkit.cli.output import add_output, write_rows, yaml_text
 from simkit.cli.reports import Case, Fault
@@ -12,6 +12,7 @@ from simkit.cli.source import add_audit_log, add_source, cluster_of, opened, rea
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object
 
+DESCRIPTION = "Checks histories of API versions, plans removals, writes policies that close escalation paths."
 EXAMPLES = """\
 examples:
   simkit policy check api-history.yaml
@@ -31,14 +32,8 @@ FOUND = 1
 ENGINES: Final = ("kubernetes", "kyverno", "gatekeeper")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "policy",
-        help="check API versions against the deprecation policy, or write policies that close escalation paths",
-        description="Checks histories of API versions, plans removals, writes policies that close escalation paths.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parts = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
     check = parts.add_parser("check", help="list the rules that a history breaks")
     check.add_argument("file", nargs="?", default="", metavar="FILE", help="a history in YAML")
@@ -66,7 +61,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     close.add_argument("--at", action="append", default=[], metavar="RELEASE", help=told)
     add_audit_log(close, "requests that no policy may refuse")
     add_source(close)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

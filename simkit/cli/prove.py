@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from simkit.cli import limits, reports
 from simkit.cli.flag_types import number
@@ -16,6 +16,7 @@ from simkit.meta.errors import SimkitError
 if TYPE_CHECKING:
     from simkit.analysis.prove import ProofAnswer
 
+DESCRIPTION = "Proves claims about all requests or objects, or executes a counterexample on a copy."
 EXAMPLES = """\
 examples:
   simkit prove no-new-access before.yaml after.yaml
@@ -41,14 +42,8 @@ _WHAT: Final = {
 }
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "prove",
-        help="prove claims about all requests, or show a counterexample",
-        description="Proves claims about all requests or objects, or executes a counterexample on a copy.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "claim", choices=list(_WHAT), metavar="CLAIM", help="; ".join(f"{name}: {text}" for name, text in _WHAT.items())
     )
@@ -71,7 +66,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_source(parser)
     add_output(parser, faults=True)
     parser.set_defaults(words_before_path=("words",))
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

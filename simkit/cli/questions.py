@@ -1,4 +1,4 @@
-"""Notes on a question for the person who typed it, so that a slip of the pen does not look like an answer."""
+"""The words of a question about access, and notes on it, so that a slip of the pen does not look like an answer."""
 
 from __future__ import annotations
 
@@ -9,6 +9,26 @@ from simkit.cli.notes import note
 
 if TYPE_CHECKING:
     from simkit.seams.snapshot import Snapshot
+
+
+def add_object_words(parser: argparse.ArgumentParser) -> None:
+    """Add the words RESOURCE and NAME to a command."""
+    parser.add_argument("resource", nargs="?", default="", metavar="RESOURCE", help="pods, po, deployments.apps, ...")
+    told = "the name of one object (default: any request without a name)"
+    parser.add_argument("name", nargs="?", default="", metavar="NAME", help=told)
+
+
+def add_object_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say more of what is asked for to a command."""
+    parser.add_argument("--subresource", default="", help="a subresource, such as log or exec")
+    parser.add_argument("--url", default="", help="a non-resource URL, such as /metrics, instead of a resource")
+    parser.add_argument("--api-group", help="the API group of a resource that the cluster does not serve")
+
+
+def add_groups(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--group`` to a command."""
+    told = "a group of the subject; may be repeated"
+    parser.add_argument("--group", "--as-group", dest="groups", action="append", default=[], metavar="GROUP", help=told)
 
 
 def note_unknown_subjects(snapshot: Snapshot, args: argparse.Namespace) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Timer
-from typing import Any
 
 from simkit.cli.flag_types import seconds
 from simkit.cli.notes import complain, note
 
+DESCRIPTION = "Watches a running cluster and writes its changes to a trace that simkit can replay."
 EXAMPLES = """\
 examples:
   simkit record --context prod --to prod.trace --for 10m
@@ -28,14 +28,8 @@ Exit code: 0 if everything was recorded, 1 if the server refused a resource, 2 f
 REFUSED = 1
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "record",
-        help="watch a running cluster and write what changes as a trace",
-        description="Watches a running cluster and writes its changes to a trace that simkit can replay.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "resource",
         nargs="*",
@@ -51,7 +45,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "--context", default="", metavar="NAME", help="the context of the kubeconfig (default: the current one)"
     )
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="the kubeconfig (default: as kubectl finds it)")
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

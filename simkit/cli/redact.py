@@ -10,6 +10,7 @@ from typing import Any
 from simkit.cli.notes import note
 from simkit.cli.source import add_source, opened
 
+DESCRIPTION = "Writes a dump without the values of secrets and, with --pseudonyms, without real names."
 EXAMPLES = """\
 examples:
   simkit redact cluster.yaml --to shared.json.gz
@@ -23,14 +24,8 @@ Exit code: 0 when all was read, 2 when something could not be read, or for wrong
 """
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "redact",
-        help="write a dump that can be shared",
-        description="Writes a dump without the values of secrets and, with --pseudonyms, without real names.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "--to", required=True, type=Path, metavar="FILE", help="the new dump: .json or .yaml, optionally with .gz"
     )
@@ -43,7 +38,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--keep-configmaps", action="store_true", help="keep the values of config maps")
     add_source(parser, paths=True, access=False)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simkit.cli.notes import note
 from simkit.cli.output import COMPLETE, add_output, write_rows, write_value
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
     from simkit.snapshot.dump import Dump
 
+DESCRIPTION = "Tries an operation on a copy of the cluster, and shows what happens to each pod."
 EXAMPLES = """\
 examples:
   simkit rehearse drain node-1 --dump cluster.yaml
@@ -39,14 +40,8 @@ _DEPENDED_ON = (
 OPERATIONS = ("drain", "loss", "rollout", "load")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "rehearse",
-        help="rehearse a drain, the loss of a zone, a rollout or a load",
-        description="Tries an operation on a copy of the cluster, and shows what happens to each pod.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("operation", choices=OPERATIONS, metavar="OPERATION", help=", ".join(OPERATIONS))
     parser.add_argument("name", nargs="*", metavar="NAME", help="nodes, a workload (deployment/web), or an autoscaler")
     parser.add_argument("--zone", default="", help="the zone whose nodes are drained or lost")
@@ -59,7 +54,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--ready-after", default="10s", metavar="TIME", help="the time until a container is ready")
     add_source(parser, access=False)
     add_output(parser)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

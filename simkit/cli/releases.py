@@ -10,6 +10,7 @@ from typing import Any
 from simkit.cli.output import add_output, write_rows
 from simkit.meta.errors import SimkitError
 
+DESCRIPTION = "Shows what Kubernetes releases serve by default, and what changes between them."
 EXAMPLES = """\
 examples:
   simkit releases                          all releases with their dates
@@ -24,14 +25,8 @@ Exit code: 0, or 2 for wrong use.
 """
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "releases",
-        help="list what Kubernetes releases serve, deprecate and remove",
-        description="Shows what Kubernetes releases serve by default, and what changes between them.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "release", nargs="?", default="", metavar="RELEASE", help="a release such as 1.25, or diff and two releases"
     )
@@ -45,7 +40,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "--limits", action="store_true", help="list how simkit differs from kube-apiserver of this release"
     )
     add_output(parser)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

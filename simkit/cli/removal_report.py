@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simkit.cli.notes import note
 from simkit.cli.source import add_audit_log, add_source, cluster_of, opened, read_audit_log
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simkit.analysis.audit_log.events import AuditLog
     from simkit.snapshot.dump import Dump
 
+DESCRIPTION = "Finds stored objects, callers, roles, webhooks and policies that use removed API versions."
 EXAMPLES = """\
 examples:
   simkit removal-report 1.32 cluster.yaml --audit-log audit.jsonl.gz
@@ -29,14 +30,8 @@ Exit code: 0 when nothing uses them, 1 when something does, 2 for wrong use or u
 """
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "removal-report",
-        help="list what uses API versions that a release removes",
-        description="Finds stored objects, callers, roles, webhooks and policies that use removed API versions.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "element", nargs="*", metavar="ELEMENT", help="1.32, policy/v1beta1, batch, storage.../v1/csinodes"
     )
@@ -52,7 +47,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_source(parser, release_flag="--from-release", access=False)
     add_report_output(parser)
     parser.set_defaults(words_before_path=("element",), plan=False)
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,16 +5,56 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from simkit.cli.helm import SECONDS, is_chart, rendered
 from simkit.cli.notes import note
 from simkit.meta.errors import SimkitError
+from simkit.snapshot.sources import Piece
 
+_CHART: Final = "Chart.yaml"
+_SECONDS: Final = 120
+"""The time after which what is not rendered yet is given up."""
 _REMOTE: Final = re.compile(r"://|git@|github\.com/|\?ref=|^helmCharts:", re.MULTILINE)
 """What a kustomization says that is fetched from elsewhere."""
+
+
+def is_chart(path: str) -> bool:
+    """True if a path is the folder of a chart."""
+    return (Path(path) / _CHART).is_file()
+
+
+def rendered(path: str, release: str) -> Piece:
+    """The manifests of a chart, as ``helm template`` writes them for a release of Kubernetes.
+
+    Raises
+    ------
+    SimkitError
+        Where helm is not installed, or does not render the chart: with its own words.
+    """
+    helm = shutil.which("helm")
+    if helm is None:
+        raise SimkitError(
+            f"helm is not installed, so that {path} cannot be rendered; leave out --helm to read it plain"
+        )
+    folder = Path(path).resolve()
+    # The folder may be called like a flag, such as that for a program to run.
+    words = [helm, "template", "--kube-version", release, "--include-crds", "--", folder.name, str(folder)]
+    text = _output(words, f"helm did not render {path}", f"helm does not render {path}: ")
+    note(f"rendered by helm: {path}")
+    return Piece(path, text)
+
+
+def _output(words: Sequence[str], late: str, failed: str = "") -> str:
+    """What a program writes. Raises SimkitError with its own words, or where it takes too long."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired:
+        raise SimkitError(f"{late} within {_SECONDS} seconds") from None
+    if done.returncode:
+        raise SimkitError(f"{failed}{done.stderr.strip()[:500]}")
+    return done.stdout
 
 
 def renderer(release: str) -> Callable[[Path], str]:
@@ -41,15 +81,7 @@ def _kustomized(folder: Path) -> str:
     remote = [path for path in folder.parent.rglob("*ustomization*") if path.is_file() and _names_hosts(path)]
     if remote:
         raise SimkitError(f"{remote[0].name} of {remote[0].parent.name} names another host")
-    try:
-        done = subprocess.run(  # noqa: S603
-            [*words, str(folder.resolve())], capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise SimkitError(f"it was not rendered within {SECONDS} seconds") from None
-    if done.returncode:
-        raise SimkitError(done.stderr.strip()[:500])
-    return done.stdout
+    return _output([*words, str(folder.resolve())], "it was not rendered")
 
 
 def _names_hosts(path: Path) -> bool:

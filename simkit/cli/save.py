@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from simkit.cli import etcd_flags
 from simkit.cli.notes import note
+from simkit.cli.server_flags import ETCD
 from simkit.cli.source import add_source, opened
 from simkit.cluster.stores import is_lasting, lasting_forms, new_store
 from simkit.meta.errors import SimkitError
 
+DESCRIPTION = (
+    "Writes the objects of a dump as they are into an etcd, in kube-apiserver's own layout and form, "
+    "or into a SQLite file."
+)
 EXAMPLES = """\
 examples:
   simkit save cluster.yaml --to etcd:http://127.0.0.1:2379     # an etcd that holds no objects yet
@@ -23,20 +26,13 @@ Exit code: 0 when all was written, 2 for wrong use.
 """
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "save",
-        help="write the objects of a dump into an etcd or a SQLite file",
-        description="Writes the objects of a dump as they are into an etcd, in kube-apiserver's own layout and form, "
-        "or into a SQLite file.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_source(parser, paths=True, access=False)
     parser.add_argument("--secrets", action="store_true", help="include the values of secrets")
     parser.add_argument("--to", required=True, metavar="WHERE", help=lasting_forms())
-    etcd_flags.add_connection(parser)
-    return parser
+    for each in ETCD:
+        each.add(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
     if args.encryption_provider_config and args.to.startswith("sqlite:"):
         raise SimkitError("--encryption-provider-config is for an etcd; a SQLite file holds values as they are")
     dump = opened(args)
-    options = Options(release=dump.release, storage=args.to, **etcd_flags.connection(args))
+    connection = {each.option: getattr(args, each.option) for each in ETCD}
+    options = Options(release=dump.release, storage=args.to, **connection)
     store = new_store(options)
     try:
         store.seed(stored_objects(options.release, dump))

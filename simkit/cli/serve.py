@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from simkit.cli import (
-    access_flags,
-    audit_flags,
-    etcd_flags,
-    inert_flags,
-    node_flags,
-    object_flags,
-    outside,
-    request_flags,
-)
-from simkit.cli.flag_types import Merging, flag, gate_switches, port, switches, words
+from simkit.cli import inert_flags
 from simkit.cli.free_ports import check_ports
 from simkit.cli.notes import complain_of, note
+from simkit.cli.server_flags import add_server_flags
+from simkit.cli.server_options import authentication_options, server_options, serving_options, signing_options
 from simkit.cli.source import add_unpack, demo_path, standard_input
 from simkit.meta.distribution import VERSION
 from simkit.meta.errors import SimkitError
@@ -30,9 +19,13 @@ from simkit.schema.releases import BASE
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
     from simkit.cluster.options import Options
-    from simkit.engine.http.server import Server, ServingOptions
+    from simkit.engine.http.server import Server
     from simkit.snapshot.dump import Dump
 
+DESCRIPTION: Final = (
+    "Runs a Kubernetes API server in memory until you stop it with Ctrl-C. "
+    "Its objects are lost then, unless --storage keeps them."
+)
 EXAMPLES: Final = """\
 examples:
   simkit serve --kubeconfig-out kubeconfig
@@ -47,135 +40,19 @@ tokens.csv has lines such as: s3cret,alice,alice-uid,"devs,ops"
 
 Flags of kube-apiserver that have no effect here, such as --watch-cache, are accepted with a note.
 """
-_SIGNING: Final = {
-    "cluster-signing-cert-file": "the authority that signs approved certificate requests (default: a generated one)",
-    "cluster-signing-key-file": "its key",
-    "root-ca-file": "root certificates to publish in every namespace (default: those of the authority)",
-}
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others. Flags are named as those of kube-apiserver."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "serve",
-        help="run a Kubernetes API server in memory",
-        description="Runs a Kubernetes API server in memory until you stop it with Ctrl-C. "
-        "Its objects are lost then, unless --storage keeps them.",
-        epilog=EXAMPLES,
-    )
-    _add_serving(parser.add_argument_group("serving"))
-    access_flags.add_arguments(parser)
-    audit_flags.add_arguments(parser.add_argument_group("audit log"))
-    request_flags.add_arguments(parser.add_argument_group("requests"))
-    _add_behaviour(parser.add_argument_group("behaviour"))
-    node_flags.add_arguments(parser.add_argument_group("simulated nodes"))
-    object_flags.add_arguments(parser.add_argument_group("objects"))
-    outside.add_arguments(parser.add_argument_group("servers that are called"))
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command. Flags are named as those of kube-apiserver."""
+    add_server_flags(parser)
     parser.add_argument(
         "objects", nargs="?", default="", metavar="PATH", help="start with the objects of a dump: a file or a folder"
     )
+    start = parser.add_argument_group("objects to start with")
+    start.add_argument("--demo", action="store_true", help="start with the objects of the demo cluster")
+    add_unpack(start)
     parser.add_argument("--version", action="version", version=f"simkit {VERSION}", help="print the version of simkit")
     inert_flags.add_arguments(parser)
-    return parser
-
-
-def _add_serving(group: Any) -> None:
-    group.add_argument(
-        "--secure-port",
-        "--port",
-        type=port,
-        default=6443,
-        metavar="PORT",
-        help="the port for HTTPS (default 6443; 0: off)",
-    )
-    group.add_argument(
-        "--insecure-port",
-        type=port,
-        default=0,
-        metavar="PORT",
-        help="a port for plain HTTP on 127.0.0.1, for tests (default: off)",
-    )
-    group.add_argument(
-        "--bind-address",
-        default="127.0.0.1",
-        metavar="IP",
-        help="the address for HTTPS (default 127.0.0.1; 0.0.0.0: all interfaces)",
-    )
-    group.add_argument(
-        "--cert-dir",
-        type=Path,
-        metavar="DIR",
-        help="the folder for generated certificates (default: one for each user)",
-    )
-    group.add_argument(
-        "--tls-cert-file", type=Path, metavar="FILE", help="the serving certificate (default: a generated one)"
-    )
-    group.add_argument("--tls-private-key-file", type=Path, metavar="FILE", help="the key of the certificate")
-    group.add_argument(
-        "--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig with administrator rights"
-    )
-
-
-def _add_behaviour(group: Any) -> None:
-    told = "behave as this Kubernetes release (default: that of the dump, or 1.30)"
-    group.add_argument("--release", metavar="X.Y", help=told)
-    etcd_flags.add_arguments(group)
-    group.add_argument("--demo", action="store_true", help="start with the objects of the demo cluster")
-    add_unpack(group)
-    group.add_argument(
-        "--allow-privileged",
-        type=flag,
-        default=None,
-        nargs="?",
-        const=True,
-        metavar="BOOL",
-        help="allow privileged containers (default: only with a dump and --nodes)",
-    )
-    group.add_argument(
-        "--controllers",
-        type=words,
-        default=("*",),
-        metavar="A,-B",
-        help='the controllers to run (default "*": all; "": none; "*,-name": all but one)',
-    )
-    group.add_argument(
-        "--use-service-account-credentials",
-        type=flag,
-        default=True,
-        nargs="?",
-        const=True,
-        metavar="BOOL",
-        help="each controller uses its own service account (default true)",
-    )
-    group.add_argument(
-        "-v",
-        "--v",
-        type=int,
-        default=0,
-        metavar="N",
-        help="the log level; 3 and above log each request (default 0)",
-    )
-    for name, text in _SIGNING.items():
-        group.add_argument(f"--{name}", type=Path, metavar="FILE", help=text)
-    group.add_argument("--enable-admission-plugins", type=words, default=(), metavar="A,B")
-    group.add_argument("--disable-admission-plugins", type=words, default=(), metavar="A,B")
-    group.add_argument(
-        "--admission-control-config-file",
-        type=Path,
-        metavar="FILE",
-        help="a file with the configuration of admission plugins",
-    )
-    group.add_argument(
-        "--show-hidden-metrics-for-version",
-        default="",
-        metavar="X.Y",
-        help="show metrics that the previous release still had",
-    )
-    for name, read, shown in (
-        ("feature-gates", gate_switches, "A=true,B=false"),
-        ("runtime-config", switches, "GROUP/VERSION=true"),
-    ):
-        group.add_argument(f"--{name}", type=read, action=Merging, default={}, metavar=shown)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -201,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
 def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
     """The server, not yet running, and its control plane."""
     from simkit.cluster.bootstrap import publish
+    from simkit.cluster.options import Options
     from simkit.cluster.parts import object_getter
     from simkit.engine.authn.options import build
     from simkit.engine.http.apiserver import APIServerHandler
@@ -210,19 +88,19 @@ def _made(args: argparse.Namespace) -> tuple[Server, ControlPlane]:
 
     inert_flags.tell(args)
     clock = SystemClock()
-    serving = _serving(args)
+    serving = serving_options(args)
     dump = _dump(args)
     args.release = dump.release if dump is not None else args.release or BASE
     _tell_limits(args.release)
-    made = _assembled(replace(_options(args), **_signing(args, serving)), dump)
-    settings = access_flags.settings(args, serving, anonymous_auth=made.options.anonymous_auth)
+    made = _assembled(Options(**{**server_options(args), **signing_options(args, serving)}), dump)
+    settings = authentication_options(args, serving, anonymous_auth=made.options.anonymous_auth)
     authentication = build(made.engine.behaviour, settings, object_getter(made.store), clock, made.engine.metrics)
     made.engine.authenticate_with(authentication)
     made.engine.verbosity = args.v
     log_to_standard_error()
     if not _loads(args):
         publish(made.engine)
-    node_flags.start(made, args)
+    start_nodes(made, args)
     compress = made.engine.gate("APIResponseCompression")
     handler = APIServerHandler(made.engine)
     return Server(
@@ -258,70 +136,9 @@ def _announce(server: Server, args: argparse.Namespace, *, kept: bool) -> None:
     if _loads(args):
         origin = "the demo cluster" if args.demo else args.objects
         note(f"it serves a copy of {origin}; changes are not written back")
-    if not node_flags.wanted(args):
+    if not _wants_nodes(args):
         note("without nodes, new pods stay Pending; add --nodes 3 to run them on simulated nodes")
     note("press Ctrl-C to stop it" + ("" if kept else "; its objects are lost then"))
-
-
-def _serving(args: argparse.Namespace) -> ServingOptions:
-    from simkit.engine.authn.options import read_file
-    from simkit.engine.http.server import ServingOptions
-
-    return ServingOptions(
-        host=args.bind_address,
-        port=args.secure_port or None,
-        insecure_port=args.insecure_port or None,
-        certificate_folder=args.cert_dir,
-        certificate_file=args.tls_cert_file,
-        key_file=args.tls_private_key_file,
-        client_authorities=read_file(args.client_ca_file) if args.client_ca_file else b"",
-        proxy_authorities=read_file(args.requestheader_client_ca_file) if args.requestheader_client_ca_file else b"",
-        kubeconfig=args.kubeconfig_out,
-        **request_flags.times(args),
-    )
-
-
-def _options(args: argparse.Namespace) -> Options:
-    """The options of the cluster."""
-    from simkit.cluster.options import Options
-
-    wanted: dict[str, Any] = {
-        "release": args.release,
-        **etcd_flags.options(args),
-        **access_flags.options(args),
-        "anonymous_auth": args.anonymous_auth,
-        "feature_gates": args.feature_gates,
-        "runtime_config": args.runtime_config,
-        "show_hidden_metrics_for_version": args.show_hidden_metrics_for_version,
-        "enable_admission_plugins": args.enable_admission_plugins,
-        "disable_admission_plugins": args.disable_admission_plugins,
-        "admission_control_config_file": args.admission_control_config_file,
-        "controllers": args.controllers,
-        "use_service_account_credentials": args.use_service_account_credentials,
-        "allow_privileged": args.allow_privileged,
-        **audit_flags.options(args),
-        **request_flags.options(args),
-        **object_flags.options(args),
-        **node_flags.options(args),
-        **outside.options(args),
-    }
-    return Options(**wanted)
-
-
-def _signing(args: argparse.Namespace, serving: ServingOptions) -> dict[str, Any]:
-    """The authority for certificate requests: the given files, else that of the server's own certificate."""
-    certificate, key = args.cluster_signing_cert_file, args.cluster_signing_key_file
-    if (certificate is None) != (key is None):
-        raise SimkitError("--cluster-signing-cert-file and --cluster-signing-key-file must be given together")
-    root = args.root_ca_file or certificate or serving.certificate_file
-    if certificate is None:
-        certificate = serving.identities().authority
-        key = certificate.with_suffix(".key")
-    return {
-        "cluster_signing_cert_file": certificate,
-        "cluster_signing_key_file": key,
-        "root_ca_file": root or certificate,
-    }
 
 
 def _dump(args: argparse.Namespace) -> Dump | None:
@@ -344,4 +161,40 @@ def _assembled(options: Options, dump: Dump | None) -> ControlPlane:
     return assembly.loaded(options, dump, whole=True, calls=bool(options.services))
 
 
-__all__: Sequence[str] = ("add_parser", "run")
+def _wants_nodes(args: argparse.Namespace) -> bool:
+    return bool(args.nodes) or args.node_config is not None
+
+
+def start_nodes(made: ControlPlane, args: argparse.Namespace) -> None:
+    """Start the simulated nodes that the flags ask for. Raises SimkitError."""
+    if args.host_program:
+        _check_host_programs(args)
+    if not _wants_nodes(args):
+        if args.scheduler_config is not None:
+            raise SimkitError("--scheduler-config needs simulated nodes; add --nodes 3")
+        return
+    from simkit.cluster.addons import ADDONS, METRICS_SERVER, add_addons
+    from simkit.cluster.nodes import SimulationConfig, add_configured, configure_scheduler, read_config, simulation_of
+
+    if args.scheduler_config is not None:
+        configure_scheduler(made, args.scheduler_config)
+    config = read_config(args.node_config) if args.node_config is not None else SimulationConfig()
+    metrics = args.addons is None or METRICS_SERVER in args.addons
+    if not add_configured(made, config, args.nodes, metrics=metrics):
+        raise SimkitError(f"{args.node_config} has no nodes; add some to it, or add --nodes 3")
+    ordinary = () if _loads(args) else ADDONS
+    add_addons(made, ordinary if args.addons is None else args.addons)
+    if args.host_program:
+        address = (args.bind_address, args.secure_port) if args.secure_port else None
+        simulation_of(made).run_host_programs(args.host_program, address)
+
+
+def _check_host_programs(args: argparse.Namespace) -> None:
+    """Raise SimkitError where nobody runs programs, or somebody from elsewhere might."""
+    from simkit.engine.http.listeners import is_loopback
+
+    if not _wants_nodes(args):
+        raise SimkitError("--host-program needs simulated nodes; add --nodes 3")
+    if not is_loopback(args.bind_address):
+        told = f"--bind-address {args.bind_address} lets other machines connect"
+        raise SimkitError(f"--host-program is allowed only for clients on this machine, and {told}")

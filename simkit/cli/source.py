@@ -132,6 +132,12 @@ def add_include_defaults(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--include-defaults", action="store_true", help=told)
 
 
+def add_managed(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--managed`` to a command."""
+    told = "skip roles and bindings of a managed cluster's provider: eks, gke, aks, openshift or auto"
+    parser.add_argument("--managed", action="append", default=[], metavar="WHO", help=told)
+
+
 def add_audit_log(parser: argparse.ArgumentParser, what: str, *, required: bool = False) -> None:
     """Give a command the option ``--audit-log``; ``what``: what the command takes from it."""
     told = f"{what}: files or folders of audit events (also .gz); - reads standard input; may be repeated"

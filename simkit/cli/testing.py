@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+DESCRIPTION: Final = "Writes stand-ins for kube-apiserver and etcd that envtest can start, and prints their folder."
 EXAMPLES: Final = """\
 examples:
   export KUBEBUILDER_ASSETS=$(simkit testing assets)     # then: go test ./...
@@ -15,14 +16,8 @@ Python tests need no command: see docs/testing.md for the pytest plugin.
 """
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "testing",
-        help="print the folder with executables that envtest starts",
-        description="Writes stand-ins for kube-apiserver and etcd that envtest can start, and prints their folder.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("what", choices=("assets",), metavar="assets", help="the executables")
     parser.add_argument(
         "--to", type=Path, metavar="DIR", help="the folder to write them to (default: one for each user)"
@@ -30,7 +25,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--release", default="", metavar="X.Y", help="the Kubernetes release to serve (default: as for simkit serve)"
     )
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simkit.cli.helm import is_chart, rendered
 from simkit.cli.notes import complain, complain_of, note
 from simkit.cli.output import COMPLETE, add_output, write_rows
 from simkit.cli.pictures import add_plot, write_plot
+from simkit.cli.rendering import is_chart, rendered
 from simkit.cli.reports import FORMS, Case, Fault
 from simkit.cli.source import demo_path, standard_input
 from simkit.meta.errors import SimkitError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from simkit.cluster.cluster import Cluster
     from simkit.meta.clock import Clock
 
+DESCRIPTION = "Reports what an upgrade of Kubernetes breaks: where, for whom, how sure it is, and what to do."
 EXAMPLES = """\
 examples:
   simkit upgrade cluster.yaml --to 1.33 --audit-log audit.jsonl.gz
@@ -47,14 +48,8 @@ PROVEN = ("release", "who", "request", "requests", "before", "after", "mended", 
 _WHAT = "a dump, manifests, a rendered chart, or several of these: files, folders, archives; - is standard input"
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "upgrade",
-        help="report what breaks on the way to a later release",
-        description="Reports what an upgrade of Kubernetes breaks: where, for whom, how sure it is, and what to do.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("path", nargs="*", metavar="PATH", help=_WHAT)
     parser.add_argument("--to", required=True, metavar="RELEASE", help="the release to upgrade to")
     parser.add_argument("--from", dest="since", metavar="RELEASE", help="the release to upgrade from")
@@ -81,7 +76,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--plan", action="store_true", help="show the steps to take, hop by hop")
     parser.add_argument("--validate", action="store_true", help="try every object on forks at both releases")
     add_report_output(parser)
-    return parser
 
 
 def add_report_output(parser: argparse.ArgumentParser) -> None:

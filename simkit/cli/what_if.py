@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows
@@ -23,6 +23,7 @@ from simkit.meta.errors import SimkitError
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Trial
 
+DESCRIPTION = "Deletes or applies objects on a copy of the cluster, and compares access before and after."
 EXAMPLES = """\
 examples:
   simkit what-if delete clusterrolebinding ops-admin cluster.yaml
@@ -41,14 +42,8 @@ PARTS = ("access", "paths", "requests")
 PATHS = ("change", "subject", "goal", "hops", "primitives", "path")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "what-if",
-        help="show what a change of access grants, removes and breaks",
-        description="Deletes or applies objects on a copy of the cluster, and compares access before and after.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("action", choices=("delete", "apply"), metavar="ACTION", help="delete or apply")
     parser.add_argument("what", nargs="*", metavar="WHAT", help="KIND NAME, KIND/NAME, or files to apply")
     parser.add_argument(
@@ -60,7 +55,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_source(parser)
     add_output(parser)
     parser.set_defaults(words_before_path=("what",))
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

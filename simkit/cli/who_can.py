@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from simkit.cli.notes import note_skipped
 from simkit.cli.output import add_output, write_rows
-from simkit.cli.questions import note_remarks, settle_words
+from simkit.cli.questions import add_object_options, add_object_words, note_remarks, settle_words
 from simkit.cli.source import add_include_defaults, add_members, add_namespace, add_source, read, read_members
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from simkit.seams.snapshot import Snapshot
 
+DESCRIPTION = "Lists every subject that has a permission, with the binding, role and rule that grant it."
 EXAMPLES = """\
 examples:
   simkit who-can get secrets -n payments cluster.yaml
@@ -26,35 +27,19 @@ Exit code: 0 when somebody besides system:masters may, 1 when nobody, 2 for wron
 SHOWN = ("subject", "scope", "binding", "role", "rule", "names")
 
 
-def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "who-can",
-        help="list the subjects that have a permission",
-        description="Lists every subject that has a permission, with the binding, role and rule that grant it.",
-        epilog=EXAMPLES,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("verb", metavar="VERB", help="get, list, create, ... or bind, escalate, impersonate, use, ...")
-    parser.add_argument("resource", nargs="?", default="", metavar="RESOURCE", help="pods, po, deployments.apps, ...")
-    parser.add_argument(
-        "name",
-        nargs="?",
-        default="",
-        metavar="NAME",
-        help="the name of one object (default: any request without a name)",
-    )
+    add_object_words(parser)
     add_source(parser)
     add_namespace(parser, "where (default: anywhere)", everywhere="only who may in all namespaces at once")
     parser.add_argument("--any-name", action="store_true", help="include grants that are limited to single names")
-    parser.add_argument("--subresource", default="", help="a subresource, such as log or exec")
-    parser.add_argument("--url", default="", help="a non-resource URL, such as /metrics, instead of a resource")
-    parser.add_argument("--api-group", help="the API group of a resource that the cluster does not serve")
+    add_object_options(parser)
     parser.add_argument("--expand-groups", action="store_true", help="also list the known members of groups")
     add_include_defaults(parser)
     add_members(parser)
     add_output(parser)
     parser.set_defaults(words_before_path=("name", "resource"))
-    return parser
 
 
 def run(args: argparse.Namespace) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import orjson
 import pytest
 
 from simkit.cli import main, serve
+from simkit.cli.pages import PageParser
 from simkit.cli.source import demo_path
 
 WORKED = Path(__file__).resolve().parents[1] / "logic" / "lifecycle" / "worked.yaml"
@@ -132,10 +132,10 @@ def test_switches_must_be_written_well(capsys: pytest.CaptureFixture[str], flags
 
 def test_switches_given_twice_add_up() -> None:
     """Later ones win."""
-    commands = argparse.ArgumentParser()
-    serve.add_parser(commands.add_subparsers())
+    parser = PageParser()
+    serve.add_options(parser)
     given = ["--runtime-config", "api/all,batch/v1=false", "--runtime-config", "batch/v1"]
-    args = commands.parse_args(["serve", *given, "--feature-gates", "A=true", "--feature-gates", "B=false"])
+    args = parser.parse_args([*given, "--feature-gates", "A=true", "--feature-gates", "B=false"])
     assert args.runtime_config == {"api/all": True, "batch/v1": True}
     assert args.feature_gates == {"A": True, "B": False}
 

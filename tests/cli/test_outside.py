@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from simkit.cli.outside import add_arguments, options
+from simkit.cli.pages import PageParser
+from simkit.cli.serve import add_options
+from simkit.cli.server_options import server_options
 from simkit.meta.errors import SimkitError
 
 
-def parsed(*arguments: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    return parser.parse_args(list(arguments))
+def options(*arguments: str) -> dict[str, Any]:
+    """The options of the cluster by flags."""
+    parser = PageParser()
+    add_options(parser)
+    return server_options(parser.parse_args(arguments))
 
 
 def test_services_and_certificate_become_options() -> None:
     """Each service has its address; nothing is set unless given."""
-    given = options(parsed("--service-address", "a/b=h:1", "--service-address", "a/c:8443=h:2"))
+    given = options("--service-address", "a/b=h:1", "--service-address", "a/c:8443=h:2")
     assert given["services"] == {"a/b": "h:1", "a/c:8443": "h:2"}
-    assert options(parsed())["proxy_client_cert_file"] is None
-    both = options(parsed("--proxy-client-cert-file", "c", "--proxy-client-key-file", "k"))
+    assert options().get("proxy_client_cert_file") is None
+    both = options("--proxy-client-cert-file", "c", "--proxy-client-key-file", "k")
     assert both["proxy_client_key_file"] == Path("k")
 
 
@@ -32,4 +35,4 @@ def test_services_and_certificate_become_options() -> None:
 def test_options_that_do_not_fit_are_named(arguments: tuple[str, ...]) -> None:
     """A service without namespace or address, a certificate without its key."""
     with pytest.raises(SimkitError):
-        options(parsed(*arguments))
+        options(*arguments)

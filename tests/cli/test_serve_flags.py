@@ -8,7 +8,10 @@ from collections.abc import Sequence
 import pytest
 
 import simkit
-from simkit.cli import inert_flags, main, node_flags, object_flags, serve
+from simkit.cli import inert_flags, main
+from simkit.cli.pages import PageParser
+from simkit.cli.serve import add_options, start_nodes
+from simkit.cli.server_options import server_options
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.meta.objects import at
@@ -28,11 +31,16 @@ SERVICE = {
 }
 
 
+def parser() -> PageParser:
+    """The parser of the command."""
+    made = PageParser()
+    add_options(made)
+    return made
+
+
 def cluster(*flags: str) -> Cluster:
     """A cluster with the options that flags give."""
-    parser = argparse.ArgumentParser()
-    object_flags.add_arguments(parser)
-    return Cluster(options=Options(seed=1, **object_flags.options(parser.parse_args(flags))))
+    return Cluster(options=Options(**{**server_options(parser().parse_args(flags)), "release": "1.30", "seed": 1}))
 
 
 def test_pods_stay_on_bad_nodes_as_long_as_the_flags_say() -> None:
@@ -61,18 +69,15 @@ def test_malformed_port_ranges_are_refused(text: str, capsys: pytest.CaptureFixt
 )
 def test_metrics_are_served_where_the_addons_serve_them(flags: Sequence[str], served: bool) -> None:
     """Without metrics-server only the core group has a resource called pods, as in a cluster that has none."""
-    parser = serve.add_parser(argparse.ArgumentParser().add_subparsers())
     made = cluster()
-    node_flags.start(made._control_plane, parser.parse_args(["--nodes", "1", *flags]))
+    start_nodes(made._control_plane, parser().parse_args(["--nodes", "1", *flags]))
     groups = [name for name in made.list("apiservices") if name["metadata"]["name"].endswith(".metrics.k8s.io")]
     assert bool(groups) is served
 
 
 def test_flags_without_effect_are_named_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    parser = argparse.ArgumentParser()
-    inert_flags.add_arguments(parser)
     inert_flags.tell(
-        parser.parse_args(
+        parser().parse_args(
             [
                 "--etcd-servers-overrides=/events#https://a:2379",
                 "--profiling",
@@ -91,8 +96,7 @@ def test_flags_without_effect_are_named_with_the_reason(capsys: pytest.CaptureFi
 def test_every_flag_of_the_real_server_is_known() -> None:
     """Those that were measured, in all their spellings; what does nothing here says so."""
     flags = read("flags-1.30.json")["flags"]
-    parser = serve.add_parser(argparse.ArgumentParser().add_subparsers())
-    known = {option for action in parser._actions for option in action.option_strings}
+    known = {option for action in parser()._actions for option in action.option_strings}
     assert [name for name in flags if f"--{name}" not in known] == []
 
 
@@ -103,6 +107,6 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_flags_without_effect_are_not_in_the_help() -> None:
-    parser = argparse.ArgumentParser()
-    inert_flags.add_arguments(parser)
-    assert "--etcd-servers" not in parser.format_help()
+    made = argparse.ArgumentParser()
+    inert_flags.add_arguments(made)
+    assert "--etcd-servers" not in made.format_help()

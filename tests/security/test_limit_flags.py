@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-
 import pytest
 
-from simkit.cli import object_flags, request_flags
-
-
-def _parsed(*flags: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    request_flags.add_arguments(parser)
-    object_flags.add_arguments(parser)
-    return parser.parse_args(flags)
+from simkit.cli.pages import PageParser
+from simkit.cli.serve import add_options
+from simkit.cli.server_options import server_options, serving_options
 
 
 @pytest.mark.parametrize(
@@ -28,6 +21,7 @@ def _parsed(*flags: str) -> argparse.Namespace:
 )
 def test_limits_are_set(flag: str, text: str, name: str, value: float) -> None:
     """A flag's value is that of the option of the same meaning."""
-    args = _parsed(flag, text)
-    found = {**request_flags.options(args), **request_flags.times(args), **object_flags.options(args)}
-    assert found[name] == value
+    parser = PageParser()
+    add_options(parser)
+    args = parser.parse_args([flag, text])
+    assert server_options(args).get(name, getattr(serving_options(args), name, None)) == value

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 from typing import Final
 
-from simkit.cli import COMMANDS, Command
-from simkit.cli.pages import PageParser, add_terminal_options
+from simkit.cli import COMMANDS, Command, fill_parser
+from simkit.cli.pages import PageParser
 
 WIDTH: Final = 100
 
@@ -44,10 +43,8 @@ def _page(command: Command) -> str:
 
 def parser_of(command: Command) -> argparse.ArgumentParser:
     """The parser of a command, as the command line makes it."""
-    above = PageParser(prog="simkit").add_subparsers()
-    module = importlib.import_module(f"simkit.cli.{command.name.replace('-', '_')}")
-    made: argparse.ArgumentParser = module.add_parser(above) or above.choices[command.name]
-    add_terminal_options(made)
+    made: PageParser = PageParser(prog="simkit").add_subparsers().add_parser(command.name)
+    fill_parser(made, command)
     return made
 
 
