@@ -13,7 +13,7 @@ import pytest
 
 from simkit.analysis.membership import members_of_files
 from simkit.analysis.upgrade.chart_releases import chart_release
-from simkit.cli import helm
+from simkit.cli import rendering
 from simkit.meta.errors import SimkitError
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.user_files import UserFiles, unpack
@@ -107,7 +107,7 @@ def test_the_name_of_a_folder_is_no_flag_of_helm(
     tool.write_text('#!/bin/sh\nfor word in "$@"; do echo "# $word"; done\n')
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    words = str(helm.rendered(str(chart), "1.30").content).splitlines()
+    words = str(rendering.rendered(str(chart), "1.30").content).splitlines()
     assert words.index("# --") < words.index("# --post-renderer=evil")
     assert [word for word in words[words.index("# --") :] if "kube-version" in word] == []
     assert capsys.readouterr().out == ""

@@ -16,8 +16,6 @@ MADE = {
     "kinds/parts/devices/names.py": "one word, a constant of the file",
     "language/cel/grammar.py": "the grammar of celpy, at the start",
     "schema/custom/formats.py": "formats whose letters and spaces exclude each other",
-    "simulation/shell/builtins.py": "one letter of IFS, escaped",
-    "simulation/shell/expansion.py": "one letter of IFS, escaped",
     "snapshot/yamldocuments.py": "spaces and a dash",
 }
 """Files in which a pattern is made of something else than one text, and why that may be."""

@@ -158,7 +158,7 @@ def test_a_command_outlives_its_client(kubeconfig: Path) -> None:
     link.write_stdin("sent\n" * 50_000)
     link.close()
     run("sleep 0.3; echo late > /tmp/late", stdin=False).close()
-    seen = "for try in $(seq 50); do [ -e /tmp/late ] && grep -q done /tmp/input && break; sleep 0.1; done"
+    seen = "until [ -e /tmp/late ] && grep -q done /tmp/input; do sleep 0.1; done"
     done = run(f"{seen}; wc -l < /tmp/input", stdin=False)
     done.run_forever(timeout=10)
     assert done.read_stdout() == "50001\n"

@@ -78,7 +78,7 @@ def built_in(script: str, shell: str = "") -> tuple[int, str]:
 @needs_dash
 @pytest.mark.parametrize("script", _SCRIPTS)
 def test_the_same_as_dash(script: str, tmp_path: Path) -> None:
-    """Functions, here-documents, jobs, traps, conditions, arithmetic, ``read``, options, expansions and patterns."""
+    """Functions, here-documents, jobs, traps, conditions, ``read``, options, expansions and patterns."""
     assert built_in(script, "sh") == dash(script, tmp_path)
 
 
@@ -91,16 +91,12 @@ def _quoted(text: str) -> str:
 
 
 def _words(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    expansions = st.tuples(
-        _NAMES, st.sampled_from([":-", "-", ":+", "+", "#", "##", "%", "%%"]), st.text("ab*?", max_size=3)
-    )
-    numbers = st.tuples(_NAMES, st.sampled_from(["+", "*", "<", "==", "-", "%"]), st.integers(0, 9))
+    expansions = st.tuples(_NAMES, st.sampled_from([":-", "-", ":+", "+"]), st.text("ab*?", max_size=3))
     plain = st.one_of(
         st.text("ab", min_size=1, max_size=3),
         _LETTERS.map(_quoted),
         _NAMES.map("${}".format),
         expansions.map(lambda each: "${" + "".join(each) + "}"),
-        numbers.map(lambda each: f"$((n{each[0]} {each[1]} {each[2]}))"),
         inner.map(lambda each: f"$( {each}\n)"),
         st.sampled_from(["$#", "$1", '"$@"', "$*", '"$*"', "$?"]),
     )
@@ -129,7 +125,7 @@ def _commands(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.tuples(inner, words).map(lambda each: f"f() {{ {each[0]}\n}}\nf {each[1]}"),
         st.tuples(inner, _NAMES).map(lambda each: f"while read {each[1]}\ndo {each[0]}\ndone <<E\na b\n ${each[1]}\nE"),
         st.sampled_from(["false", "true", "set -- a 'b c'", "exit 3", "break", "return 4 2>/dev/null"]),
-        st.sampled_from(["trap 'echo end $?' EXIT", "set -e", "set +e", "IFS=a", "unset x", "cat", "set -f"]),
+        st.sampled_from(["trap 'echo end $?' EXIT", "set -e", "set +e", "unset x", "cat", "set -f"]),
     )
 
 
@@ -155,19 +151,18 @@ def refused(made: Process) -> bool:
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        ("set -o pipefail; false | true; echo $?", "1\n"),
         ("while true; do date -u +%s; sleep 5; done | head -n 3", "0\n5\n10\n"),
         ("sleep 30 & p=$!; kill $p; wait $p; echo $? $(date +%s)", "143 0\n"),
         ("(sleep 3; echo late) & echo early; wait; date +%s", "early\nlate\n3\n"),
-        ("seq 3 | while read n; do sleep 1; echo $n; done; date +%s", "1\n2\n3\n3\n"),
+        ("printf '1\\n2\\n' | while read n; do sleep 1; echo $n; done; date +%s", "1\n2\n2\n"),
         ("trap 'echo heard' USR1; (sleep 2; kill -USR1 $$) & wait; date +%s", "heard\n2\n"),
         ("sleep 50 & kill -0 $! && echo runs; kill $!; wait; kill -0 $! 2>/dev/null || echo over", "runs\nover\n"),
         ("x=$(sleep 4; echo done) ; echo $x $(date +%s)", "done 4\n"),
         ("exec 3>out; echo a >&3; exec 3>&-; cat out", "a\n"),
-        ("printf 'a\\nb' | tail -n 1; seq 5 | tail -n +4; seq 5 | head -c 3", "b4\n5\n1\n2"),
+        ("printf 'a\\nb' | tail -n 1; printf '4\\n5\\n' | tail -n +2; echo abc | head -c 3", "b5\nabc"),
         ("printf 'b 2\\na 10\\n' > f; sort f; sort -r f | grep a; grep -qx 'a 10' f && echo yes", "a 10\nb 2\na 10\nyes\n"),
         ("mkdir -p d/e; echo 1 > d/e/f; cp -r d g; mv g/e/f h; cat h; ls d g; rm -r d; [ -e d ] || echo gone", "1\nd:\ne\n\ng:\ne\ngone\n"),
-        ("echo abc | tr a-c A-C | tr -d B; echo a-b | tr -cd a-z", "AC\nab"),
+        ("echo abc | tr a-c A-C | tr -d B", "AC\n"),
         ("printf abc | sha256sum | head -c 8; env A=1 env | grep ^A; env B=2 sh -c 'echo $B'", "ba7816bfA=1\n2\n"),
     ],
 )  # fmt: skip
@@ -180,7 +175,7 @@ _UNKNOWN = {
     "commands": (
         "awk 1", "sed s/a/b/", "find .", "xargs echo", "cut -c1", "uniq", "tee f", "ln -s a b", "stat f", "ps", "mount",
         "basename a", "jobs", "alias a=b", "type ls", "ulimit -n", "umask 077", "hash", "getopts a x", "let x=1",
-        "declare x=1", "readonly x=1", "source ./f", "unheard-of", "./run.py", "PATH=/nowhere; ls",
+        "declare x=1", "readonly x=1", "source ./f", ". ./f", "eval echo a", "command -v eval", "local x=1", "seq 3", "unheard-of", "./run.py", "PATH=/nowhere; ls",
     ),
     "options": (
         "ls -l", "grep -o a", "sort -k2", "head -n -1", "tail -f f", "tail -c 1 -n 1 f", "tail -n 1k f", "wc", "wc -lw", "date -d tomorrow",
@@ -188,12 +183,13 @@ _UNKNOWN = {
         "read x -t 1", "read", "cd -P .", "pwd -P", "local -r x=1", "local x=1", "export 1x=2", "export -p", "command -V ls", "exec -a x ls", "exec set -e", "env trap 'x' EXIT",
         "command -v --x", "kill %1",
         "kill -STOP 1", "wait %1", "trap 'x' ERR", "trap 'if' EXIT", "nc -l 80", "curl https://a", "curl -L a", "wget -c a", "tar czf - .",
-        "seq 1 2 9", "tr -c a b", "tr -s a", "curl -d a b", "grep -n a f", "test a -nt b", "test a -a b", "[ ( a ) ]".replace("(", "'('").replace(")", "')'"),
+        "tr -c a b", "tr -s a", "tr '[:upper:]' a", "set -x", "set -o pipefail", "grep -i a f", "grep -E a f", "grep 'a.*' f", "curl -d a b", "grep -n a f", "test a -nt b", "test a -a b", "[ ( a ) ]".replace("(", "'('").replace(")", "')'"),
         "printf '%q' a", "printf '%5.1f' 1", "printf '%d' 010", "printf '\\x41'", "echo -e a", "echo 'a\\tb'", "grep -c a f g",
         "grep 'a\\|b' f", "grep 'a{2}' f", "sort -nu", "sha256sum -c f", "hostname x", "sleep -x", "bash -O extglob -c :",
     ),
     "expansions": (
-        "echo {a,b}", "echo {1..3}", "echo $'a'", 'echo $"a"', "x=abc; echo ${x:1}", "x=a; echo ${x/a/b}", "echo ${!x}",
+        "echo {a,b}", "echo {1..3}", "echo $'a'", 'echo $"a"', "x=abc; echo ${x:1}", "echo $((1+1))", 'echo "$((1+1))"', "x=a; echo ${x#a} ${x%%a}", "x=a; echo ${#x}", "echo *", "echo [ab]", "x='*'; echo $x",
+        "echo `echo a`", "IFS=: read x < f", "for IFS in a; do :; done", "unset IFS", "cat <<E\n`echo a`\nE\n", "x=a; echo ${x/a/b}", "echo ${!x}",
         "echo ${x^}", "echo ${x@Q}", "echo ${x[0]}", "echo $[1]", "echo $-", "echo ~", "echo ~nobody", "x=~", "echo $RANDOM",
         "echo $HOSTNAME", "echo $((x++))", "echo $((2**3))", "echo $((x=1))", "echo $((1?2:3))", "echo $((1&&0))",
         "echo $((1,2))", "echo $((010))", "echo $((0x10))", "x=y; y=1; echo $((x))", "echo $((9223372036854775807+1))",
@@ -224,10 +220,10 @@ def test_what_the_shell_does_not_have_ends_the_program(script: str, around: str)
 
 
 _OPTIONS = {
-    "bash": "ceilsuxo", "cat": "u", "chmod": "R", "command": "v", "cp": "rR", "curl": "sSfIowm", "date": "u",
-    "grep": "FEivqcx", "head": "nc", "hostname": "i", "id": "ugG", "kill": "s", "ls": "1aA", "mkdir": "p", "mv": "f",
-    "nc": "zvw", "read": "r", "rm": "rRf", "set": "euxo", "sort": "rnu", "tail": "nc", "tar": "cxmpofC", "tr": "cd",
-    "unset": "fv", "wc": "lwc", "wget": "qzOT",
+    "bash": "ceilsuo", "cat": "u", "chmod": "R", "command": "v", "cp": "rR", "curl": "sSfIowm", "date": "u",
+    "grep": "Fvqcx", "head": "nc", "hostname": "i", "id": "ugG", "kill": "s", "ls": "1aA", "mkdir": "p", "mv": "f",
+    "nc": "zvw", "read": "r", "rm": "rRf", "set": "euo", "sort": "rnu", "tail": "nc", "tar": "cxmpofC", "tr": "d",
+    "wc": "lwc", "wget": "qzOT",
 }  # fmt: skip
 _OPTIONS |= dict.fromkeys(("sh", "dash", "ash"), _OPTIONS["bash"])
 _WITHOUT = {"echo", "test", "[", "true", "false", ":", "break", "continue", "exit", "return", "shift"}

@@ -14,7 +14,7 @@ _DASH = shutil.which("dash")
 _SCRIPTS = (
     "if true\nthen echo a\nfi\nexit 3\n",
     "f() {\n  echo $1\n}\nf a\nf 'b\nc'\n",
-    "cat <<E\nhi $((1 + 1))\nE\necho ho\n",
+    "cat <<E\nhi $(echo 2)\nE\necho ho\n",
     "trap 'echo bye' EXIT\nfor n in 1 2; do\necho $n \\\n  and\ndone\n",
     "echo a\nfi\necho no\n",
     "if true\nthen echo a",

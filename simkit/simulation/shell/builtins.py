@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Final
 
-from simkit.simulation.shell.interpreter import run_command, run_node, run_traps, run_words
+from simkit.simulation.shell.interpreter import run_command, run_traps, run_words
 from simkit.simulation.shell.kernel import Run, Until
-from simkit.simulation.shell.machine import BLANKS, Command, Exit, Failed, Fatal, LoopControl, Machine, Return
-from simkit.simulation.shell.options import content, options, whole
+from simkit.simulation.shell.machine import BLANKS, Command, Exit, Failed, LoopControl, Machine, Return
+from simkit.simulation.shell.options import options, whole
 from simkit.simulation.shell.script import ScriptError, Unsupported
 from simkit.simulation.shell.script_files import NOT_FOUND, ONLY_OWN, OWN
 from simkit.simulation.shell.shells import take_options
@@ -87,7 +88,7 @@ def _leave(machine: Machine, words: list[str]) -> Run:
     code = whole(words, words[1]) % 256 if len(words) > 1 else machine.code
     if words == ["exit"] and machine.trapped is not None:
         code = machine.trapped
-    if len(words) > 2 or (words[0] == "return" and not machine.frames and not machine.sourced):
+    if len(words) > 2 or (words[0] == "return" and not machine.calls):
         raise _refused(words)
     yield from ()
     raise Exit(code) if words[0] == "exit" else Return(code)
@@ -102,31 +103,6 @@ def _leave_loop(machine: Machine, words: list[str]) -> Run:
     raise LoopControl(words[0], count)
 
 
-def _eval(machine: Machine, words: list[str]) -> Run:
-    node = parse(" ".join(words[1:]))
-    machine.code = 0
-    return (yield from run_node(machine, node))
-
-
-def _source(machine: Machine, words: list[str]) -> Run:
-    """``.``: the commands of a file that is named by a path, in this shell."""
-    if len(words) != 2 or "/" not in words[1]:
-        raise _refused(words)
-    try:
-        data = yield from content(machine, words[1])
-    except Failed as problem:
-        raise Fatal(f".: {problem}") from problem
-    node = parse(data.decode("utf-8", "surrogateescape"))
-    machine.code = 0
-    machine.sourced += 1
-    try:
-        return (yield from run_node(machine, node))
-    except Return as end:
-        return end.code
-    finally:
-        machine.sourced -= 1
-
-
 def _exec(machine: Machine, words: list[str]) -> Run:
     if len(words) == 1:
         return 0
@@ -139,19 +115,13 @@ def _exec(machine: Machine, words: list[str]) -> Run:
 
 
 def _export(machine: Machine, words: list[str]) -> Run:
-    """``export`` and ``local``."""
-    if len(words) == 1 or any(word.startswith("-") for word in words):
+    if len(words) == 1:
         raise _refused(words)
     for word in words[1:]:
         name, equals, value = word.partition("=")
-        if not is_name(name) or (words[0] == "local" and not machine.frames):
+        if not is_name(name):
             raise _refused(words)
-        if words[0] == "export":
-            machine.exported.add(name)
-        else:
-            if not equals and name in machine.variables and name not in machine.frames[-1]:
-                raise Unsupported(f"local {name} without a value")
-            machine.frames[-1].setdefault(name, machine.state(name))
+        machine.exported.add(name)
         if equals:
             machine.assign(name, value)
     yield from ()
@@ -159,16 +129,10 @@ def _export(machine: Machine, words: list[str]) -> Run:
 
 
 def _unset(machine: Machine, words: list[str]) -> Run:
-    given, names = options(words, "fv")
-    for name in names:
-        if not is_name(name):
+    for name in words[1:]:
+        if not is_name(name) or name == "IFS" or name in machine.functions:
             raise _refused(words)
-        if "f" in given:
-            machine.functions.pop(name, None)
-        elif any(name in frame for frame in machine.frames) or ("v" not in given and name in machine.functions):
-            raise Unsupported(f"unset {name}, which is local or a function")
-        else:
-            machine.unset(name)
+        machine.unset(name)
     yield from ()
     return 0
 
@@ -181,31 +145,12 @@ def _read(machine: Machine, words: list[str]) -> Run:
     text = line.decode("utf-8", "surrogateescape").removesuffix("\n")
     if ("\\" in text and "r" not in given) or "\0" in text:
         raise Unsupported("read of a backslash without -r, or of a zero byte")
-    for name, value in zip(names, _shared_out(text, machine.variables.get("IFS", BLANKS), len(names)), strict=True):
+    values = (
+        re.split("[ \t\n]+", text.strip(BLANKS), maxsplit=len(names) - 1) if len(names) > 1 else [text.strip(BLANKS)]
+    )
+    for name, value in zip_longest(names, values, fillvalue=""):
         machine.assign(name, value)
     return int(not line.endswith(b"\n"))
-
-
-def _shared_out(text: str, separators: str, count: int) -> list[str]:
-    """The values of ``count`` variables; the last one has the rest, with the separators in it."""
-    letters = f"[{re.escape(separators)}]"
-    if not separators:
-        found = [text]
-    elif set(separators) <= set(BLANKS):
-        found, text = [], text.strip(separators)
-        while text and len(found) < count - 1:
-            first, *rest = re.split(letters, text, maxsplit=1)
-            found.append(first)
-            text = "".join(rest).lstrip(separators)
-        found.append(text)
-    elif set(separators) & set(BLANKS):
-        raise Unsupported("IFS with blanks and other letters")
-    else:
-        found = re.split(letters, text, maxsplit=count - 1) if count > 1 else [text]
-        head, last = found[-1][:-1], found[-1][-1:]
-        if last in separators and not set(head) & set(separators):
-            found[-1] = head
-    return [*found, *[""] * (count - len(found))]
 
 
 def _trap(machine: Machine, words: list[str]) -> Run:
@@ -288,6 +233,8 @@ def _command(machine: Machine, words: list[str]) -> Run:
     if len(words) != 3 or "/" in words[2] or words[2].startswith("-"):
         raise _refused(words)
     name = words[2]
+    if name in OWN and name not in machine.commands:
+        raise Unsupported(name)
     known = name in machine.functions or name in OWN or name in RESERVED or name in machine.programs
     if known or name in machine.commands:
         yield from machine.write(f"{name}\n" if known else f"/bin/{name}\n")
@@ -295,8 +242,8 @@ def _command(machine: Machine, words: list[str]) -> Run:
 
 
 BUILTINS: Final[Mapping[str, Command]] = {
-    ".": _source, ":": _true, "break": _leave_loop, "cd": _cd, "command": _command, "continue": _leave_loop,
-    "eval": _eval, "exec": _exec, "exit": _leave, "export": _export, "false": _true, "kill": _kill, "local": _export,
+    ":": _true, "break": _leave_loop, "cd": _cd, "command": _command, "continue": _leave_loop,
+    "exec": _exec, "exit": _leave, "export": _export, "false": _true, "kill": _kill,
     "pwd": _pwd, "read": _read, "return": _leave, "set": _set, "shift": _shift, "trap": _trap, "true": _true,
     "unset": _unset, "wait": _wait,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Words become texts: variables, substitutions, arithmetic, splitting and file names.
+"""Words become texts: variables, substitutions and splitting.
 
 References
 ----------
@@ -12,14 +12,13 @@ from collections.abc import Callable, Generator, Sequence
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-from simkit.simulation.shell.arithmetic import DividedByZero, value_of
-from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.kernel import Effect
-from simkit.simulation.shell.machine import BLANKS, Failed, Fatal, Machine
-from simkit.simulation.shell.patterns import escaped, is_magic, paths, unescaped, without
-from simkit.simulation.shell.script import Arithmetic, Node, Parameter, Piece, Substitution, Text, Unsupported, Word
+from simkit.simulation.shell.machine import Failed, Fatal, Machine
+from simkit.simulation.shell.patterns import escaped, is_magic, unescaped
+from simkit.simulation.shell.script import Node, Parameter, Piece, Substitution, Text, Unsupported, Word
 from simkit.simulation.shell.words import assignment_of
 
+_BLANKS: Final = re.compile("[ \t\n]")
 _LONGEST: Final = 4 << 20
 """Letters of the words of a command."""
 _OF_OTHERS: Final = re.compile(
@@ -37,7 +36,7 @@ class _Kind(Enum):
     QUOTED = auto()
     PLAIN = auto()
     SPLIT = auto()
-    """A value outside of quotes, which separators split."""
+    """A value outside of quotes, which blanks split."""
     BREAK = auto()
     """The end of one of several values. Where there are no fields, its text stands between them."""
 
@@ -63,19 +62,26 @@ class Expander:
         self._machine, self._output_of, self._letters = machine, output_of, 0
 
     def fields(self, words: Sequence[Word], *, declares: bool = False) -> Generator[Effect, bytes, list[str]]:
-        """The fields that words become: split, and with file names for patterns. Raises Fatal, or Failed.
+        """The fields that words become. Raises Unsupported for patterns of file names, Fatal, or Failed.
 
         ``declares`` says that words may be assignments, as those of ``export``: some shells do not split these.
         """
         found: list[str] = []
         for word in words:
-            patterns = _split((yield from self._parts(word)), self._machine.variables.get("IFS", BLANKS))
+            patterns = _split((yield from self._parts(word)))
             declared = assignment_of(word) if declares and found else None
-            if declared is not None and (len(patterns) != 1 or is_magic(patterns[0])):
+            if declared is not None and len(patterns) != 1:
                 raise Unsupported(f"{found[0]} {declared[0]}= with a value that some shells split")
-            for pattern in patterns:
-                found += self._file_names(pattern)
+            found += map(self._field, patterns)
         return found
+
+    def _field(self, pattern: str) -> str:
+        self._letters += len(pattern)
+        if self._letters > _LONGEST:
+            raise Failed("Argument list too long", 126)
+        if is_magic(pattern):
+            raise Unsupported(f"the file name pattern {unescaped(pattern)}")
+        return unescaped(pattern)
 
     def text(self, word: Word) -> Generator[Effect, bytes, str]:
         """The one text that a word becomes, without splitting and file names."""
@@ -90,19 +96,6 @@ class Expander:
             made.append(escaped(part.text) if part.kind is _Kind.QUOTED else part.text)
         return "".join(made)
 
-    def _file_names(self, pattern: str) -> Sequence[str]:
-        self._letters += len(pattern)
-        if self._letters > _LONGEST:
-            raise Failed("Argument list too long", 126)
-        if not is_magic(pattern):
-            return (unescaped(pattern),)
-        if "\\\\" in pattern:
-            raise Unsupported("a backslash in a pattern of file names")
-        try:
-            return paths(self._machine.files, self._machine.folder, pattern) or (unescaped(pattern),)
-        except FileError as problem:
-            raise Failed(str(problem), 126) from problem
-
     def _parts(self, word: Word) -> _Parts:
         found = list[_Part]()
         for piece in word:
@@ -115,49 +108,28 @@ class Expander:
             return [_Part(piece.text, kind if piece.quoted else _Kind.PLAIN)]
         if isinstance(piece, Substitution):
             return [_Part((yield from self._output_of(self._machine, piece.body)), kind)]
-        if isinstance(piece, Arithmetic):
-            return [_Part((yield from self._number(piece.expression)), kind)]
-        if piece.name in ("@", "*") and piece.operator != "length":
+        if piece.name in ("@", "*"):
             return self._arguments(piece, kind)
         return (yield from self._parameter(piece, kind))
-
-    def _number(self, word: Word) -> Generator[Effect, bytes, str]:
-        expression = yield from self.text(word)
-        try:
-            return str(value_of(expression, lambda name: self._value(name) or ""))
-        except DividedByZero:
-            raise Fatal("arithmetic expression: division by zero") from None
 
     def _arguments(self, piece: Parameter, kind: _Kind) -> list[_Part]:
         if piece.operator:
             raise Unsupported(f"${{{piece.name}{piece.operator}...}}")
         values = self._machine.arguments
-        between = self._machine.variables.get("IFS", " ")[:1] if piece.name == "*" else " "
         if piece.name == "*" and piece.quoted:
-            return [_Part(between.join(values), kind)]
-        parts = [each for value in values for each in (_Part(between, _Kind.BREAK), _Part(value, kind))]
+            return [_Part(" ".join(values), kind)]
+        parts = [each for value in values for each in (_Part(" ", _Kind.BREAK), _Part(value, kind))]
         return parts[1:]
 
     def _parameter(self, piece: Parameter, kind: _Kind) -> _Parts:
         name, operator = piece.name, piece.operator
-        if operator == "length":
-            return [_Part(self._length(name), kind)]
-        if operator[-1:] in ("-", "+", "=", "?"):
-            value = self._looked_up(name)
-            is_set = bool(value) if operator[0] == ":" else value is not None
-            if is_set == (operator[-1] == "+"):
-                return (yield from self._alternative(piece, kind))
-            return [_Part("" if operator[-1] == "+" else value or "", kind)]
-        found = self._value(name)
-        return [_Part(without(found, (yield from self.pattern(piece.word)), operator) if operator else found, kind)]
-
-    def _length(self, name: str) -> str:
-        if name in ("@", "*"):
-            return str(len(self._machine.arguments))
-        value = self._value(name)
-        if not value.isascii():
-            raise Unsupported(f"${{#{name}}} of letters outside of ASCII")
-        return str(len(value))
+        if not operator:
+            return [_Part(self._value(name), kind)]
+        value = self._looked_up(name)
+        is_set = bool(value) if operator[0] == ":" else value is not None
+        if is_set == (operator[-1] == "+"):
+            return (yield from self._alternative(piece, kind))
+        return [_Part("" if operator[-1] == "+" else value or "", kind)]
 
     def _alternative(self, piece: Parameter, kind: _Kind) -> _Parts:
         """The word of ``${NAME:-WORD}`` and the like: what is quoted in it stays whole."""
@@ -195,25 +167,27 @@ class Expander:
         return machine.variables.get(name)
 
 
-def _split(parts: Sequence[_Part], separators: str) -> list[str]:
-    """The fields of a word, as patterns. Raises Unsupported for separators of both kinds, blanks and others."""
-    blank = set(separators) <= set(BLANKS)
-    separator = re.compile(f"[{re.escape(separators)}]") if separators else None
+def _split(parts: Sequence[_Part]) -> list[str]:
+    """The fields of a word, as patterns."""
     done, present = list[str](), list[str]()
     for part in parts:
-        if part.kind is not _Kind.SPLIT:
-            if part.kind is not _Kind.BREAK:
-                present.append(escaped(part.text) if part.kind is _Kind.QUOTED else part.text)
-            elif present:
+        runs = (
+            _BLANKS.split(part.text)
+            if part.kind is _Kind.SPLIT
+            else ["", ""]
+            if part.kind is _Kind.BREAK
+            else [part.text]
+        )
+        for number, run in enumerate(runs):
+            if number and present:
                 done.append("".join(present))
                 present = []
-            continue
-        if not blank and set(separators) & set(BLANKS) and separator is not None and separator.search(part.text):
-            raise Unsupported("IFS with blanks and other letters")
-        for number, run in enumerate(separator.split(part.text) if separator is not None else [part.text]):
-            if number and (present or not blank):
-                done.append("".join(present))
-                present = []
-            if run:
-                present.append(run.replace("\\", "\\\\"))
+            if run or part.kind is _Kind.QUOTED:
+                present.append(_as_pattern(run, part.kind))
     return [*done, *(["".join(present)] if present else [])]
+
+
+def _as_pattern(text: str, kind: _Kind) -> str:
+    if kind is _Kind.SPLIT:
+        return text.replace("\\", "\\\\")
+    return escaped(text) if kind is _Kind.QUOTED else text

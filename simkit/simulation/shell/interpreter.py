@@ -36,7 +36,6 @@ from simkit.simulation.shell.syntax import parse
 _DEEPEST: Final = 200
 """Commands in each other."""
 _MOST_OUTPUT: Final = 4 << 20
-_DECLARE: Final = ("export", "local")
 
 
 # Shells
@@ -270,8 +269,6 @@ def _pipeline(machine: Machine, node: tree.Pipeline) -> Run:
             source = PipeReader(pipe)
         tasks.append(_spawned(child, command))
     code = yield from _ended(*tasks)
-    if "pipefail" in machine.options:
-        code = next((each.code for each in reversed(tasks) if each.code), 0)
     return int(code == 0) if node.negated else code
 
 
@@ -319,7 +316,7 @@ def _simple(machine: Machine, node: tree.Simple) -> Run:
     machine.substituted = None
     expander = Expander(machine, output_of)
     try:
-        words = yield from expander.fields(node.words, declares=bool(node.words) and plain(node.words[0]) in _DECLARE)
+        words = yield from expander.fields(node.words, declares=bool(node.words) and plain(node.words[0]) == "export")
     except Failed as problem:
         yield from machine.complain(f"{machine.name}: {problem}")
         return problem.code
@@ -327,10 +324,6 @@ def _simple(machine: Machine, node: tree.Simple) -> Run:
         raise Unsupported(f"{node.assignments[0].name}=... {words[0]}")
     if not words and node.assignments and node.redirections:
         raise Unsupported(f"{node.assignments[0].name}=... with a redirection alone")
-    if "x" in machine.options and words:
-        if node.assignments:
-            raise Unsupported(f"set -x with {node.assignments[0].name}=... in front of a command")
-        yield from machine.complain(f"+ {' '.join(words)}")
     run = _called(machine, words, node.assignments) if words else _assigned(machine, node.assignments)
     if not node.redirections:
         return (yield from run)
@@ -342,8 +335,6 @@ def _assigned(machine: Machine, assignments: Sequence[tree.Assignment]) -> Run:
     expander = Expander(machine, output_of)
     for name, word in assignments:
         value = yield from expander.text(word)
-        if "x" in machine.options:
-            yield from machine.complain(f"+ {name}={value}")
         machine.assign(name, value)
     return machine.substituted or 0
 
@@ -376,15 +367,13 @@ def _function(machine: Machine, body: tree.Node, words: Sequence[str]) -> Run:
     """Run a function with its arguments."""
     before, loops = machine.arguments, machine.loops
     machine.arguments, machine.loops = tuple(words[1:]), 0
-    machine.frames.append({})
+    machine.calls += 1
     try:
         return (yield from run_node(machine, body))
     except Return as end:
         return end.code
     finally:
-        machine.arguments, machine.loops = before, loops
-        for name, state in machine.frames.pop().items():
-            machine.restore(name, state)
+        machine.arguments, machine.loops, machine.calls = before, loops, machine.calls - 1
 
 
 def run_words(machine: Machine, words: list[str], *, functions: bool = True) -> Run:

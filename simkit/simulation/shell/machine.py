@@ -74,10 +74,10 @@ _MOST_HELD: Final = 8 << 20
 """Letters that the variables of a script may hold together."""
 _PER_ENTRY: Final = 64
 BLANKS: Final = " \t\n"
-"""The usual separators of fields, ``IFS``."""
+"""The separators of fields, ``IFS``."""
 _EFFECTIVE: Final = frozenset(
-    {"GLOBIGNORE", "RANDOM", "SECONDS", "LINENO", "POSIXLY_CORRECT", "CDPATH", "PS4", "OPTIND", "UID", "EUID", "PPID",
-     "BASHOPTS", "SHELLOPTS", "BASH_COMPAT"}
+    {"IFS", "GLOBIGNORE", "RANDOM", "SECONDS", "LINENO", "POSIXLY_CORRECT", "CDPATH", "PS4", "OPTIND", "UID", "EUID",
+     "PPID", "BASHOPTS", "SHELLOPTS", "BASH_COMPAT"}
 )  # fmt: skip
 """Variables whose values change what some shells do."""
 
@@ -107,7 +107,7 @@ class Failed(Exception):
 
 
 class Return(Exception):
-    """``return`` ends a function, or a file that ``.`` runs."""
+    """``return`` ends a function."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -152,7 +152,7 @@ class Machine:
     exported: set[str] = field(default_factory=set)
     functions: dict[str, Node] = field(default_factory=dict)
     options: set[str] = field(default_factory=set)
-    """The letters of ``set``, and ``pipefail``."""
+    """The letters of ``set``."""
     name: str = "sh"
     arguments: Sequence[str] = ()
     """The words behind the name of the script."""
@@ -171,10 +171,8 @@ class Machine:
     """The conditions around the present command, whose exit code ``set -e`` does not heed."""
     loops: int = 0
     depth: int = 0
-    sourced: int = 0
-    """The files around the present command that ``.`` runs."""
-    frames: list[dict[str, tuple[str | None, bool]]] = field(default_factory=list)
-    """The local variables as they were before, by function that runs."""
+    calls: int = 0
+    """The functions around the present command."""
     found: dict[str, str] = field(default_factory=dict)
     """The files of commands that were found in the folders of ``PATH``."""
     substituted: int | None = None
@@ -195,15 +193,15 @@ class Machine:
         return replace(
             self, variables=dict(self.variables), exported=set(self.exported), functions=dict(self.functions),
             options=set(self.options), signals=self.signals.inherited(), streams=dict(self.streams), jobs={},
-            frames=[dict(frame) for frame in self.frames], ends_with_program=False,
+            ends_with_program=False,
         )  # fmt: skip
 
     def program(self, name: str, arguments: Sequence[str]) -> Machine:
         """A shell that is started as a program: it knows the exported variables."""
         made = self.child()
         made.variables = {key: value for key, value in self.variables.items() if key in self.exported} | {"IFS": BLANKS}
-        made.exported, made.functions, made.options, made.frames = set(self.exported) - {"IFS"}, {}, set(), []
-        made.name, made.arguments, made.code, made.tested, made.loops = name, arguments, 0, 0, 0
+        made.exported, made.functions, made.options = set(self.exported) - {"IFS"}, {}, set()
+        made.name, made.arguments, made.code, made.tested, made.loops, made.calls = name, arguments, 0, 0, 0, 0
         if self.ends_with_program:
             made.signals, made.ends_with_program = self.signals, True
         return made

@@ -1,4 +1,4 @@
-"""Patterns of the shell: ``*``, ``?`` and ``[a-z]``, of file names, in ``case`` and in ``${NAME#...}``.
+"""Patterns of ``case``: ``*``, ``?`` and ``[a-z]``.
 
 In a pattern, a backslash stands before each letter that means itself.
 
@@ -14,16 +14,12 @@ from functools import lru_cache
 from typing import Any, Final
 
 from simkit.meta.linear_patterns import re2_module
-from simkit.simulation.shell.files import FileError
-from simkit.simulation.shell.paths import resolved
 from simkit.simulation.shell.script import Unsupported
-from simkit.simulation.shell.user_files import UserFiles
 
 _SPECIAL: Final = re.compile(r"[*?\[\]\\!^:-]")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _PART: Final = re.compile(r"\\(.)|(\*+)|(\?)|\[([!^]?)(\]?(?:\[:[a-z]+:\]|\\.|[^]\\[])+)\]|(.)", re.DOTALL)
 _IN_SET: Final = re.compile(r"\[:[a-z]+:\]|\\(.)|([]^&~|[])", re.DOTALL)
-_MOST_PATHS: Final = 20_000
 
 
 def escaped(text: str) -> str:
@@ -97,47 +93,3 @@ def matches(pattern: str, text: str) -> bool:
     if not is_magic(pattern):
         return unescaped(pattern) == text
     return _matched(pattern, _regular(pattern, ".*"), text) is not None
-
-
-def without(text: str, pattern: str, operator: str) -> str:
-    """A text without the part that ``#``, ``##``, ``%`` or ``%%`` cuts.
-
-    Examples
-    --------
-    >>> without("a.b.c", "*.", "#"), without("a.b.c", ".*", "%%")
-    ('b.c', 'a')
-    """
-    cut = _regular(pattern, ".*" if operator == "##" else ".*?")
-    rest = "(.*?)" if operator == "%%" else "(.*)"
-    found = _matched(pattern, f"{cut}{rest}" if operator[0] == "#" else f"{rest}{cut}", text)
-    return text if found is None else str(found[1])
-
-
-def paths(files: UserFiles, folder: str, pattern: str) -> list[str]:
-    """The paths of files that a pattern means, in order. Raises FileError where they are too many."""
-    if "//" in pattern or pattern.endswith("/"):
-        raise Unsupported(f"the pattern {pattern}")
-    found = ["/" if pattern.startswith("/") else ""]
-    names = [name for name in pattern.split("/") if name]
-    for number, name in enumerate(names, 1):
-        last = number == len(names)
-        found = [each for prefix in found for each in _in_folder(files, folder, prefix, name, last=last)]
-        if len(found) > _MOST_PATHS:
-            raise FileError("Argument list too long")
-    return sorted(found)
-
-
-def _in_folder(files: UserFiles, folder: str, prefix: str, name: str, *, last: bool) -> list[str]:
-    where = resolved(prefix or ".", folder)
-    if not is_magic(name):
-        plain = unescaped(name)
-        there = files.exists(resolved(plain, where)) if last else files.is_folder(resolved(plain, where))
-        return [f"{prefix}{plain}{'' if last else '/'}"] if there else []
-    try:
-        names = [*([".", ".."] if name.startswith(".") else []), *files.listed(where)] if files.is_folder(where) else []
-    except FileError:
-        return []
-    chosen = [each for each in names if (each[0] != "." or name[0] == ".") and matches(name, each)]
-    if last:
-        return [f"{prefix}{each}" for each in chosen]
-    return [f"{prefix}{each}/" for each in chosen if files.is_folder(resolved(each, where))]

@@ -41,7 +41,7 @@ class Text(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """``$NAME``, or ``${NAME...}`` with an operator and the word behind it; ``${#NAME}`` has ``length``."""
+    """``$NAME``, or ``${NAME...}`` with an operator and the word behind it."""
 
     name: str
     operator: str
@@ -56,14 +56,7 @@ class Substitution(NamedTuple):
     quoted: bool
 
 
-class Arithmetic(NamedTuple):
-    """``$((...))``: the value of an expression."""
-
-    expression: Word
-    quoted: bool
-
-
-Piece = Text | Parameter | Substitution | Arithmetic
+Piece = Text | Parameter | Substitution
 Word = tuple[Piece, ...]
 
 

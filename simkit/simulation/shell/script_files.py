@@ -13,7 +13,7 @@ from simkit.simulation.shell.machine import Failed, Machine
 from simkit.simulation.shell.script import SPECIAL, Unsupported
 
 NOT_FOUND: Final = 127
-ONLY_OWN: Final = SPECIAL | {"cd", "command", "exec", "local", "read", "wait"}
+ONLY_OWN: Final = SPECIAL | {"cd", "command", "exec", "read", "wait"}
 """The commands of the shell that are no programs too."""
 OWN: Final = ONLY_OWN | {"[", "echo", "false", "kill", "printf", "pwd", "test", "true"}
 """The commands of the shell itself. All others are programs: files of the image, which ``PATH`` leads to."""

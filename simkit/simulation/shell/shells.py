@@ -20,7 +20,7 @@ from simkit.simulation.shell.script_files import NOT_FOUND
 from simkit.simulation.shell.signals import CODE, Interrupted
 from simkit.simulation.shell.syntax import parse
 
-_OPTIONS: Final = {"errexit": "e", "nounset": "u", "xtrace": "x", "pipefail": "pipefail"}
+_OPTIONS: Final = {"errexit": "e", "nounset": "u"}
 
 
 def take_options(machine: Machine, words: deque[str], others: str = "") -> set[str]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-import string
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
 
-from simkit.meta.linear_patterns import re2_module
 from simkit.simulation.shell.kernel import Run
 from simkit.simulation.shell.machine import Command, Failed, Machine
 from simkit.simulation.shell.options import content, lines_of, only_content, options, read_all
@@ -67,50 +65,37 @@ def _wc(machine: Machine, words: list[str]) -> Run:
 
 
 def _grep(machine: Machine, words: list[str]) -> Run:
-    """``grep [-FEivqcx] PATTERN [FILE]``."""
-    given, rest = options(words, "FEivqcx")
+    """``grep [-Fvqcx] TEXT [FILE]``; without ``-F``, ``^`` and ``$`` tie a text to the ends of lines."""
+    given, rest = options(words, "Fvqcx")
     if not rest:
-        raise Unsupported("grep without a pattern")
-    pattern = _pattern(rest[0], given)
+        raise Unsupported("grep without a text")
+    is_meant = _matcher(rest[0], given)
     try:
         data = yield from only_content(machine, words, rest[1:])
     except Failed as problem:
         raise Failed(str(problem), 2) from problem
     lines = [line.removesuffix(b"\n") for line in lines_of(data)]
-    found = [each for each in lines if (pattern.search(each.decode("utf-8", "replace")) is None) == ("v" in given)]
+    found = [line for line in lines if is_meant(line) != ("v" in given)]
     if "q" not in given:
         shown = f"{len(found)}\n".encode() if "c" in given else b"".join(line + b"\n" for line in found)
         yield from machine.write(shown)
     return int(not found)
 
 
-_PART: Final = re.compile(r"\\[].*^$[\\/+?(){}|-]|\[\^?\]?[^]\\[]*\]|.", re.DOTALL)
-
-
-def _pattern(text: str, given: Mapping[str, str]) -> Any:
-    """A pattern of ``grep`` as a regular expression. Raises Unsupported for what programs read differently."""
-    parts = [text] if "F" in given else _PART.findall(text)
-    made = [re.escape(text)] if "F" in given else [_part(part, extended="E" in given) for part in parts]
-    if "F" not in given and "E" not in given:
-        misplaced = parts[:1] == ["*"] or "^" in parts[1:] or "$" in parts[:-1] or parts[:2] == ["^", "*"]
-        if misplaced or any(re.fullmatch(r"\\[+?(){}|]", part) for part in parts):
-            raise Unsupported(f"grep {text}")
-    if "\n" in text or (not text and given.keys() & {"x", "F"}):
-        raise Unsupported("grep with several patterns, or none")
-    re2 = re2_module()
-    settings = re2.Options()
-    settings.log_errors, settings.case_sensitive = False, "i" not in given
-    try:
-        return re2.compile(f"^(?:{''.join(made)})$" if "x" in given else "".join(made), settings)
-    except (re2.error, UnicodeEncodeError) as error:
-        raise Unsupported(f"grep {text}") from error
-
-
-def _part(part: str, *, extended: bool) -> str:
-    if part in ("\\", "[", "{"):
-        raise Unsupported(f"grep with {part}")
-    special = len(part) > 1 or part in tuple(".*^$") or (extended and part in tuple("+?|()"))
-    return part if special else re.escape(part)
+def _matcher(text: str, given: Collection[str]) -> Callable[[bytes], bool]:
+    """What tells whether a line has a text. Raises Unsupported for any pattern but a text at an end of lines."""
+    start, end = "x" in given, "x" in given
+    if "F" not in given:
+        start, end = start or text.startswith("^"), end or text.endswith("$")
+        text = text.removeprefix("^").removesuffix("$")
+    if not text or "\n" in text or ("F" not in given and re.search(r"[][{\\.*^$]", text)):
+        raise Unsupported(f"grep {text}"[:80])
+    wanted = text.encode("utf-8", "surrogateescape")
+    if start and end:
+        return wanted.__eq__
+    if start or end:
+        return lambda line: line.startswith(wanted) if start else line.endswith(wanted)
+    return lambda line: wanted in line
 
 
 def _sort(machine: Machine, words: list[str]) -> Run:
@@ -137,22 +122,16 @@ def _number(line: bytes) -> float:
     return float(found[1]) if found is not None else 0.0
 
 
-_CLASSES: Final = {
-    "[:upper:]": string.ascii_uppercase, "[:lower:]": string.ascii_lowercase, "[:digit:]": string.digits,
-    "[:alpha:]": string.ascii_letters, "[:alnum:]": string.ascii_letters + string.digits, "[:space:]": " \t\n\r\v\f",
-}  # fmt: skip
-
-
 def _tr(machine: Machine, words: list[str]) -> Run:
-    """``tr SET SET``, and ``tr [-c] -d SET``, of letters in ASCII."""
-    given, sets = options(words, "cd")
-    if len(sets) != 2 - len(given.keys() & {"d"}) or given.keys() == {"c"}:
+    """``tr SET SET``, and ``tr -d SET``, of letters in ASCII."""
+    given, sets = options(words, "d")
+    if len(sets) != 2 - len(given):
         raise Unsupported(" ".join(words))
     first, second = _letters(sets[0]), _letters(sets[-1])
     text = (yield from read_all(machine)).decode("latin-1")
-    if "d" in given:
-        text = "".join(letter for letter in text if (letter in first) == ("c" in given))
-    elif len(first) > len(second) > 1 or not second or (sets[1] in _CLASSES and sets[0] not in _CLASSES):
+    if given:
+        text = "".join(letter for letter in text if letter not in first)
+    elif len(first) > len(second) > 1 or not second:
         raise Unsupported(" ".join(words))
     else:
         second = second * len(first) if len(second) == 1 else second[: len(first)]
@@ -162,9 +141,7 @@ def _tr(machine: Machine, words: list[str]) -> Run:
 
 
 def _letters(text: str) -> str:
-    """The letters of a set: those of a class, else letters, ranges and ``\\n``, ``\\t``, ``\\r`` and ``\\\\``."""
-    if text in _CLASSES:
-        return _CLASSES[text]
+    """The letters of a set: letters, ranges, and ``\\n``, ``\\t``, ``\\r`` and ``\\\\``."""
     plain = re.sub(r"\\([ntr\\])", lambda found: {"n": "\n", "t": "\t", "r": "\r"}.get(found[1], "\0"), text)
     if not text.isascii() or "[" in text or "\\" in plain:
         raise Unsupported(f"tr {text}")
@@ -191,18 +168,8 @@ def _sha256sum(machine: Machine, words: list[str]) -> Run:
     return code
 
 
-def _seq(machine: Machine, words: list[str]) -> Run:
-    """``seq [FIRST] LAST`` of whole numbers."""
-    if len(words) not in (2, 3) or not all(re.fullmatch("-?[0-9]{1,18}", word) for word in words[1:]):
-        raise Unsupported(" ".join(words))
-    for number in range(int(words[1]) if len(words) > 2 else 1, int(words[-1]) + 1):
-        yield from machine.kernel.tick()
-        yield from machine.write(f"{number}\n")
-    return 0
-
-
 TEXT_COMMANDS: Final[Mapping[str, Command]] = {
-    "grep": _grep, "head": _head, "seq": _seq, "sha256sum": _sha256sum, "sort": _sort, "tail": _tail, "tr": _tr,
+    "grep": _grep, "head": _head, "sha256sum": _sha256sum, "sort": _sort, "tail": _tail, "tr": _tr,
     "wc": _wc,
 }  # fmt: skip
 """The commands of this module, by name."""

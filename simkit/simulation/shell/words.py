@@ -1,7 +1,7 @@
-"""Words of shell scripts: quotes, variables, substitutions and arithmetic.
+"""Words of shell scripts: quotes, variables and substitutions.
 
-What only some shells know (``$'...'``, ``{a,b}``, ``${NAME/a/b}``, arrays) is refused, since scripts for another shell
-would be given another meaning.
+What only some shells know (``$'...'``, ``{a,b}``, arrays) is refused, since scripts for another shell would be given
+another meaning. So are arithmetic, parts of variables (``${NAME#a}``) and backquotes.
 
 References
 ----------
@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Final
 
 from simkit.simulation.shell.script import (
-    Arithmetic,
     Node,
     Parameter,
     Piece,
@@ -30,8 +29,7 @@ _END: Final = frozenset(" \t\n;&|<>()")
 _PLAIN: Final = re.compile(r"[^ \t\n;&|<>()'\"\\$`}]+")
 _ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)(\+?=|\[.*)", re.ASCII | re.DOTALL)
 _SHORT: Final = re.compile(r"[A-Za-z_]\w*|[\d@*#?$!]", re.ASCII)
-_BRACED: Final = re.compile(r"([A-Za-z_]\w*|\d+|[@*#?$!])(:?[-=+?]|##?|%%?|)", re.ASCII)
-_LENGTH: Final = re.compile(r"#([A-Za-z_]\w*|\d+|[@*])\}", re.ASCII)
+_BRACED: Final = re.compile(r"([A-Za-z_]\w*|\d+|[@*#?$!])(:?[-=+?]|)", re.ASCII)
 Commands = Callable[[str, int], tuple[Node, int]]
 """Reads commands up to a closing bracket: from a text and a position to their tree and the position of the bracket."""
 
@@ -57,7 +55,7 @@ class WordReader:
         return word, end
 
     def document(self, start: int, stop: int) -> Word:
-        """The text of a here-document, or of an expression, in which variables and substitutions count."""
+        """The text of a here-document, in which variables and substitutions count."""
         pieces: list[Piece] = []
         while start < stop:
             start = self._quoted_piece(start, pieces, "$`\\\n")
@@ -116,10 +114,8 @@ class WordReader:
 
     def _expansion(self, position: int, pieces: list[Piece], *, quoted: bool) -> int:
         text, following = self._text, self._text[position + 1 : position + 2]
-        if text[position] == "`":
-            return self._backquoted(position + 1, pieces, quoted=quoted)
-        if text.startswith("$((", position):
-            return self._arithmetic(position + 3, pieces, quoted=quoted)
+        if text[position] == "`" or text.startswith("$((", position):
+            raise Unsupported("`...`" if text[position] == "`" else "$((...))")
         if following == "(":
             body, end = self._commands(text, position + 2)
             pieces.append(Substitution(body, quoted))
@@ -132,31 +128,14 @@ class WordReader:
         pieces.append(Text("$", quoted) if name is None else Parameter(name[0], "", (), quoted))
         return position + 1 if name is None else name.end()
 
-    def _arithmetic(self, position: int, pieces: list[Piece], *, quoted: bool) -> int:
-        depth, end = 0, position
-        while depth or not self._text.startswith("))", end):
-            if end >= len(self._text):
-                raise ScriptError("unterminated arithmetic", unfinished=True)
-            depth += {"(": 1, ")": -1}.get(self._text[end], 0)
-            if depth < 0:
-                raise Unsupported("$((...) ...) with commands")
-            end += 1
-        pieces.append(Arithmetic(self.document(position, end), quoted))
-        return end + 2
-
     def _braced(self, position: int, pieces: list[Piece], *, quoted: bool) -> int:
         text = self._text
-        length = _LENGTH.match(text, position)
-        if length is not None:
-            pieces.append(Parameter(length[1], "length", (), quoted))
-            return length.end()
         found = _BRACED.match(text, position)
         if found is None or (found[1] in "#!$" and found[2]):
             raise Unsupported(f"${{{text[position : position + 12]}")
         if not found[2] and not text.startswith("}", found.end()):
             raise Unsupported(f"${{{text[position : found.end() + 6]}")
-        in_quotes = quoted and found[2][:1] not in ("#", "%")
-        word, end = self._in_quotes(found.end()) if in_quotes else self._until(found.end(), frozenset("}"))
+        word, end = self._in_quotes(found.end()) if quoted else self._until(found.end(), frozenset("}"))
         if end >= len(text):
             raise ScriptError("unterminated ${", unfinished=True)
         _refuse_home(joined(word))
@@ -171,19 +150,6 @@ class WordReader:
                 raise Unsupported(f"{self._text[position]} in quotes in ${{...}}")
             position = self._quoted_piece(position, pieces, "")
         return pieces, position
-
-    def _backquoted(self, position: int, pieces: list[Piece], *, quoted: bool) -> int:
-        end = self._text.find("`", position)
-        if end < 0:
-            raise ScriptError("unterminated backquote", unfinished=True)
-        inner = self._text[position:end] + "\n)"
-        if "\\" in inner:
-            raise Unsupported("a backslash in backquotes")
-        body, behind = self._commands(inner, 0)
-        if behind != len(inner) - 1:
-            raise ScriptError('unexpected ")"')
-        pieces.append(Substitution(body, quoted))
-        return end + 1
 
 
 def joined(pieces: list[Piece]) -> Word:
