@@ -13,7 +13,14 @@ from simkit.analysis.findings import Check
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 from simkit.meta.objects import Object
-from simkit.testing.suites import AdmissionSuite, AuthorizerSuite, CheckSuite, FixedContext, ReconcilerSuite
+from simkit.testing.suites import (
+    AdmissionSuite,
+    AuthorizerSuite,
+    CheckSuite,
+    FixedContext,
+    PrimitiveSuite,
+    ReconcilerSuite,
+)
 
 SHOP = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"team": "shop"}}}
 RIGHTS = [
@@ -31,6 +38,46 @@ RIGHTS = [
         "subjects": [{"kind": "ServiceAccount", "name": "team-contacts", "namespace": "kube-system"}],
     },
 ]
+OPERATOR_NAME = "system:serviceaccount:backup:backup-operator"
+BACKUP = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "backup"}}
+OPERATOR = {
+    "apiVersion": "v1",
+    "kind": "ServiceAccount",
+    "metadata": {"name": "backup-operator", "namespace": "backup"},
+}
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "backups.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "backups", "singular": "backup", "kind": "Backup", "listKind": "BackupList"},
+        "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        ],
+    },
+}
+
+
+def _granted(resource: str, user: str, group: str) -> list[Object]:
+    """A cluster role that allows everything with a resource, bound to a user."""
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": resource}
+    return [
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": resource},
+            "rules": [{"verbs": ["*"], "apiGroups": [group], "resources": [resource]}],
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": resource},
+            "roleRef": role,
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
+        },
+    ]
 
 
 class TestTeams(AuthorizerSuite):
@@ -69,6 +116,22 @@ class TestBindingWithoutOwner(CheckSuite):
     def good(self) -> Sequence[Object]:
         role, binding = RIGHTS
         return [role, {**binding, "metadata": {"name": "owned", "annotations": {"owner": "platform"}}}]
+
+
+class TestBackups(PrimitiveSuite):
+    """The escalation primitive, in a cluster with the operator and somebody who may write backups."""
+
+    identifier = "EX1"
+    subject = "user:ann"
+
+    def objects(self) -> Sequence[Object]:
+        return [
+            DEFINITION,
+            BACKUP,
+            OPERATOR,
+            *_granted("backups", "ann", "example.com"),
+            *_granted("secrets", OPERATOR_NAME, ""),
+        ]
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from simkit.testing.suites.authorizers import AuthorizerSuite
 from simkit.testing.suites.contexts import FixedContext
 from simkit.testing.suites.controllers import ReconcilerSuite, RecordingClient
 from simkit.testing.suites.findings import CheckSuite
+from simkit.testing.suites.primitives import PrimitiveSuite
 from simkit.testing.suites.sandboxes import SandboxSuite
 from simkit.testing.suites.snapshots import SnapshotSuite
 
@@ -23,6 +24,7 @@ __all__ = [
     "Case",
     "CheckSuite",
     "FixedContext",
+    "PrimitiveSuite",
     "ReconcilerSuite",
     "RecordingClient",
     "SandboxSuite",

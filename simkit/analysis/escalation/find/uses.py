@@ -13,13 +13,12 @@ from simkit.analysis.escalation.find.matching import Edge, Holder, VariantMatch,
 from simkit.analysis.escalation.find.outcomes import OUTCOMES
 from simkit.analysis.escalation.find.primitive_conditions import CONDITIONS
 from simkit.analysis.escalation.find.states import CLUSTER_ADMIN, AttackState
-from simkit.analysis.escalation.table.primitive import Primitive, primitives, requirements_of
+from simkit.analysis.escalation.table.primitive import EDGE_KINDS, Primitive, primitives, requirements_of
 from simkit.analysis.escalation.table.requirement import Permission, Requirement
 from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 
-EDGE_KINDS: Final = ("escalation", "sharing", "impact", "deputy", "composite")
-"""Classes of primitives that make edges. The others are only listed."""
 ESCALATE: Final = tuple(Permission(verb, RBAC_GROUP, "clusterroles") for verb in ("update", "patch", "create"))
 _Shape = tuple[frozenset[Permission], frozenset[Permission] | None]
 """The permissions that somebody has, and those that are their own."""
@@ -29,6 +28,7 @@ class PrimitiveUses:
     """The uses of primitives in one cluster."""
 
     def __init__(self, facts: ClusterFacts) -> None:
+        _check_words()
         self._facts, self._release = facts, facts.release
         self._shapes: dict[_Shape, tuple[tuple[Primitive, tuple[int, ...]], ...]] = {}
         self._known_served: dict[tuple[str, int], bool] = {}
@@ -200,3 +200,19 @@ def _edge(
         match.permissions(variables, knows),
         match.variant.cost,
     )
+
+
+@cache
+def _check_words() -> None:
+    """Raise SimkitError for a condition or an outcome that is not known, which a table of a package may name."""
+    for primitive in primitives().primitives:
+        for variant in primitive.variants if primitive.kind in EDGE_KINDS else ():
+            for field, word, words in (
+                ("condition", variant.condition, CONDITIONS),
+                ("outcome", variant.outcome, OUTCOMES),
+            ):
+                if word not in words:
+                    raise SimkitError(
+                        f"escalation primitive {primitive.id}: no {field} {word!r} is known; use one of "
+                        f"{', '.join(filter(None, words))}"
+                    )

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simkit.analysis.escalation.table.requirement import Requirement, parse_requirements
 from simkit.analysis.escalation.table.severity import Severities, Severity, worst
 from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
 from simkit.schema.catalogue import Catalogue
+from simkit.seams.parts import PartRegistry
 
 TABLE: Final = "escalation/primitives.yaml"
+PACKAGES: Final = PartRegistry[Mapping[str, Any]]("simkit.primitives", {})
+"""The primitives that installed packages register: each a mapping with the fields of the table."""
 
 Class = Literal[
     "escalation",
@@ -29,6 +33,8 @@ Class = Literal[
     "cloud",
     "outside",
 ]
+EDGE_KINDS: Final = ("escalation", "sharing", "impact", "deputy", "composite")
+"""Classes of primitives that make edges. The others are only listed."""
 Harmless = Literal["", "roles-lead-nowhere", "nothing-to-share", "nothing-is-missing"]
 Performer = Literal[
     "attacker",
@@ -173,12 +179,42 @@ class Fixture(_Strict):
 class Table(_Strict):
     """All primitives, with their shared bodies and sequences."""
 
-    groups: dict[str, str]
-    sources: dict[str, str]
-    bodies: dict[str, dict[str, Any]]
-    sequences: dict[str, tuple[Operation, ...]]
-    fixtures: dict[str, Fixture]
+    groups: dict[str, str] = {}
+    sources: dict[str, str] = {}
+    bodies: dict[str, dict[str, Any]] = {}
+    sequences: dict[str, tuple[Operation, ...]] = {}
+    fixtures: dict[str, Fixture] = {}
     primitives: tuple[Primitive, ...]
+
+    def with_package(self, name: str, fields: Mapping[str, Any]) -> Table:
+        """The table with the primitives of a package, and the bodies, sequences and fixtures that they use.
+
+        Raises
+        ------
+        SimkitError
+            If the fields are wrong, or if a name or an id is taken.
+        """
+        try:
+            more = Table.model_validate(fields)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise SimkitError(f"{PACKAGES.group}: {name}: {where}: {first['msg']}") from None
+        except SimkitError as error:
+            raise SimkitError(f"{PACKAGES.group}: {name}: {error}") from None
+        for one in more.primitives:
+            if one.kind not in EDGE_KINDS:
+                kinds = ", ".join(EDGE_KINDS)
+                raise SimkitError(f"{PACKAGES.group}: {name}: {one.id}: class {one.kind!r} is not one of {kinds}")
+        taken = [one.id for one in more.primitives if one.id in self._by_id]
+        joined: dict[str, Any] = {"primitives": (*self.primitives, *more.primitives)}
+        for field in ("groups", "sources", "bodies", "sequences", "fixtures"):
+            ours, theirs = getattr(self, field), getattr(more, field)
+            taken += [f"{field}.{word}" for word in theirs if word in ours]
+            joined[field] = {**ours, **theirs}
+        if taken:
+            raise SimkitError(f"{PACKAGES.group}: {name}: {taken[0]} is taken; choose another name")
+        return Table(**joined)
 
     @cached_property
     def _by_id(self) -> dict[str, Primitive]:
@@ -208,14 +244,22 @@ def _number(release: str) -> tuple[int, ...]:
 
 @cache
 def primitives() -> Table:
-    """The bundled table.
+    """The bundled table, with the primitives of installed packages.
+
+    Raises
+    ------
+    SimkitError
+        If the primitives of a package cannot be imported or are wrong.
 
     Examples
     --------
     >>> primitives().primitive("C5").title
     'Requests tokens of service accounts'
     """
-    return Table.model_validate(datasets.load(TABLE))
+    table = Table.model_validate(datasets.load(TABLE))
+    for name in PACKAGES:
+        table = table.with_package(name, PACKAGES[name])
+    return table
 
 
 @cache
