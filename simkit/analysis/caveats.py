@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar
 
-import pandas as pd
-
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.objects import snapshot_of
 from simkit.analysis.result import Result
@@ -58,12 +56,12 @@ def with_caveats(answer: A, caveats: Iterable[Caveat]) -> A:
     found = tuple(caveats)
     if not found:
         return answer
-    if isinstance(answer, pd.DataFrame):
-        told = (*answer.attrs.get(ATTRIBUTE, ()), *(caveat.text for caveat in found))
-        answer.attrs[ATTRIBUTE] = tuple(dict.fromkeys(told))
-    elif isinstance(answer, Result):
+    carrier: Any = answer
+    if isinstance(answer, Result):
         object.__setattr__(answer, ATTRIBUTE, found)
-    else:
-        carrier: Any = answer  # a graph of networkx
+    elif hasattr(answer, "attrs"):  # a DataFrame
+        told = (*carrier.attrs.get(ATTRIBUTE, ()), *(caveat.text for caveat in found))
+        carrier.attrs[ATTRIBUTE] = tuple(dict.fromkeys(told))
+    else:  # a graph of networkx
         carrier.graph[ATTRIBUTE] = tuple(caveat.text for caveat in found)
     return answer

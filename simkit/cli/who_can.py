@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     from simkit.analysis.access.connections import connection_asked
-    from simkit.analysis.access.who_can import COLUMNS, who_can
+    from simkit.analysis.access.who_can import holders_of
     from simkit.analysis.rbac.index import MASTERS_GROUP
     from simkit.analysis.rbac.subject import text_of
 
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     settle_words(args)
     snapshot = read(args, namespace=args.namespace)
     asked = "" if args.api_group is not None else connection_asked(snapshot, args.verb, args.resource, args.subresource)
-    found = who_can(
+    found = holders_of(
         snapshot,
         asked or args.verb,
         args.resource,
@@ -67,10 +67,10 @@ def run(args: argparse.Namespace) -> int:
         members=read_members(args),
     )
     note_remarks(snapshot, args)
-    rows = found.to_dict("records")
+    rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows()]
     listed = rows if args.include_defaults else [row for row in rows if not _is_default(row, snapshot)]
     note_skipped(len(rows) - len(listed), "row")
-    write_rows(COLUMNS, listed, args.output, shown=SHOWN, short=_short, empty="nobody may")
+    write_rows(found.columns, listed, args.output, shown=SHOWN, short=_short, empty="nobody may")
     return 0 if any(row["subject"] != text_of(MASTERS_GROUP) for row in rows) else 1
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Part = TypeVar("Part")
 
@@ -109,6 +111,8 @@ class PartRegistry(Generic[Part]):
     @cached_property
     def _installed(self) -> Mapping[str, EntryPoint]:
         """The entry points by name, none of them imported."""
+        from importlib.metadata import entry_points  # a parser of e-mail headers, for names that are not ours alone
+
         found: dict[str, EntryPoint] = {}
         for point in entry_points(group=self.group):
             if point.name in self.ours:

@@ -11,7 +11,6 @@ from simkit.snapshot.jsondocuments import json_documents
 from simkit.snapshot.report import Report
 from simkit.snapshot.sources import Piece
 from simkit.snapshot.templates import is_template
-from simkit.snapshot.yamldocuments import yaml_documents
 
 _LOGS_MARK: Final = "==== START logs for container "
 _LOGS: Final = re.compile(rf"^{_LOGS_MARK}.*?^==== END logs for container [^\n]*$", re.DOTALL | re.MULTILINE)
@@ -37,6 +36,8 @@ def documents(piece: Piece, report: Report, advance: Advance, *, positions: bool
     elif start in ("{", "["):
         yield from json_documents(piece.file, text, skipped + 1, report, advance, positions=positions)
     else:
+        from simkit.snapshot.yamldocuments import yaml_documents  # PyYAML, which most dumps do without
+
         yield from yaml_documents(piece.file, text, skipped + 1, report, advance)
 
 

@@ -140,10 +140,11 @@ def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -
     assert f"simkit {command}" in capsys.readouterr().out.split("examples:")[1]
 
 
-def test_help_imports_no_heavy_library() -> None:
-    """The help of a query imports neither tables nor the engine."""
+@pytest.mark.parametrize("words", [["--help"], ["get", "secrets", "--demo"]], ids=" ".join)
+def test_who_can_imports_no_heavy_library(words: list[str]) -> None:
+    """Neither the help nor the answer of a query imports tables or the engine."""
     code = (
-        "import sys; from simkit.cli import main; main(['who-can', '--help']);"
+        f"import sys; from simkit.cli import main; main(['who-can', *{words}]);"
         "heavy = {'pandas', 'networkx', 'matplotlib', 'simkit.engine'} & set(sys.modules); sys.exit(len(heavy))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simkit.analysis.memo import SnapshotMemo
@@ -15,12 +15,14 @@ from simkit.analysis.rbac.index import MASTERS_GROUP, index_of
 from simkit.analysis.rbac.objects import EVERYWHERE, kind_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.readable_frame import ReadableFrame
 from simkit.logic.rbac.binding import Grant
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.ruleset import RuleSet
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 GRANT_COLUMNS: Final = (
     *("subject", "via_group", "scope"),
@@ -41,13 +43,34 @@ _MASTERS_ROW: Final = (text_of(MASTERS_GROUP), "", EVERYWHERE, "", NO_BINDING, "
 RuleMatch = tuple[int, tuple[str, ...]]
 """The rule that allows the request, and the only names that it holds for (empty: all)."""
 Numbers = NDArray[np.int64]
-AnswerRows = tuple[Numbers, Numbers, NDArray[Any]]
-"""The rows of an answer: their numbers, and for each the rule and the names."""
 MAX_CACHED_QUESTIONS: Final = 1_000
 """The number of questions whose rows are kept; each takes some bytes per row."""
 _NO_RULE: Final[RuleMatch] = (-1, ())
 _FIRST: Final[Numbers] = np.zeros(1, dtype=np.int64)
 _NONE: Final[Numbers] = np.zeros(0, dtype=np.int64)
+
+
+class PickedGrants(NamedTuple):
+    """The grants that answer a question, in their order."""
+
+    table: GrantTable
+    numbers: Numbers
+    rules: Numbers
+    names: NDArray[Any]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """A row for each grant: the values of ``GRANT_COLUMNS``, the rule and the names."""
+        fixed = (values[self.numbers].tolist() for values in self.table.columns.values())
+        return zip(*fixed, self.rules.tolist(), self.names.tolist(), strict=True)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a table."""
+        from simkit.analysis.readable_frame import ReadableFrame
+
+        columns: dict[str, Any] = {
+            name: values.take(self.numbers) for name, values in self.table.pandas_columns.items()
+        }
+        return ReadableFrame({**columns, "rule": self.rules.copy(), "names": self.names.copy()})
 
 
 class GrantTable:
@@ -63,22 +86,28 @@ class GrantTable:
 
     def __init__(self, index: AccessIndex) -> None:
         grants = sorted((grant for grant in index.all_grants() if grant.rules), key=_order)
-        fixed = table([_MASTERS_ROW, *map(_row, grants)], GRANT_COLUMNS)
-        self._fixed = {str(name): column.array for name, column in fixed.items()}
+        rows = np.array([_MASTERS_ROW, *map(_row, grants)], dtype=object)
+        self.columns: dict[str, NDArray[Any]] = dict(zip(GRANT_COLUMNS, rows.T.copy(), strict=True))
         self._codes: dict[str, int] = {"": 0}
         self._scopes: Numbers = np.zeros(len(grants) + 1, dtype=np.int64)
-        rows: dict[int, tuple[Grant, list[int]]] = {}
+        alike: dict[int, tuple[Grant, list[int]]] = {}
         for number, grant in enumerate(grants, 1):
             self._scopes[number] = self._codes.setdefault(grant.namespace, len(self._codes))
-            rows.setdefault(id(grant.rules), (grant, []))[1].append(number)
-        self._picked: dict[tuple[Question, bool], AnswerRows] = {}
+            alike.setdefault(id(grant.rules), (grant, []))[1].append(number)
+        self._picked: dict[tuple[Question, bool], PickedGrants] = {}
         self._by_rules: dict[RuleSet, Numbers] = {
-            RuleSet.of(grant.rules): np.array(numbers, dtype=np.int64) for grant, numbers in rows.values()
+            RuleSet.of(grant.rules): np.array(numbers, dtype=np.int64) for grant, numbers in alike.values()
         }
+
+    @cached_property
+    def pandas_columns(self) -> dict[str, Any]:
+        """The columns as arrays of pandas, which tables take over without looking at each value."""
+        rows = zip(*self.columns.values(), strict=True)
+        return {str(name): column.array for name, column in table(rows, GRANT_COLUMNS).items()}
 
     def answer(
         self, question: Question, allowing: Callable[[], Mapping[RuleSet, RuleMatch]], *, own_names: bool = False
-    ) -> pd.DataFrame:
+    ) -> PickedGrants:
         """The row of ``system:masters``, and those of the grants that allow the request in its namespace.
 
         Parameters
@@ -95,11 +124,9 @@ class GrantTable:
             picked = self._pick(allowing(), scope, own_names=own_names)
             if len(self._picked) < MAX_CACHED_QUESTIONS:
                 self._picked[key] = picked
-        numbers, rules, names = picked
-        columns: dict[str, Any] = {name: values.take(numbers) for name, values in self._fixed.items()}
-        return ReadableFrame({**columns, "rule": rules.copy(), "names": names.copy()})
+        return picked
 
-    def _pick(self, allowing: Mapping[RuleSet, RuleMatch], scope: str | None, *, own_names: bool) -> AnswerRows:
+    def _pick(self, allowing: Mapping[RuleSet, RuleMatch], scope: str | None, *, own_names: bool) -> PickedGrants:
         """The rows of grants in a namespace (empty: cluster-wide ones; None: all) with one of these rules."""
         parts = [self._in_scope(self._by_rules.get(rules, _NONE), scope) for rules in allowing]
         limits = [_NO_RULE, *allowing.values()]
@@ -113,7 +140,7 @@ class GrantTable:
         names = np.empty(len(limits), dtype=object)
         names[:] = [each for _, each in limits]
         rules = np.array([rule for rule, _ in limits], dtype=np.int64)
-        return numbers, rules[which], names[which]
+        return PickedGrants(self, numbers, rules[which], names[which])
 
     def _in_scope(self, numbers: Numbers, scope: str | None) -> Numbers:
         """Those of a rule set's grants that are cluster-wide or in a namespace; for None all."""
@@ -128,7 +155,7 @@ class GrantTable:
 
     def _counts(self, number: int, names: tuple[str, ...]) -> bool:
         """True if the grant ever applies to a request for one of the names."""
-        scope = self._fixed["scope"][number]
+        scope = self.columns["scope"][number]
         return not names or scope == EVERYWHERE or scope in names
 
 

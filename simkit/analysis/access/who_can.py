@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
-
-import pandas as pd
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.analysis.access.connections import connection_subresource, connection_verbs
-from simkit.analysis.access.grant_table import GRANT_COLUMNS, GrantTable, RuleMatch, grant_table, no_binding
+from simkit.analysis.access.grant_table import GRANT_COLUMNS, PickedGrants, RuleMatch, grant_table, no_binding
 from simkit.analysis.access.question import limits, question_of, scope_of, verbs_of
 from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
 from simkit.analysis.catalogue import catalogue_of
@@ -24,6 +22,9 @@ from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.ruleset import RuleSet
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS: Final = (*GRANT_COLUMNS, "rule", "names")
 
@@ -104,16 +105,59 @@ def who_can(
     >>> cluster.who_can("escalate", "roles")[["subject", "binding"]].values.tolist()
     [['group:system:masters', '(no binding)'], ['group:system:masters', 'cluster-admin']]
     """
+    found = holders_of(
+        snapshot,
+        verb,
+        resource,
+        subresource=subresource,
+        name=name,
+        namespace=namespace,
+        url=url,
+        api_group=api_group,
+        expand_groups=expand_groups,
+        members=members,
+        max_hops=max_hops,
+    )
+    made = found.grants.to_frame() if isinstance(found.grants, PickedGrants) else table(found.grants, found.columns)
+    made.attrs["question"] = found.question
+    return made
+
+
+class Holders(NamedTuple):
+    """The subjects that may do something: what ``who_can`` answers, for those who need no table."""
+
+    question: str
+    columns: tuple[str, ...]
+    grants: PickedGrants | list[tuple[Any, ...]]
+
+    def rows(self) -> Iterable[tuple[Any, ...]]:
+        """The rows of the table."""
+        return self.grants.rows() if isinstance(self.grants, PickedGrants) else self.grants
+
+
+def holders_of(
+    snapshot: Snapshot,
+    verb: str,
+    resource: str = "",
+    *,
+    subresource: str = "",
+    name: str | None = "",
+    namespace: str | None = None,
+    url: str = "",
+    api_group: str | None = None,
+    expand_groups: bool = False,
+    members: Members | None = None,
+    max_hops: int | None = None,
+) -> Holders:
+    """The answer of ``who_can`` to the same arguments, made without pandas."""
     members = members or NO_MEMBERS
     connection = "" if api_group is not None else connection_subresource(snapshot, verb, resource)
     if connection:
         options: dict[str, Any] = {"name": name, "namespace": namespace, "expand_groups": expand_groups}
         options |= {"members": members, "max_hops": max_hops}
-        ways = [who_can(snapshot, one, f"pods/{connection}", **options) for one in connection_verbs(snapshot)]
-        every = dict.fromkeys(row for way in ways for row in way.itertuples(index=False, name=None))
-        both = table(every, tuple(ways[0].columns))
-        both.attrs["question"] = f"{connection} pods"
-        return both
+        ways = [holders_of(snapshot, one, f"pods/{connection}", **options) for one in connection_verbs(snapshot)]
+        every = dict.fromkeys(row for way in ways for row in way.rows())
+        return Holders(f"{connection} pods", ways[0].columns, list(every))
     index = index_of(snapshot)
     where = scope_of(namespace)
     asked = resolve_permission(
@@ -125,48 +169,50 @@ def who_can(
         check_verb(verb, verbs_of(index.all_grants()), catalogue_of(snapshot))
     question = question_of(asked, where, any_name=name is None)
     chain = chain_of(snapshot)
-    found = _answered(grant_table(snapshot), index, question, asked)
-    found = found if chain.has_rbac else found.iloc[:1]
+    picked = _picked(snapshot, index, question, asked)
     others = list(_of_other_authorizers(chain, question))
-    if others:
-        found = table([*found.itertuples(index=False, name=None), *others], COLUMNS)
+    if chain.has_rbac and not others and not expand_groups and max_hops is None:
+        return Holders(str(asked), COLUMNS, picked)
+    rows = list(picked.rows())
+    rows = [*(rows if chain.has_rbac else rows[:1]), *others]
     if expand_groups:
-        rows = found.itertuples(index=False, name=None)
-        found = table((each for row in rows for each in (row, *_expanded(snapshot, row, members))), COLUMNS)
-    if max_hops is not None:
-        found = _with_escalations(found, snapshot, question, asked, members, max_hops)
-    found.attrs["question"] = str(asked)
-    return found
+        rows = [one for row in rows for one in (row, *_expanded(snapshot, row, members))]
+    if max_hops is None:
+        return Holders(str(asked), COLUMNS, rows)
+    rows = list(_with_escalations(rows, snapshot, question, asked, members, max_hops))
+    return Holders(str(asked), (*COLUMNS, "hops", "path"), rows)
 
 
 def _with_escalations(
-    found: pd.DataFrame, snapshot: Snapshot, question: Question, asked: Permission, members: Members, hops: int
-) -> pd.DataFrame:
+    rows: list[tuple[Any, ...]],
+    snapshot: Snapshot,
+    question: Question,
+    asked: Permission,
+    members: Members,
+    hops: int,
+) -> Iterator[tuple[Any, ...]]:
     """The rows, followed by one for each subject that reaches the permission by escalation, the nearest first."""
     from simkit.analysis.escalation.find.goal import question_goal
     from simkit.analysis.escalation.find.queries import escalations  # the larger part of this floor, rarely asked for
 
-    at_once = set(found["subject"])
-    rows = [(*row, 0, ()) for row in found.itertuples(index=False, name=None)]
+    yield from ((*row, 0, ()) for row in rows)
+    at_once = {row[0] for row in rows}
     ways = escalations(
         snapshot, goal=question_goal(str(asked), question), max_hops=hops, include_defaults=True, members=members
     )
-    rows += [
-        (path.subject, "", "", "", "", "", "", -1, (), path.hops, path.primitives)
-        for path in ways
-        if path.start.subject is not None and path.subject not in at_once
-    ]
-    return table(rows, (*COLUMNS, "hops", "path"))
+    for path in ways:
+        if path.start.subject is not None and path.subject not in at_once:
+            yield (path.subject, "", "", "", "", "", "", -1, (), path.hops, path.primitives)
 
 
-def _answered(grants: GrantTable, index: AccessIndex, question: Question, asked: Permission) -> pd.DataFrame:
+def _picked(snapshot: Snapshot, index: AccessIndex, question: Question, asked: Permission) -> PickedGrants:
     """The row of ``system:masters``, and one for each grant that allows the request."""
 
     def allowing() -> Mapping[RuleSet, RuleMatch]:
         found = index.allowing(question).items()
         return {rules: limits(rules.rules, first, question) for rules, first in found}
 
-    return grants.answer(question, allowing, own_names=asked.is_namespace)
+    return grant_table(snapshot).answer(question, allowing, own_names=asked.is_namespace)
 
 
 def _of_other_authorizers(chain: AuthorizerChain, question: Question) -> Iterator[tuple[Any, ...]]:

@@ -8,7 +8,6 @@ from typing import Any, Final
 from simkit.analysis.audit_log.events import AuditLog, read_events
 from simkit.analysis.membership.pairs import MembershipTable, Pair, listed, membership_table
 from simkit.language.yaml.complaints import BrokenText
-from simkit.language.yaml.decode import decode
 from simkit.meta.domain import CERTIFICATES_GROUP, SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
@@ -90,6 +89,8 @@ def _of_request(obj: Object) -> Iterator[Pair]:
 
 
 def _of_mappings(obj: Object) -> list[Pair]:
+    from simkit.language.yaml.decode import decode  # PyYAML, which few clusters need here
+
     pairs: list[Pair] = []
     for field in ("mapRoles", "mapUsers"):
         try:
