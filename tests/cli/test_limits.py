@@ -116,6 +116,24 @@ def test_authorizers_that_are_not_decided() -> None:
     assert cluster.can("system:node:n", "create", "nodes")
 
 
+@pytest.mark.parametrize("uid", [{}, {"uid": "1"}], ids=["pasted", "dumped"])
+def test_authorizers_that_pasted_objects_show(
+    uid: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Objects without uids are read as manifests, and their static pod of kube-apiserver still says who decides."""
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "kube-apiserver-n", "namespace": "kube-system", **uid},
+        "spec": {"containers": [{"name": "kube-apiserver", "command": ["kube-apiserver", "--authorization-mode=Webhook,RBAC"]}]},
+    }  # fmt: skip
+    dump = written(tmp_path / "objects.json", [*BARE, pod])
+    assert main(["who-can", "get", "secrets", "--dump", dump, "--complete", "*"]) in (0, 1)
+    assert "the decisions of the authorizer Webhook are not known" in capsys.readouterr().err
+    loaded = simkit.load([*BARE, pod], captured="*", manifests=not uid)
+    assert [caveat.id for caveat in loaded.can("ann", "get", "secrets").caveats] == ["undecided-authorizer"]
+
+
 def test_authorizers_that_there_are_not(capsys: pytest.CaptureFixture[str]) -> None:
     """A mode that was mistyped granted nothing, which looked like an answer."""
     assert tuple(AUTHORIZERS.ours) == MODES

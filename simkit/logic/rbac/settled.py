@@ -41,10 +41,12 @@ def as_started(manifests: Dump) -> Dump:
     """Manifests as the store of a server that was started over them: with settled roles and bindings.
 
     What the server creates or changes has no place in the source, and so no origin of its own. A uid in a manifest
-    means nothing to a server that has no such object yet, and is left out.
+    means nothing to a server that has no such object yet, and is left out. The server has the authorizers that the
+    manifests show, in a static pod of kube-apiserver or by the provider of their nodes; else RBAC.
     """
     changed = settled_rbac(manifests.snapshot())
-    chain = manifests.stated or stated(("RBAC",))
+    shown = manifests.authorization
+    chain = shown if shown.source or shown.outside else stated(("RBAC",))
     own = {key: _without_uid(obj) for key, obj in manifests.keyed.items()}
     return replace(manifests, keyed={**own, **changed}, stated=chain)
 
