@@ -121,7 +121,7 @@ def test_authorizers_that_pasted_objects_show(
     uid: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Objects without uids are read as manifests, and their static pod of kube-apiserver still says who decides."""
-    pod = {
+    pod: dict[str, object] = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "kube-apiserver-n", "namespace": "kube-system", **uid},

@@ -14,7 +14,7 @@ from simkit.meta.errors import SimkitError
 from simkit.testing.suites import PrimitiveSuite
 from tests.analysis.worlds import binding, role, rule
 
-ROW = {
+ROW: dict[str, Any] = {
     "id": "Z1",
     "title": "Writes walls",
     "severity": "high",
@@ -67,7 +67,7 @@ def test_a_wrong_table_is_refused(fields: dict[str, Any], complaint: str) -> Non
 )
 def test_an_unknown_word_is_refused(field: str, complaint: str, tmp_path: Path) -> None:
     """A primitive whose condition or outcome simkit does not know stops the search, and is not passed over."""
-    variant = {**ROW["variants"][0], field: "riches"}  # type: ignore[index]
+    variant = {**ROW["variants"][0], field: "riches"}
     (tmp_path / "walls.py").write_text(f"WALLS = {{'primitives': [{ {**ROW, 'variants': [variant]} }]}}")
     info = tmp_path / "walls-1.dist-info"
     info.mkdir()
