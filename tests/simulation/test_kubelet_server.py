@@ -67,37 +67,10 @@ def test_a_command_that_does_not_end(cluster: Cluster) -> None:
     assert run(cluster, "yes")[0] == 500
 
 
-def test_container_logs(cluster: Cluster) -> None:
-    """The log of a container with its options, which kubelets read as kube-apiserver does."""
-    assert asked(cluster, "containerLogs/default/a/main") == (200, b"one\ntwo\nthree")
-    assert asked(cluster, "containerLogs/default/a/main?tailLines=1") == (200, b"three")
-    assert asked(cluster, "containerLogs/default/a/main?tail=all&limitBytes=5") == (200, b"one\nt")
-    assert asked(cluster, "containerLogs/default/a/main?tailLines=x")[0] == 400
-    assert asked(cluster, "containerLogs/default/a/main?tailLines=-1")[0] == 422
-    assert asked(cluster, "containerLogs/default/b/main") == (404, b'pod "b" does not exist')
-    assert asked(cluster, "containerLogs/default/a/no") == (404, b'container "no" not found in pod "a"')
-    assert asked(cluster, "containerLogs/default/a/main?previous=true")[0] == 400
-    assert asked(cluster, "containerLogs/default/a/main", "POST")[0] == 405
-
-
-def test_logs_of_the_node(cluster: Cluster) -> None:
-    """The folder /var/log has a file for each container, whose lines say when and where they were written."""
-    assert asked(cluster, "logs/") == (
-        200,
-        b'<pre>\n<a href="containers/">containers/</a>\n<a href="pods/">pods/</a>\n</pre>\n',
-    )
-    own = f"default_a_{cluster.get('pod', 'a')['metadata']['uid']}"
-    assert own in asked(cluster, "logs/pods/")[1].decode()
-    assert b'<a href="main/">' in asked(cluster, f"logs/pods/{own}/")[1]
-    status, text = asked(cluster, f"logs/pods/{own}/main/0.log")
-    lines = [line.split(b" ", 1) for line in text.splitlines()]
-    assert (status, [rest for _, rest in lines]) == (200, [b"stdout F one", b"stderr F two", b"stdout P three"])
-    assert lines[0][0].endswith(b"Z")
-    linked = asked(cluster, "logs/containers/")[1].decode()
-    name = next(each for each in linked.split('"') if each.startswith("a_default_main-"))
-    assert asked(cluster, f"logs/containers/{name}") == (200, text)
-    assert asked(cluster, "logs/nothing") == (404, b"404 page not found\n")
-    assert asked(cluster, "logs/pods")[0] == 301
+@pytest.mark.parametrize("page", ["containerLogs/default/a/main", "logs/", "runningpods"])
+def test_pages_that_are_not_simulated(cluster: Cluster, page: str) -> None:
+    """They are refused as such, and not as what is not there."""
+    assert asked(cluster, page) == (501, f"a simulated kubelet has no /{page.split('/')[0]}\n".encode())
 
 
 def opened(cluster: Cluster, path: str, headers: dict[str, str] = WEBSOCKET) -> tuple[int, object]:

@@ -16,9 +16,9 @@ from simkit.meta.errors import StatusError, bad_request, unexplained
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 from simkit.seams import PortHandler, RemoteProcess
-from simkit.simulation.connections.kubelet_server import Finished, KubeletPages, KubeletServer
+from simkit.simulation.connections.kubelet_server import Finished, KubeletServer
 from simkit.simulation.connections.remote_processes import AttachedProcess, ExecProcess, FailedProcess
-from simkit.simulation.connections.terminal import LogStream, Terminal, log_file, log_text
+from simkit.simulation.connections.terminal import LogStream, Terminal, log_text
 from simkit.simulation.kubelet.environment import TERMINAL, TERMINAL_VARIABLE
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.ports import listener
@@ -127,15 +127,6 @@ class KubeletConnections:
         failure = f"command '{' '.join(command)}' exited with {code}: {told}" if code else ""
         return Finished(outputs["stdout"] + outputs["stderr"], failure)
 
-    def log_file(self, pod: Object, container: str) -> bytes | None:
-        """The log of a container as it is in a file of its node; None where there is none."""
-        try:
-            process = self._logged(pod, container, previous=False)
-        except StatusError:
-            return None
-        process.advance(self._clock.now())
-        return log_file(process)
-
     def _exec(
         self, pod: Object, spec: Mapping[str, Any], command: Sequence[str], first: Process, *, stdin: bool, tty: bool
     ) -> Process | str:
@@ -184,7 +175,7 @@ class KubeletConnections:
         def own() -> list[Object]:
             return [pod for pod in pods() if at(pod, "spec", "nodeName") == name_of(node)]
 
-        return KubeletServer(KubeletPages(own), own, self)
+        return KubeletServer(own, self)
 
 
 def _container(pod: Object, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

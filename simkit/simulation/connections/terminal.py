@@ -40,19 +40,6 @@ def _of_streams(printed: Iterable[Printed]) -> Iterator[tuple[float, str, bytes]
     yield from ((since, stream, before) for stream, (since, before) in begun.items())
 
 
-def log_file(process: Process) -> bytes:
-    """The log as it is in a file of its node: each line has its time, its stream, and whether it is whole.
-
-    References
-    ----------
-    CRI logging format: kubernetes design proposal "kubelet-cri-logging"; pkg/kubelet/kuberuntime/logs/logs.go
-    """
-    return b"".join(
-        b"%s %s %s %s\n" % (_stamp(time), stream.encode(), b"F" if text[-1:] == b"\n" else b"P", text.rstrip(b"\n"))
-        for time, stream, text in _of_streams(process.printed)
-    )
-
-
 def log_text(process: Process, options: Mapping[str, Any], now: float) -> bytes:
     """The log as the options want it."""
     found = list(_since(lines(process.printed), options, now))
