@@ -5,14 +5,16 @@ Upstream: pkg/registry/rbac/rest/storage_rbac.go and pkg/apis/scheduling/v1/help
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 from urllib.parse import quote
 
-from simkit.cluster.first_objects import AUTHENTICATION, FLOW_GROUP, first_objects
 from simkit.engine.controllers.server_records import registered
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import serve_request
+from simkit.engine.registry.reservation import SERVICE_CIDRS
+from simkit.kinds.conversions import convert
+from simkit.kinds.parts.flowcontrol.rules import flow_objects
 from simkit.logic.rbac.defaults import outdated_bindings, reconcile
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import (
@@ -23,12 +25,13 @@ from simkit.meta.domain import (
     REGISTRATION_GROUP,
     SYSTEM_NAMESPACE,
     api_group,
+    label,
 )
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.meta.objects import Draft, Object, name_of, namespace_of
 from simkit.meta.unreadable import UnreadableObject
 from simkit.schema import group_priorities
 from simkit.schema.catalogue import Resource
@@ -158,3 +161,75 @@ def _send(engine: Engine, method: str, path: str, obj: Object | None, *, media: 
     response = serve_request(engine, request, SERVER)
     if response.status >= 400 and response.status != 409:
         raise SimkitError(f"the server could not make {path}: {response.object.get('message')}")
+
+
+# Objects that a server creates besides namespaces and roles: flow control, its service, its leases.
+
+ADDRESS: Final = "192.0.2.1"
+"""The server's address in documents."""
+PORT: Final = 6443
+AUTHENTICATION: Final = "extension-apiserver-authentication"
+"""The config map with the authorities that other servers trust."""
+FLOW_GROUP: Final = api_group("flowcontrol.apiserver")
+DISCOVERY_GROUP: Final = api_group("discovery")
+NAME: Final = "kubernetes"
+"""The service by which pods reach the server."""
+
+
+def _flow(engine: Engine) -> Iterator[Object]:
+    """The objects of flow control in the served version."""
+    served = engine.catalogue.preferred(GroupResource(FLOW_GROUP, "flowschemas"))
+    if served is not None:
+        yield from (convert(obj, served.api_version, engine.behaviour) for obj in flow_objects(engine.behaviour.minor))
+
+
+def first_objects(engine: Engine) -> Iterator[Object]:
+    """The objects in the order of their creation. Existing ones are kept."""
+    yield from _flow(engine)
+    if engine.behaviour.applies("addresses-of-service-ranges") and (kind := engine.catalogue.preferred(SERVICE_CIDRS)):
+        head = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": NAME}}
+        yield {**head, "spec": {"cidrs": list(engine.registry.allocation.ranges)}}
+    yield _service(engine)
+    yield _endpoints()
+    served = engine.catalogue.preferred(GroupResource(DISCOVERY_GROUP, "endpointslices"))
+    if served is not None:
+        yield convert(_slice(), served.api_version, engine.behaviour)
+    if engine.behaviour.applies("legacy-tokens-tracked"):
+        since = timestamp(engine.clock.now()).partition("T")[0]
+        yield _config_map("kube-apiserver-legacy-service-account-token-tracking", {"since": since})
+
+
+def _named(api_version: str, kind: str, name: str, namespace: str, labels: dict[str, str]) -> Draft:
+    metadata: dict[str, Any] = {"name": name, "namespace": namespace}
+    if labels:
+        metadata["labels"] = labels
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+
+
+def _service(engine: Engine) -> Object:
+    """The server's service, with the first address of the range."""
+    made = _named("v1", "Service", NAME, DEFAULT_NAMESPACE, {"component": "apiserver", "provider": NAME})
+    first = engine.registry.allocation.first_address()
+    ports = [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": PORT}]
+    made["spec"] = {"clusterIP": first, "clusterIPs": [first], "ports": ports, "sessionAffinity": "None"}
+    return made
+
+
+def _endpoints() -> Object:
+    unmirrored = {label("skip-mirror", "endpointslice"): "true"}
+    made = _named("v1", "Endpoints", NAME, DEFAULT_NAMESPACE, unmirrored)
+    ports = [{"name": "https", "port": PORT, "protocol": "TCP"}]
+    return {**made, "subsets": [{"addresses": [{"ip": ADDRESS}], "ports": ports}]}
+
+
+def _slice() -> Object:
+    labels = {label("service-name"): NAME}
+    made = _named(f"{DISCOVERY_GROUP}/v1", "EndpointSlice", NAME, DEFAULT_NAMESPACE, labels)
+    ports = [{"name": "https", "port": PORT, "protocol": "TCP"}]
+    endpoints = [{"addresses": [ADDRESS], "conditions": {"ready": True}}]
+    return {**made, "addressType": "IPv4", "endpoints": endpoints, "ports": ports}
+
+
+def _config_map(name: str, content: dict[str, str]) -> Object:
+    made = _named("v1", "ConfigMap", name, SYSTEM_NAMESPACE, {})
+    return {**made, "data": content} if content else made

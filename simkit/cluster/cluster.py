@@ -13,9 +13,9 @@ from simkit.cluster.analysis_methods import AnalysisMethods
 from simkit.cluster.control_plane import ControlPlane
 from simkit.cluster.disabled_apis import runtime_config_disabling
 from simkit.cluster.egress_methods import EgressMethods
-from simkit.cluster.guessed_names import METHODS, explains_wrong_calls
 from simkit.cluster.inspection_methods import InspectionMethods
 from simkit.cluster.options import LATEST, Options
+from simkit.cluster.question import METHODS, explains_wrong_calls
 from simkit.cluster.releases import at_release
 from simkit.cluster.simulation_methods import SimulationMethods
 from simkit.cluster.traffic_methods import TrafficMethods

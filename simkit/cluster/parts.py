@@ -15,12 +15,11 @@ from simkit.cluster import bootstrap
 from simkit.cluster.access import Access
 from simkit.cluster.controllers import ControllerContext, controllers
 from simkit.cluster.extensions import Extensions, performing
-from simkit.cluster.indexed_snapshot import Indexers
 from simkit.cluster.plugin_settings import read_settings
 from simkit.cluster.plugins import PluginInitializer, plugins
 from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import catalogue_of
-from simkit.cluster.store_snapshot import StoreSnapshot
+from simkit.cluster.store_snapshot import Indexers, StoreSnapshot
 from simkit.engine.admission.chain import Chain
 from simkit.engine.authn.options import in_process
 from simkit.engine.authn.serviceaccount import Issuer

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
 from typing import Final
 
+from simkit.client.indexer import Indexer, IndexFunc, indexer_of
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import IncompleteSnapshot
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue
-from simkit.seams import ListWatcher
+from simkit.seams import Compacted, ListWatcher
 from simkit.seams.authorization import Authorization, stated
 
 _KEY: Final = attrgetter("key")
@@ -100,3 +101,56 @@ class StoreSnapshot:
             # A store has "shop-a/x" before "shop/x", as etcd orders its keys; a snapshot goes by namespace first.
             found = sorted(found, key=_KEY)
         return [entry.object for entry in found]
+
+
+# The objects of a store for controllers: at one revision, with indexers that go from one snapshot to the next.
+
+
+class Indexers:
+    """The indexers of one store, each at the revision at which it was last asked for.
+
+    One thread at a time uses them, and revisions may only grow.
+    """
+
+    def __init__(self, store: ListWatcher, catalogue: Callable[[], Catalogue]) -> None:
+        self._store, self._catalogue = store, catalogue
+        self._known: dict[tuple[GroupResource, IndexFunc], tuple[Revision, Indexer]] = {}
+
+    def snapshot(self) -> IndexedSnapshot:
+        """The current objects of all resources."""
+        return IndexedSnapshot(self._store, self._catalogue(), self)
+
+    def at(self, snapshot: StoreSnapshot, resource: GroupResource, index_func: IndexFunc) -> Indexer:
+        """An indexer as of a snapshot. The first one reads all objects; later ones, what has changed since."""
+        known = self._known.get((resource, index_func))
+        found = self._advanced(*known, resource, snapshot.revision) if known is not None else None
+        if found is None:
+            found = indexer_of(snapshot, resource, index_func)
+        self._known[resource, index_func] = snapshot.revision, found
+        return found
+
+    def _advanced(
+        self, seen: Revision, indexer: Indexer, resource: GroupResource, revision: Revision
+    ) -> Indexer | None:
+        """The indexer with the changes up to a revision; None if these are not known any more."""
+        try:
+            for change in self._store.changes(after=seen):
+                if change.revision > revision:
+                    break
+                if change.entry.key.resource == resource:
+                    indexer.put(change.entry.key, None if change.type == "DELETED" else change.entry.object)
+        except Compacted:
+            return None
+        return indexer
+
+
+class IndexedSnapshot(StoreSnapshot):
+    """The stored objects at one revision; its indexers are those of the store."""
+
+    def __init__(self, store: ListWatcher, catalogue: Catalogue, indexers: Indexers) -> None:
+        super().__init__(store, catalogue)
+        self._indexers = indexers
+
+    def indexer(self, resource: GroupResource, index_func: IndexFunc) -> Indexer:
+        """The objects of a resource by their values, as they are in this snapshot."""
+        return self._indexers.at(self, resource, index_func)

@@ -11,13 +11,11 @@ from simkit.analysis.access.resolve import REQUEST_VERBS, SPECIAL_VERBS
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import name_of
 from simkit.notebook.background import Background
-from simkit.notebook.change_controls import ChangeControls
-from simkit.notebook.change_stack import ChangeStack
-from simkit.notebook.enter_key import press_on_enter
+from simkit.notebook.change_stack import ChangeControls, ChangeStack
 from simkit.notebook.pages import PAGE, Pages
-from simkit.notebook.rule_text import rule_html
 from simkit.notebook.sections import PanelBox, Sections
-from simkit.notebook.suggestions import suggestions
+from simkit.notebook.suggestions import press_on_enter, suggestions
+from simkit.notebook.verdict import rule_html
 from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -13,9 +13,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, metadata
 from simkit.meta.visible_text import html_text
 from simkit.notebook.background import Background
-from simkit.notebook.object_access import object_access
-from simkit.notebook.object_relations import events_of, relations_of
-from simkit.notebook.object_text import object_yaml
+from simkit.notebook.object_relations import events_of, object_access, object_yaml, relations_of
 from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.sections import PanelBox, Sections
 

@@ -1,18 +1,26 @@
-"""The owners, dependents and events of one object."""
+"""One object in panels: its text, its owners, dependents and events, and who may do something with it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
+import yaml
 
+from simkit.analysis.access.who_can import who_can
 from simkit.analysis.rbac.tables import table
 from simkit.meta.domain import api_group
-from simkit.meta.names import GroupResource
+from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
+from simkit.present.progress import tracked
+from simkit.present.readable_table import cut_short
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.resources import index_of as resources_of
+
+if TYPE_CHECKING:
+    from simkit.cluster.cluster import Cluster
+
 
 RELATION_COLUMNS: Final = ("relation", "kind", "namespace", "name", "controller", "resource")
 EVENT_COLUMNS: Final = ("last_seen", "type", "reason", "message", "count", "source")
@@ -103,3 +111,49 @@ def _event(event: Object) -> tuple[Any, ...]:
     text = str(event.get("message") or event.get("note") or "")
     count = event.get("count") or at(event, "series", "count") or 1
     return str(seen), str(event.get("type", "")), str(event.get("reason", "")), text, int(count), str(source or "")
+
+
+# The subjects that may do something with one object.
+
+ACCESS_COLUMNS: Final = ("subject", "verbs", "bindings")
+_VERBS: Final = ("get", "list", "watch", "update", "patch", "delete", "create", "deletecollection")
+
+
+def object_access(cluster: Cluster, key: Key) -> pd.DataFrame:
+    """The subjects that may do something with an object, each with its verbs and the bindings that give them.
+
+    Returns
+    -------
+    DataFrame
+        One row per subject: subject, verbs, bindings. Verbs on the collection are those in its namespace; those on
+        subresources (``pods/exec``) are written as ``create pods/exec``.
+    """
+    resource = cluster.engine.catalogue.lookup(str(key.resource).rstrip("."))
+    subresources = [(verb, name) for name, part in resource.subresources.items() for verb in part.verbs]
+    asked = [(verb, "") for verb in _VERBS if verb in resource.verbs] + sorted(
+        set(subresources), key=lambda pair: pair[1]
+    )
+    snapshot, namespace = cluster.snapshot(), key.namespace or None
+    verbs: dict[str, dict[str, None]] = {}
+    bindings: dict[str, dict[str, None]] = {}
+    for verb, part in tracked(asked, "asking who can"):
+        what = f"{key.resource.resource}.{key.resource.group}" if key.resource.group else key.resource.resource
+        name = key.name if verb not in ("create", "list", "watch", "deletecollection") or part else ""
+        rows = who_can(snapshot, verb, what, subresource=part, name=name, namespace=namespace)
+        for subject, kind, binding in zip(rows["subject"], rows["binding_kind"], rows["binding"]):
+            verbs.setdefault(subject, {})[f"{verb} {key.resource.resource}/{part}" if part else verb] = None
+            bindings.setdefault(subject, {})[f"{kind} {binding}".strip()] = None
+    return table([(subject, tuple(verbs[subject]), tuple(bindings[subject])) for subject in verbs], ACCESS_COLUMNS)
+
+
+# Objects as YAML for panels.
+
+_HIDDEN: Final = "managedFields"
+
+
+def object_yaml(value: Any, *, managed_fields: bool = False) -> str:
+    """A value as YAML, without its managed fields unless wanted; of a huge text both ends."""
+    if isinstance(value, dict) and not managed_fields and _HIDDEN in (value.get("metadata") or {}):
+        kept = {name: part for name, part in value["metadata"].items() if name != _HIDDEN}
+        value = {**value, "metadata": kept}
+    return cut_short(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=110), 60_000)

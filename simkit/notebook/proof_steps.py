@@ -13,10 +13,9 @@ from simkit.analysis.rbac.tables import subjects
 from simkit.analysis.rbac.unknown_names import warn_of_unnamed_subject
 from simkit.meta.visible_text import html_text
 from simkit.notebook.background import Background
-from simkit.notebook.enter_key import press_on_enter
 from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.sections import PanelBox
-from simkit.notebook.suggestions import suggestions
+from simkit.notebook.suggestions import press_on_enter, suggestions
 from simkit.present.colours import BLUE
 
 if TYPE_CHECKING:

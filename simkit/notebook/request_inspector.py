@@ -18,11 +18,10 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 from simkit.meta.visible_text import html_text
 from simkit.notebook.background import Background
-from simkit.notebook.enter_key import press_on_enter
-from simkit.notebook.object_text import object_yaml
+from simkit.notebook.object_relations import object_yaml
 from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.sections import PanelBox
-from simkit.notebook.suggestions import suggestions
+from simkit.notebook.suggestions import press_on_enter, suggestions
 from simkit.present.colours import GREEN, VERMILION
 from simkit.snapshot.diff import ABSENT, FieldChange
 

@@ -11,8 +11,7 @@ from simkit.analysis.escalation import compare_paths
 from simkit.analysis.rbac.tables import bindings, table
 from simkit.notebook.access_panel import told_effect
 from simkit.notebook.background import Background
-from simkit.notebook.change_controls import ChangeControls
-from simkit.notebook.change_stack import ChangeStack
+from simkit.notebook.change_stack import ChangeControls, ChangeStack
 from simkit.notebook.pages import PAGE, Pages
 from simkit.notebook.sections import PanelBox, Sections
 

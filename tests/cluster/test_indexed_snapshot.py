@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simkit.client.lister import Lister
-from simkit.cluster.indexed_snapshot import Indexers
-from simkit.cluster.store_snapshot import StoreSnapshot
+from simkit.cluster.store_snapshot import Indexers, StoreSnapshot
 from simkit.engine.storage.memory import MemoryStore
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.names import GroupResource, Key

@@ -22,9 +22,8 @@ from simkit.schema.behaviour import default_behaviour
 from simkit.simulation.scheduler.algorithm import SCORES, Algorithm, Findings
 from simkit.simulation.scheduler.node_info import PodInfo
 from simkit.simulation.scheduler.preemption import candidates, chosen, ineligible
-from simkit.simulation.scheduler.rejection import fit_message, not_preempted
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
-from simkit.simulation.scheduler.view import View
+from simkit.simulation.scheduler.view import View, fit_message, not_preempted
 from simkit.snapshot.memory import MemorySnapshot
 
 Obj = dict[str, Any]

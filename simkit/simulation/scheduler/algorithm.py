@@ -15,9 +15,8 @@ from typing import Final
 
 from simkit.simulation.scheduler import node_filters
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
-from simkit.simulation.scheduler.rejection import Filter, Rejection, Unschedulable, rejected
 from simkit.simulation.scheduler.scheduler_config import DEFAULT_PROFILE, FilterPlugin, Profile
-from simkit.simulation.scheduler.view import View
+from simkit.simulation.scheduler.view import Filter, Rejection, Unschedulable, View, rejected
 
 SCORES: Final = DEFAULT_PROFILE.scores
 """The scores of the default profile with their weights."""

@@ -17,8 +17,7 @@ from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import at
 from simkit.simulation.scheduler.devices.dynamic_resources import classes_of_resources
 from simkit.simulation.scheduler.node_info import CPU, MEMORY, STORAGE, HostPort, NodeInfo, PodInfo
-from simkit.simulation.scheduler.rejection import Filter, Rejection, rejected
-from simkit.simulation.scheduler.view import View
+from simkit.simulation.scheduler.view import Filter, Rejection, View, rejected
 
 MOST: Final = 100
 """The best score of a plugin."""

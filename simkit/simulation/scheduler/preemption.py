@@ -14,9 +14,8 @@ from simkit.logic.workloads.budgets import guarding
 from simkit.meta.objects import Object, at, name_of
 from simkit.simulation.scheduler.algorithm import Nominated, first_rejection, prepared
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
-from simkit.simulation.scheduler.rejection import Rejection, Unschedulable, fit_message, rejected
 from simkit.simulation.scheduler.scheduler_config import DEFAULT_PROFILE, Profile
-from simkit.simulation.scheduler.view import View
+from simkit.simulation.scheduler.view import Rejection, Unschedulable, View, fit_message, rejected
 
 # A node for a pod that preempts others, with those that would have to leave it
 

@@ -24,17 +24,22 @@ from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.seams import Change
 from simkit.seams.snapshot import Snapshot
 from simkit.simulation.scheduler.algorithm import Algorithm, Findings
-from simkit.simulation.scheduler.devices.awaiting_pods import AwaitingPod, AwaitingPods, claims_in_use
-from simkit.simulation.scheduler.devices.claim_writes import release_claims, reserve_claims, take_back
+from simkit.simulation.scheduler.devices.claim_writes import (
+    AwaitingPod,
+    AwaitingPods,
+    claims_in_use,
+    release_claims,
+    reserve_claims,
+    take_back,
+)
 from simkit.simulation.scheduler.devices.dynamic_resources import Missing, claims_of_pod, dynamic_resources
 from simkit.simulation.scheduler.devices.pools import has_binding_conditions
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
 from simkit.simulation.scheduler.preemption import Candidate, candidates, chosen, disrupted, ineligible
 from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting, frees_or_attracts, matters
-from simkit.simulation.scheduler.rejection import NO_CLAIMS, SchedulingError, fit_message, not_preempted
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 from simkit.simulation.scheduler.scheduler_config import NAME, Profile, SchedulerConfig, profile_of
-from simkit.simulation.scheduler.view import WATCHED, View
+from simkit.simulation.scheduler.view import NO_CLAIMS, WATCHED, SchedulingError, View, fit_message, not_preempted
 from simkit.simulation.scheduler.volume_claims import prepare_claims
 
 _STRATEGIC: Final = "application/strategic-merge-patch+json"

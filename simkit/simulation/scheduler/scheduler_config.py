@@ -29,8 +29,7 @@ from simkit.simulation.scheduler.plugin_arguments import (
     validate_arguments,
     with_defaults,
 )
-from simkit.simulation.scheduler.rejection import Filter
-from simkit.simulation.scheduler.view import View
+from simkit.simulation.scheduler.view import Filter, View
 from simkit.simulation.scheduler.volume_filters import volume_limits, volume_zone
 
 # A KubeSchedulerConfiguration: the profiles of a scheduler, and what it says about all of them.

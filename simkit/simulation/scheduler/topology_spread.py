@@ -16,8 +16,7 @@ from simkit.meta.labels import LabelSelector, Requirement, of_object
 from simkit.meta.objects import at
 from simkit.simulation.scheduler.node_filters import MOST
 from simkit.simulation.scheduler.node_info import AffinityTerm, NodeInfo, PodInfo
-from simkit.simulation.scheduler.rejection import Filter, Rejection, rejected
-from simkit.simulation.scheduler.view import View
+from simkit.simulation.scheduler.view import Filter, Rejection, View, rejected
 
 # Affinity and anti-affinity between pods.
 # Upstream: pkg/scheduler/framework/plugins/interpodaffinity, release 1.30.

@@ -12,8 +12,7 @@ from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
-from simkit.simulation.scheduler.rejection import Filter, Rejection, Unschedulable, rejected
-from simkit.simulation.scheduler.view import View
+from simkit.simulation.scheduler.view import Filter, Rejection, Unschedulable, View, rejected
 
 # Nodes that reach the volumes of a pod's claims, and on which volumes can be had for claims that wait for a pod.
 # Upstream: pkg/scheduler/framework/plugins/{volumebinding,volumerestrictions}, release 1.30.

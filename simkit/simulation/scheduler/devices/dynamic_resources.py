@@ -27,8 +27,7 @@ from simkit.simulation.scheduler.devices.allocator import Allocator, TimedOut
 from simkit.simulation.scheduler.devices.pools import is_stuck, pools_of
 from simkit.simulation.scheduler.devices.requests import AllocationError, shown
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
-from simkit.simulation.scheduler.rejection import Filter, Rejection, SchedulingError, Unschedulable, rejected
-from simkit.simulation.scheduler.view import View
+from simkit.simulation.scheduler.view import Filter, Rejection, SchedulingError, Unschedulable, View, rejected
 
 # The resource claims of a pod: their names, and why the pod has to wait for one.
 # Upstream: k8s.io/dynamic-resource-allocation/resourceclaim, release 1.34.
