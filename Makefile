@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := $(VENV)/.demo
-PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
+# The lock names everything, so pip need not look for dependencies; Python compiles the modules that are imported.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --no-deps --no-compile
 FILES := examples simkit tests tools
 PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadfile
 
@@ -69,13 +70,13 @@ setup: $(READY)  ## the virtual environment for development
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --require-hashes --requirement requirements.lock
-	$(PIP) --no-deps --editable .
+	$(PIP) --editable .
 	@touch $(READY) $(DEMO)
 
 $(DEMO): requirements-demo.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --require-hashes --requirement requirements-demo.lock
-	$(PIP) --no-deps --editable .
+	$(PIP) --editable .
 	@touch $(DEMO)
 
 # The groups of pyproject.toml are written out first, since pip-compile reads extras alone.
