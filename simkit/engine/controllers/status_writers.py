@@ -13,6 +13,7 @@ import orjson
 from simkit.client.controller import Client
 from simkit.client.lister import Lister, uid_of
 from simkit.client.requests import key_of, keys_of, replace_status
+from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import DEVICE_CLASSES, PODS, QUOTAS
 from simkit.logic.quota.calculate import counted, total_usage, used
 from simkit.logic.quota.device_claims import RESOURCE_CLAIMS, BackedResources, backed_resources, controlling_pod
@@ -22,10 +23,10 @@ from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import ADMISSION_GROUP, api_group
 from simkit.meta.message import Request
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import GroupResource, GroupVersion, Key
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.meta.resource_list import ResourceList, quantity_texts, resource_list_of
-from simkit.schema.catalogue import Catalogue, Resource
+from simkit.schema.catalogue import Catalogue
 from simkit.seams import Change
 from simkit.seams.snapshot import Snapshot
 
@@ -195,7 +196,9 @@ class FlowSchemaStatusController:
         for schema in found:
             condition = self._condition(schema, snapshot)
             if condition is not None:
-                self._perform(_report(served, schema, condition))
+                status = {"conditions": [condition]}
+                version = GroupVersion(_GROUP, served.version)
+                self._perform(_applied_status(version, _SCHEMAS, "FlowSchema", schema, status, _FLOW_SCHEMA_MANAGER))
 
     def _condition(self, schema: Object, snapshot: Snapshot) -> Object | None:
         """The condition that a schema should have, None where it has it."""
@@ -222,18 +225,6 @@ def _level(schema: Object) -> str:
     return at(schema, "spec", "priorityLevelConfiguration", "name") or ""
 
 
-def _report(served: Resource, schema: Object, condition: Object) -> Request:
-    body = {
-        "apiVersion": served.api_version,
-        "kind": "FlowSchema",
-        "metadata": {"name": name_of(schema)},
-        "status": {"conditions": [condition]},
-    }
-    path = f"{served.path}/{_SCHEMAS.resource}/{quote(name_of(schema))}/status"
-    target = f"{path}?fieldManager={_FLOW_SCHEMA_MANAGER}&force=true"
-    return Request.of("PATCH", target, body, content_type="application/apply-patch+yaml")
-
-
 # Type-checks the expressions of ValidatingAdmissionPolicies and writes warnings into their status.
 # Upstream: pkg/controller/validatingadmissionpolicystatus, release 1.30.
 
@@ -241,28 +232,14 @@ _POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
 _POLICY_MANAGER: Final = "validatingadmissionpolicy-status"
 
 
-class PolicyStatusController:
+class PolicyStatusController(ResourceWatcher):
     """Checks each generation of a policy once, against the kinds that its rules name."""
 
-    name = "validatingadmissionpolicy-status-controller"
-    account = "validatingadmissionpolicy-status-controller"
-    watches: frozenset[GroupResource] = frozenset()
+    name = account = "validatingadmissionpolicy-status-controller"
 
     def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
+        super().__init__(_POLICIES)
         self._catalogue = catalogue
-
-    def concerns(self, change: Change) -> bool:
-        """True for policies that were written."""
-        return change.entry.key.resource == _POLICIES and change.type != "DELETED"
-
-    def resume_from(self, other: Any) -> None:
-        """No effect: a fork needs no state."""
-
-    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
-        return (change.entry.key,)
-
-    def all_keys(self, lister: Lister) -> Iterable[Key]:
-        return [Key(_POLICIES, "", name_of(policy)) for policy in lister.scan(_POLICIES)]
 
     def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         """Check a policy whose present generation was not checked yet."""
@@ -277,12 +254,16 @@ class PolicyStatusController:
 
         warnings = expression_warnings(policy, self._catalogue())
         checking = {"expressionWarnings": warnings} if warnings else {}
-        body = {
-            "apiVersion": f"{ADMISSION_GROUP}/v1",
-            "kind": "ValidatingAdmissionPolicy",
-            "metadata": {"name": name_of(policy)},
-            "status": {"observedGeneration": generation, "typeChecking": checking},
-        }
-        path = f"/apis/{ADMISSION_GROUP}/v1/{_POLICIES.resource}/{quote(name_of(policy))}/status"
-        target = f"{path}?fieldManager={_POLICY_MANAGER}&force=true"
-        return Request.of("PATCH", target, body, content_type="application/apply-patch+yaml")
+        status = {"observedGeneration": generation, "typeChecking": checking}
+        group_version = GroupVersion(ADMISSION_GROUP, "v1")
+        return _applied_status(group_version, _POLICIES, "ValidatingAdmissionPolicy", policy, status, _POLICY_MANAGER)
+
+
+def _applied_status(
+    served: GroupVersion, resource: GroupResource, kind: str, obj: Object, status: Object, manager: str
+) -> Request:
+    """The apply of a status by a manager, in a version of its kind that is served."""
+    name = name_of(obj)
+    body = {"apiVersion": str(served), "kind": kind, "metadata": {"name": name}, "status": status}
+    path = f"/apis/{served}/{resource.resource}/{quote(name)}/status?fieldManager={manager}&force=true"
+    return Request.of("PATCH", path, body, content_type="application/apply-patch+yaml")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -30,42 +30,34 @@ def content_type(behaviour: ServedBehaviour) -> str:
     return f"{_TEXT}; escaping=underscores" if behaviour.applies("metrics-escaping") else _TEXT
 
 
-class Collector:
-    """Makes the families of one engine from its sums."""
+def _server(engine: Engine) -> Iterator[Metric]:
+    """All families of a server, from its sums."""
+    metrics = engine.metrics
+    yield from _requests(engine)
+    for name in COUNTERS:
+        yield _counter(name, metrics.counts.get(name, {}))
+    for name in GAUGES:
+        yield _gauge(name, list(metrics.gauges.get(name, {}).items()))
+    yield from _state(engine)
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+
+def _indicators(engine: Engine) -> Iterator[Metric]:
+    """The families of the page of health indicators: the state of each check now, and counts of its states."""
+    checks = [(name, endpoint) for endpoint in ENDPOINTS for name in pages.names(engine, endpoint)]
+    passing = (((name, endpoint), not pages.problem(engine, endpoint, name)) for name, endpoint in checks)
+    yield _gauge("kubernetes_healthcheck", passing)
+    yield _counter(HEALTH_CHECKS, engine.metrics.counts.get(HEALTH_CHECKS, {}))
+
+
+class _Collector:
+    """Gives prometheus_client those families of an engine that its release registers."""
+
+    def __init__(self, engine: Engine, families: Callable[[Engine], Iterator[Metric]]) -> None:
+        self._engine, self._families = engine, families
 
     def collect(self) -> Iterator[Metric]:
-        """All families that the release registers."""
-        return _registered(self._engine, self._families())
-
-    def _families(self) -> Iterator[Metric]:
-        metrics = self._engine.metrics
-        yield from _requests(self._engine)
-        for name in COUNTERS:
-            yield _counter(name, metrics.counts.get(name, {}))
-        for name in GAUGES:
-            yield _gauge(name, list(metrics.gauges.get(name, {}).items()))
-        yield from _state(self._engine)
-
-
-class Indicators:
-    """The page of health indicators: the current state of each check, and counts of its states."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def collect(self) -> Iterator[Metric]:
-        """The families of health checks."""
-        return _registered(self._engine, self._families())
-
-    def _families(self) -> Iterator[Metric]:
-        engine = self._engine
-        checks = [(name, endpoint) for endpoint in ENDPOINTS for name in pages.names(engine, endpoint)]
-        passing = (((name, endpoint), not pages.problem(engine, endpoint, name)) for name, endpoint in checks)
-        yield _gauge("kubernetes_healthcheck", passing)
-        yield _counter(HEALTH_CHECKS, engine.metrics.counts.get(HEALTH_CHECKS, {}))
+        metrics, release = self._engine.metrics, self._engine.catalogue.release
+        return registered(self._families(self._engine), release, metrics.show_hidden_for, metrics.told)
 
 
 def exposed(engine: Engine, *, indicators: bool = False) -> bytes:
@@ -73,7 +65,7 @@ def exposed(engine: Engine, *, indicators: bool = False) -> bytes:
     from prometheus_client import CollectorRegistry, generate_latest
 
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Indicators(engine) if indicators else Collector(engine))
+    registry.register(_Collector(engine, _indicators if indicators else _server))
     return generate_latest(registry) + (b"" if indicators else generate_latest(_of_process()))
 
 
@@ -86,11 +78,6 @@ def _of_process() -> CollectorRegistry:
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
     return registry
-
-
-def _registered(engine: Engine, families: Iterable[Metric]) -> Iterator[Metric]:
-    metrics = engine.metrics
-    return registered(families, engine.catalogue.release, metrics.show_hidden_for, metrics.told)
 
 
 def _requests(engine: Engine) -> Iterator[Metric]:
