@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from simkit.engine.pipeline.request_info import is_true
+from simkit.engine.registry.write import DeleteOptions
 from simkit.kinds.parts.go_printing.structures import texts
 from simkit.language.merge.update import manager_from_user_agent
 from simkit.meta import fields, labels
@@ -55,22 +56,6 @@ class WriteOptions:
         """The options in the form of admission webhooks."""
         shown: dict[str, Any] = {"fieldManager": self.manager} if self.manager_given else {}
         return shown | ({"dryRun": ["All"]} if self.dry_run else {})
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteOptions:
-    """The options of a DELETE. ``propagation`` is empty for the kind's default.
-
-    The object must have the uid and the resourceVersion, unless they are None. ``unreadable`` asks for one that cannot
-    be read.
-    """
-
-    dry_run: bool = False
-    grace_seconds: int | None = None
-    propagation: str = ""
-    uid: str | None = None
-    resource_version: str | None = None
-    unreadable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -374,19 +374,19 @@ class Registry:
     def _delete(self, deletion: Deletion, live: Entry) -> Outcome:
         draft = before_delete(self._behaviour, deletion, live.object, self.clock.now())
         if draft is None:
-            gone = live if deletion.dry_run else self._drop(live, live.revision)
+            gone = live if deletion.options.dry_run else self._drop(live, live.revision)
             return Outcome(gone, removed=True)
         if draft == live.object:
             return Outcome(live, finished=False)
         if should_delete_during_update(draft) and not deletion.strategy.is_kept(draft):
             return self._delete_marked(deletion, live, draft)
-        if deletion.dry_run:
+        if deletion.options.dry_run:
             return Outcome(Entry(live.key, live.revision, draft), finished=False)
         return Outcome(self._put(live.key, draft, live.revision), finished=False)
 
     def _delete_marked(self, deletion: Deletion, live: Entry, draft: Draft) -> Outcome:
         """Remove an object that could have had a grace period: it is stored with its marks, and then goes."""
-        if deletion.dry_run:
+        if deletion.options.dry_run:
             return Outcome(Entry(live.key, live.revision, draft), removed=True)
         marked = self._put(live.key, draft, live.revision)
         return Outcome(self._drop(live, marked.revision), removed=True)

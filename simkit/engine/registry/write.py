@@ -108,6 +108,26 @@ class Write:
     """The user of the write, for kinds that store it."""
 
 
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """The options of a deletion.
+
+    The object must have the uid and the resourceVersion, unless they are None. ``unreadable`` asks for one that cannot
+    be read.
+    """
+
+    dry_run: bool = False
+    grace_seconds: int | None = None
+    propagation: str = ""
+    """Foreground, Background, Orphan, or empty for the kind's default."""
+    uid: str | None = None
+    resource_version: str | None = None
+    unreadable: bool = False
+
+
+_AS_USUAL: Final = DeleteOptions()
+
+
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Deletion:
@@ -116,13 +136,7 @@ class Deletion:
     scope: RegistryScope
     key: Key
     validate: Callable[[Object], None]
-    dry_run: bool = False
-    grace_seconds: int | None = None
-    propagation: str = ""
-    """Foreground, Background, Orphan, or empty for the kind's default."""
-    uid: str | None = None
-    resource_version: str | None = None
-    """The resourceVersion that the object must have; None: any."""
+    options: DeleteOptions = _AS_USUAL
     collection: bool = False
     """True if it is one of many: kube-apiserver's storage of a kind is then asked past what is special about it."""
 
@@ -191,25 +205,29 @@ _CHECKED_FIRST: Final = (
 
 def check_preconditions(behaviour: ServedBehaviour, deletion: Deletion, live: Object) -> None:
     """Raise 409 if the object does not meet the preconditions."""
-    uid, version = live["metadata"].get("uid", ""), live["metadata"].get("resourceVersion", "")
+    options = deletion.options
     if deletion.scope.resource in _CHECKED_FIRST and not deletion.collection:
-        wanted = (("UID", deletion.uid, uid), ("ResourceVersion", deletion.resource_version, version))
+        uid, version = live["metadata"].get("uid", ""), live["metadata"].get("resourceVersion", "")
+        wanted = (("UID", options.uid, uid), ("ResourceVersion", options.resource_version, version))
         for word, given, actual in wanted:
             if given is not None and given != actual:
                 why = f"Precondition failed: {word} in precondition: {given}, {word} in object meta: {actual}"
                 raise conflict(deletion.scope.resource, deletion.key.name, why)
-    if deletion.uid is not None and deletion.uid != uid:
-        why = (
-            f"the UID in the precondition ({deletion.uid}) does not match the UID in record ({uid}). "
-            "The object might have been deleted and then recreated"
-        )
+    why = failed_precondition(options.uid, options.resource_version, live)
+    if why:
         raise conflict(kind_in_errors(behaviour, deletion.scope.kind), deletion.key.name, why)
-    if deletion.resource_version is not None and deletion.resource_version != version:
-        why = (
-            f"the ResourceVersion in the precondition ({deletion.resource_version}) does not match "
-            f"the ResourceVersion in record ({version}). The object might have been modified"
-        )
-        raise conflict(kind_in_errors(behaviour, deletion.scope.kind), deletion.key.name, why)
+
+
+def failed_precondition(uid: str | None, resource_version: str | None, live: Object) -> str:
+    """The precondition that an object does not meet, in words; empty if it meets both. None requires nothing."""
+    actual_uid, version = live["metadata"].get("uid", ""), live["metadata"].get("resourceVersion", "")
+    if uid is not None and uid != actual_uid:
+        why = f"the UID in the precondition ({uid}) does not match the UID in record ({actual_uid})"
+        return f"{why}. The object might have been deleted and then recreated"
+    if resource_version is not None and resource_version != version:
+        why = f"the ResourceVersion in the precondition ({resource_version}) does not match the ResourceVersion in"
+        return f"{why} record ({version}). The object might have been modified"
+    return ""
 
 
 def before_delete(behaviour: ServedBehaviour, deletion: Deletion, live: Object, now: float) -> Draft | None:
@@ -229,11 +247,12 @@ def before_delete(behaviour: ServedBehaviour, deletion: Deletion, live: Object, 
     if begun and strategy.is_kept(live):
         return dict(live)
     terminating = strategy.grace_period is not None and begun and bool(left)
-    asked = None if deletion.grace_seconds is None else deletion.grace_seconds if deletion.grace_seconds >= 0 else 1
+    seconds = deletion.options.grace_seconds
+    asked = None if seconds is None else seconds if seconds >= 0 else 1
     if terminating and (asked is None or asked >= left):
         return dict(live)  # a grace period only shrinks, and finalizers stay as they were
-    grace = strategy.grace_period(live, deletion.grace_seconds) if strategy.grace_period else 0
-    propagation = deletion.propagation if strategy.has_dependents else "Background"
+    grace = strategy.grace_period(live, seconds) if strategy.grace_period else 0
+    propagation = deletion.options.propagation if strategy.has_dependents else "Background"
     finalizers = list(metadata.get("finalizers") or ())
     if begun or not strategy.keeps_finalizers:
         finalizers = wanted_finalizers(finalizers, propagation, strategy.orphans_by_default)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.options import DeleteOptions, WriteOptions
+from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
@@ -16,7 +16,7 @@ from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
 from simkit.engine.pipeline.verbs.request_object import create_attributes
 from simkit.engine.pipeline.verbs.server_writes import update_status_as_server
-from simkit.engine.registry.write import Deletion, Write
+from simkit.engine.registry.write import DeleteOptions, Deletion, Write, failed_precondition
 from simkit.kinds.strategies import strategy_of
 from simkit.logic.workloads.budgets import guarding, pod_ready, with_allowed
 from simkit.logic.workloads.status_conditions import with_condition
@@ -304,17 +304,7 @@ def _remove(eviction: _Eviction) -> None:
         marked = _mark(eviction)
         if options.resource_version:  # our own mark has moved the pod on
             options = replace(options, resource_version=marked.object["metadata"].get("resourceVersion", ""))
-    deletion = Deletion(
-        eviction.scope.registry_scope,
-        eviction.key,
-        _no_objection,
-        options.dry_run,
-        options.grace_seconds,
-        options.propagation,
-        options.uid,
-        options.resource_version,
-    )
-    engine.registry.delete(deletion)
+    engine.registry.delete(Deletion(eviction.scope.registry_scope, eviction.key, _no_objection, options))
 
 
 def _mark(eviction: _Eviction) -> Entry:
@@ -342,15 +332,8 @@ def _mark(eviction: _Eviction) -> Entry:
 
 def _check(eviction: _Eviction, pod: Object) -> None:
     """Raises 409 if the pod does not meet the preconditions."""
-    options, metadata = eviction.options, pod["metadata"]
-    uid, version = metadata.get("uid", ""), metadata.get("resourceVersion", "")
-    why = ""
-    if options.uid and options.uid != uid:
-        why = f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid}). "
-        why += "The object might have been deleted and then recreated"
-    elif options.resource_version and options.resource_version != version:
-        why = f"the ResourceVersion in the precondition ({options.resource_version}) does not match "
-        why += f"the ResourceVersion in record ({version}). The object might have been modified"
+    options = eviction.options
+    why = failed_precondition(options.uid or None, options.resource_version or None, pod)
     if why:
         raise conflict(GroupResource("", "Pod"), eviction.key.name, why)
 

@@ -16,7 +16,7 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
 from simkit.engine.pipeline.verbs.read import ListChunk, delete_unreadable, refuse_collection, selection
-from simkit.engine.registry.write import Deletion, Outcome
+from simkit.engine.registry.write import DeleteOptions, Deletion, Outcome
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.deadline import check_deadline
 from simkit.meta.domain import META_GROUP
@@ -34,7 +34,7 @@ _PAGE: Final = 2**63 - 1
 exact."""
 
 
-def options_of(engine: Engine, context: RequestContext) -> tuple[opt.DeleteOptions, bool]:
+def options_of(engine: Engine, context: RequestContext) -> tuple[DeleteOptions, bool]:
     """The options of a delete, and whether it asks not to orphan dependents."""
     request = context.request
     if not request.body:
@@ -99,7 +99,7 @@ def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) 
     return responses.document_response(_success(scope, outcome.entry), context.output_media_type)
 
 
-def _warn_of_orphans(context: RequestContext, scope: RequestScope, options: opt.DeleteOptions) -> None:
+def _warn_of_orphans(context: RequestContext, scope: RequestScope, options: DeleteOptions) -> None:
     warning = scope.strategy.delete_strategy.orphan_warning
     if warning and not options.propagation and scope.catalogue.behaviour.applies("orphaned-pods-warned"):
         context.warnings.append(warning)
@@ -110,24 +110,13 @@ def _delete(
     context: RequestContext,
     scope: RequestScope,
     key: Key,
-    options: opt.DeleteOptions,
+    options: DeleteOptions,
     *,
     collection: bool = False,
 ) -> Outcome:
     admission = AdmissionBinding(engine, context, scope, options.dry_run, {})
     _warn_of_orphans(context, scope, options)
-    deletion = Deletion(
-        scope.registry_scope,
-        key,
-        admission.validate_delete,
-        options.dry_run,
-        options.grace_seconds,
-        options.propagation,
-        options.uid,
-        options.resource_version,
-        collection,
-    )
-    return engine.registry.delete(deletion)
+    return engine.registry.delete(Deletion(scope.registry_scope, key, admission.validate_delete, options, collection))
 
 
 def _success(scope: RequestScope, entry: Entry) -> dict[str, Any]:
