@@ -58,13 +58,7 @@ def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     chosen = selection(scope, options)
     if info.old_watch and info.name and chosen.name != info.name:
         raise bad_request("fieldSelector metadata.name doesn't match requested name")
-    requested = opt.revision(options.resource_version)
-    encoder = EventEncoder(engine, scope, context.output_media_type)
-    namespace = info.namespace if scope.resource.namespaced else ""
-    user = context.actor().user
-    stream = WatchStream(
-        engine, scope, namespace or None, chosen, options, requested, context.output_media_type, encoder, user
-    )
+    stream = WatchStream(engine, context, scope, options, chosen)
     way = route(context)
     engine.metrics.last(way, 1)
     stream.ended = partial(engine.metrics.last, way, -1)
@@ -152,17 +146,16 @@ class WatchStream:
     def __init__(
         self,
         engine: Engine,
+        context: RequestContext,
         scope: RequestScope,
-        namespace: str | None,
-        chosen: Selection,
         options: opt.ListOptions,
-        requested: int,
-        media_type: MediaTypeOptions,
-        encoder: EventEncoder,
-        user: str = "",
+        chosen: Selection,
     ) -> None:
-        self._media_type, self._user = media_type, user
-        self._engine, self._scope, self._chosen, self._encoder = engine, scope, chosen, encoder
+        requested, media_type = opt.revision(options.resource_version), context.output_media_type
+        namespace = (context.info.namespace if scope.resource.namespaced else "") or None
+        self._encoder = EventEncoder(engine, scope, media_type)
+        self._engine, self._scope, self._chosen = engine, scope, chosen
+        self._media_type, self._user = media_type, context.actor().user
         self._bookmarks, self._tells_list = options.bookmarks, engine.behaviour.applies("lists-in-bookmarks")
         self.deadline = options.timeout
         """Seconds after which the stream ends; None: the server decides."""
