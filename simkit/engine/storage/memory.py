@@ -20,7 +20,7 @@ from simkit.meta.interrupts import interrupts_held
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
 from simkit.meta.unreadable import Unreadable, UnreadableObject
-from simkit.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, Stale, Unstorable
+from simkit.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, NumberRanges, Stale, Unstorable
 
 HISTORY_SECONDS: Final = 300.0
 FIRST: Final = Revision(1)
@@ -81,8 +81,8 @@ class MemoryStore:
     {'resourceVersion': '2'}
     """
 
-    leaves_process: Final = False
-    number_ranges: Final = None
+    leaves_process = False
+    number_ranges: NumberRanges | None = None
 
     def __init__(
         self,

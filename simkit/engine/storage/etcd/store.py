@@ -8,13 +8,13 @@ Upstream: k8s.io/apiserver/pkg/storage/etcd3/store.go, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.engine.storage.etcd.follower import Follower, Written, readable, reader, removed, why_unreadable
 from simkit.engine.storage.etcd.range_allocations import RangeAllocations
 from simkit.engine.storage.etcd.upkeep import Compactor, LatestRevision, Leases
-from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore, encodable_size, stamped
+from simkit.engine.storage.memory import FIRST, MemoryStore, encodable_size, stamped
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.names import GroupResource, Key, Revision
@@ -34,8 +34,8 @@ _BYTES: Final = 500_000
 """Writes, and bytes, in one transaction while a store is filled; etcd takes 128, and 1.5 MiB."""
 
 
-class EtcdStore:
-    """A store in etcd. Make one with ``open_store``.
+class EtcdStore(MemoryStore):
+    """A store in etcd, with a copy in memory from which it is read. Make one with ``open_store``.
 
     Parameters
     ----------
@@ -46,19 +46,22 @@ class EtcdStore:
     -----
     A write is one transaction, and returns when this server's copy has seen it. A consistent read asks etcd for its
     revision and waits until the copy has come that far: one call, whatever the number of objects. In an event loop both
-    pause the request that they belong to, and keep no thread.
+    pause the request that they belong to, and keep no thread. Forks are of the copy, and so is what is compacted: etcd
+    itself is compacted every five minutes.
     """
 
-    leaves_process: Final = True
+    leaves_process = True
+    number_ranges: RangeAllocations
 
     def __init__(
         self, client: EtcdClient, layout: Layout, values: Values, clock: Clock, leases: Mapping[GroupResource, float]
     ) -> None:
+        super().__init__(clock)
         self._client, self._layout, self._values = client, layout, values
-        self._seen = MemoryStore(clock, HISTORY_SECONDS)
-        self._writing: dict[bytes, Written] = {}
-        self._entry = reader(layout, values, self._writing)
-        self._follower = Follower(client, self._seen, layout.root, self._entry)
+        self._under_way: dict[bytes, Written] = {}
+        """What is being written, by path."""
+        self._entry = reader(layout, values, self._under_way)
+        self._follower = Follower(client, self, layout.root, self._entry)
         self._leases, self._compactor = Leases(client, leases), Compactor(client)
         self.number_ranges = RangeAllocations(client, layout, values)
         self._latest = LatestRevision(lambda: client.revision(layout.root))
@@ -69,47 +72,22 @@ class EtcdStore:
     def __repr__(self) -> str:
         return f"<EtcdStore at {self.revision}>"
 
-    @property
-    def revision(self) -> Revision:
-        return self._seen.revision
-
-    @property
-    def oldest(self) -> Revision:
-        return self._seen.oldest
-
     def refresh(self) -> None:
         """Catch up with all that was written before this call, by whatever server."""
         self._follower.wait_for(self._latest.get(), WAIT_SECONDS, followed=False)
-
-    def get(self, key: Key, *, at: Revision | None = None) -> Entry | None:
-        return self._seen.get(key, at=at)
-
-    def scan(
-        self,
-        resource: GroupResource,
-        namespace: str | None = None,
-        *,
-        at: Revision | None = None,
-        after: Key | None = None,
-        limit: int | None = None,
-    ) -> Sequence[Entry]:
-        return self._seen.scan(resource, namespace, at=at, after=after, limit=limit)
-
-    def count(self, resource: GroupResource) -> int:
-        return self._seen.count(resource)
 
     def put(self, key: Key, value: Object, *, expect: Revision | None) -> Entry:
         encodable_size(stamped(value, FIRST))
         path = self._layout.path(key)
         raw = self._values.encode(key, path, value)
         written = rpc.message("PutRequest", key=path, value=raw, lease=self._leases.lease(key.resource))
-        self._writing[path] = raw, value  # of two who write the same at once, one decodes what comes back
+        self._under_way[path] = raw, value  # of two who write the same at once, one decodes what comes back
         try:
             answer, _ = self._transact(key, path, rpc.message("RequestOp", request_put=written), expect)
         finally:
-            self._writing.pop(path, None)
+            self._under_way.pop(path, None)
         revision = Revision(answer.header.revision)
-        entry = self._seen.get(key)
+        entry = self.get(key)
         if entry is not None and entry.revision == revision:
             return entry
         made = self._entry(rpc.message("KeyValue", key=path, value=raw, mod_revision=revision))
@@ -132,7 +110,7 @@ class EtcdStore:
             raise SimkitError("a listener of the store tried to write; do it after the write that it was told of")
         read = rpc.message("RequestOp", request_range=rpc.message("RangeRequest", key=path))
         while True:
-            old = self._seen.get(key)
+            old = self.get(key)
             wanted = expect if expect is not None else (old.revision if old is not None else ABSENT)
             if existing and wanted == ABSENT:
                 raise Stale(key, old)
@@ -154,7 +132,7 @@ class EtcdStore:
         """
         given = list(objects)
         for resource in {key.resource for key, _ in given}:
-            if self._seen.count(resource):
+            if self.count(resource):
                 raise SimkitError(f"the store holds {resource} already; only an empty store can be seeded")
         if not given:
             return
@@ -184,36 +162,20 @@ class EtcdStore:
 
     def unreadable(self, resource: GroupResource, namespace: str | None = None) -> Sequence[Unreadable]:
         """The objects of a resource that cannot be read. Decodes all that nobody has read yet."""
-        return list(filter(None, map(why_unreadable, self._seen.scan(resource, namespace))))
+        return list(filter(None, map(why_unreadable, self.scan(resource, namespace))))
 
     def discard(self, key: Key) -> bool:
-        entry = self._seen.get(key)
+        entry = self.get(key)
         if entry is None or why_unreadable(entry) is None:
             return False
         self.delete(key, expect=entry.revision)
         return True
-
-    def changes(self, *, after: Revision) -> Iterator[Change]:
-        return self._seen.changes(after=after)
-
-    def listen(
-        self, listener: Callable[[Sequence[Change]], None], resources: Collection[GroupResource] | None = None
-    ) -> Callable[[], None]:
-        return self._seen.listen(listener, resources)
-
-    def compact(self, *, through: Revision) -> None:
-        """Forget the states before a revision in this server; etcd itself is compacted every five minutes."""
-        self._seen.compact(through=through)
 
     def close(self) -> None:
         self.number_ranges.stop()
         self._compactor.stop()
         self._follower.stop()
         self._client.close()
-
-    def fork(self, *, clock: Clock | None = None) -> MemoryStore:
-        """An independent store in memory that starts with the present state, made in constant time."""
-        return self._seen.fork(clock=clock)
 
 
 def open_store(
