@@ -164,10 +164,10 @@ class ProxyHandler:
             return f"failing or missing response from {shown}: bad status from {shown}: {status}"
         return ""
 
-    def _asked(self, peer: Peer, path: str, *, accept: str = "application/json") -> tuple[int, bytes, str]:
+    def _asked(self, peer: Peer, path: str) -> tuple[int, bytes, str]:
         from simkit.engine.egress.peer import fetch
 
-        headers = {"Host": peer.name, "Accept": accept, **dict(_identity(self._behaviour, AGGREGATOR))}
+        headers = {"Host": peer.name, "Accept": "application/json", **dict(_identity(self._behaviour, AGGREGATOR))}
         return fetch(peer, "GET", path, headers, timeout=_PROBING)
 
     def _document(self, registration: APIService, path: str) -> Mapping[str, Any] | None:

@@ -308,11 +308,11 @@ class ProviderTokens:
             raise TokenRefused("oidc: verify token: the token is not valid yet")
 
 
-def over_https(authorities: bytes = b"", timeout: float = 30.0) -> Fetch:
+def over_https(authorities: bytes = b"") -> Fetch:
     """A function that fetches documents over HTTPS with these authorities (PEM), or the machine's."""
 
     def fetch(url: str, token: str = "") -> bytes:
-        return Caller(ClientConfig(url, authorities, token=token), timeout).get()
+        return Caller(ClientConfig(url, authorities, token=token)).get()
 
     return fetch
 

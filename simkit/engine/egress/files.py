@@ -145,7 +145,7 @@ class ClientConfig:
         return f"<ClientConfig {self.url}>"
 
 
-def load_kubeconfig(path: str | Path, *, context: str = "") -> ClientConfig:
+def load_kubeconfig(path: str | Path) -> ClientConfig:
     """The endpoint of a file's current context. Raises SimkitError with the place of an error."""
     try:
         document = value_of_bytes(Path(path).read_bytes())
@@ -155,7 +155,7 @@ def load_kubeconfig(path: str | Path, *, context: str = "") -> ClientConfig:
         raise SimkitError(f"the client configuration {path} is no YAML: {error}") from error
     if not isinstance(document, Mapping):
         raise SimkitError(f"the client configuration {path} is no mapping")
-    return _Reader(Path(path), document).endpoint(context)
+    return _Reader(Path(path), document).endpoint()
 
 
 def _is_address(url: str) -> bool:
@@ -171,8 +171,8 @@ class _Reader:
     def __init__(self, path: Path, document: Mapping[str, Any]) -> None:
         self._path, self._document = path, document
 
-    def endpoint(self, context: str) -> ClientConfig:
-        current = context or self._document.get("current-context") or ""
+    def endpoint(self) -> ClientConfig:
+        current = self._document.get("current-context") or ""
         found = self._named("contexts", "context", current)
         cluster = self._named("clusters", "cluster", found.get("cluster") or "")
         user = self._named("users", "user", found["user"]) if found.get("user") else {}

@@ -63,8 +63,6 @@ class Application:
         Seconds that a request may take which is neither a watch nor a connection.
     shortest_watch
         Seconds that a watch without a time of its own lasts at least.
-    computing
-        Requests that may compute for long at once.
 
     Notes
     -----
@@ -78,11 +76,10 @@ class Application:
         compress: bool = True,
         patience: float = REQUEST_SECONDS,
         shortest_watch: float = SHORTEST_WATCH,
-        computing: int = COMPUTING,
     ) -> None:
         self.engine = engine
         self._compress, self._patience, self._shortest_watch = compress, patience, shortest_watch
-        self._threads = WorkerThreads(computing)
+        self._threads = WorkerThreads(COMPUTING)
         self._wakers: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopBroadcaster] = WeakKeyDictionary()
         self._refreshes: WeakKeyDictionary[asyncio.AbstractEventLoop, Refreshing] = WeakKeyDictionary()
         self._deliveries: set[WatchServer] = set()

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from simkit.engine.egress.policy import HOP_BY_HOP, UNQUOTED
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
+from simkit.engine.pipeline.request_info import is_true
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.subresources.connection_target import (
     NODES,
@@ -243,17 +244,13 @@ def _log_query(context: RequestContext, options: Mapping[str, Any]) -> str:
 
 def _flags(context: RequestContext) -> dict[str, bool]:
     query = context.request.query
-    return {name: True for name in ("follow", "previous", "timestamps") if _is_on(query.get(name, ()))}
+    return {name: True for name in ("follow", "previous", "timestamps") if is_true(query, name)}
 
 
 def _log_response(log: Any) -> Response:
     if isinstance(log, bytes):
         return Response(200, log, "text/plain")
     return Response(200, content_type="text/plain", stream=log)
-
-
-def _is_on(values: Any) -> bool:
-    return bool(values) and values[0].lower() not in ("false", "0")
 
 
 def stream(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
