@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -17,9 +17,9 @@ NameRule = Callable[[str, bool], Sequence[Text]]
 """A function of a name and whether it is only a prefix (generateName), which gives the name's errors."""
 
 
-Validate = Callable[[ServedBehaviour, Object, Object | None], Sequence[FieldError]]
+Validate = Callable[[ServedBehaviour, Object, Object | None], Iterable[FieldError]]
 """A function of an object and the stored one, or None, that returns the errors of the object at a release."""
-Warnings = Callable[[ServedBehaviour, Object, Object | None], Sequence[str]]
+Warnings = Callable[[ServedBehaviour, Object, Object | None], Iterable[str]]
 """A function of an object and the stored one, or None, that returns warnings for the client."""
 
 
@@ -29,38 +29,35 @@ class RowPrinter(Protocol):
     def __call__(self, behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]: ...
 
 
-def _nothing(draft: Draft) -> None:
+def _nothing(*_: Any) -> None:
     """Change nothing."""
 
 
-def _no_defaults(behaviour: ServedBehaviour, draft: Draft) -> None:
-    """Change nothing."""
-
-
-def _no_preparation(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
-    """Change nothing."""
-
-
-def _all_well(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _none(*_: Any) -> Any:
+    """No errors, no warnings, no conditions."""
     return ()
 
 
-def _identical(obj: Object) -> Object:
-    return obj
-
-
-def _no_fields(obj: Object) -> Mapping[str, str]:
+def _no_fields(*_: Any) -> Any:
     return {}
+
+
+def _never(*_: Any) -> bool:
+    return False
+
+
+def _always(*_: Any) -> bool:
+    return True
+
+
+def _same(obj: Object) -> Object:
+    return obj
 
 
 def selecting(*paths: str) -> Callable[[Object], Mapping[str, str]]:
     """The values of some text fields for field selectors."""
     fields = [(path, path.split(".")) for path in paths]
     return lambda obj: {path: at(obj, *steps) or "" for path, steps in fields}
-
-
-def _no_conditions(obj: Object) -> Sequence[Object]:
-    return ()
 
 
 def spec_differs(obj: Object, old: Object) -> bool:
@@ -78,8 +75,8 @@ class Subresource:
     """
 
     merge: Callable[[ServedBehaviour, Draft, Object], None]
-    validate: Validate = _all_well
-    warnings: Warnings = _all_well  # type: ignore[assignment]
+    validate: Validate = _none
+    warnings: Warnings = _none
     owns_all: bool = False
     """True if a client owns even what ``merge`` takes away: it is called after the managed fields are tracked."""
     creates: bool = False
@@ -93,14 +90,6 @@ class WriteContext:
     now: float
     identity: Identity | None
     uid: Callable[[], str]
-
-
-def _same(obj: Object) -> Object:
-    return obj
-
-
-def _never(obj: Object) -> bool:
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +123,6 @@ class DeleteStrategy:
     """Names of objects that nobody may delete, with the reason."""
     of_collection: DeleteStrategy | None = None
     """The behaviour where a collection is deleted, if it is another one."""
-
-
-def _kept(behaviour: ServedBehaviour) -> bool:
-    return False
-
-
-def _always(behaviour: ServedBehaviour) -> bool:
-    return True
-
-
-def _usual_fields(behaviour: ServedBehaviour) -> Mapping[str, Sequence[str]]:
-    return {}
 
 
 class MetadataCheck(NamedTuple):
@@ -218,25 +195,25 @@ class Strategy:
     """Validation of names."""
     validate_name_since: tuple[str, NameRule] | None = None
     """A change of behaviour, and the validation of names where it applies."""
-    default: Callable[[ServedBehaviour, Draft], None] = _no_defaults
+    default: Callable[[ServedBehaviour, Draft], None] = _nothing
     """Sets defaults. Called on every write, and on decoded bodies, in the storage version."""
-    prepare: Callable[[ServedBehaviour, Draft, Object | None], None] = _no_preparation
+    prepare: Callable[[ServedBehaviour, Draft, Object | None], None] = _nothing
     """Resets fields that the client may not set and derives those of the server, before validation. ``old`` is None
     on create. The registry has already handled metadata, generation and, if it is a subresource, ``status``."""
     prepare_with_context: Callable[[ServedBehaviour, Draft, Object | None, WriteContext], None] | None = None
     """Like ``prepare`` and after it, for kinds that record the user or the time of a write."""
-    validate: Validate = _all_well
+    validate: Validate = _none
     """Validation, in the order of kube-apiserver; with ``old`` also of immutable fields."""
-    validate_first: Validate = _all_well
+    validate_first: Validate = _none
     """Validation of the written object that comes before that of its metadata by the kind."""
     checks_new_metadata: bool = True
     """False if the kind does not look at the metadata of new objects: what all kinds share is checked at the end, if
     nothing else is wrong."""
     checks_new_once: Callable[[ServedBehaviour], bool] = _always
     """A predicate: the served release checks a new object once, and does not tell each cause twice."""
-    validate_last: Callable[[ServedBehaviour, Object, Object], Sequence[FieldError]] = _all_well
+    validate_last: Callable[[ServedBehaviour, Object, Object], Iterable[FieldError]] = _none
     """Validation of a change that comes after all other: fields that may not change."""
-    validate_in_namespace: Callable[[ServedBehaviour, Object, Mapping[str, str]], Sequence[FieldError]] | None = None
+    validate_in_namespace: Callable[[ServedBehaviour, Object, Mapping[str, str]], Iterable[FieldError]] | None = None
     """Validation of a new object against the labels of its namespace, before all other."""
     canonicalize: Callable[[Draft], None] = _nothing
     """Brings the object into its stored form, after validation and before validating admission."""
@@ -252,13 +229,13 @@ class Strategy:
     """Values for field selectors besides ``metadata.name`` and ``metadata.namespace``."""
     print_row: RowPrinter | None = None
     """Cells of a Table row; None: the columns from ``datasets``."""
-    print_row_conditions: Callable[[Object], Sequence[Object]] = _no_conditions
+    print_row_conditions: Callable[[Object], Sequence[Object]] = _none
     """Conditions of a Table row (``Completed``)."""
     row_sort_key: Callable[[Object], Any] | None = None
     """Sort key of Table rows; None: the order of the objects."""
     subresources: Mapping[str, Subresource] | None = None
     """Special subresources by name; ``status`` works without an entry here."""
-    warnings: Warnings = _all_well  # type: ignore[assignment]
+    warnings: Warnings = _none
     """Warnings returned to the client of a write."""
     metadata_checks: MetadataChecks = MetadataChecks()
     """The validations of the metadata in an update."""
@@ -269,7 +246,7 @@ class Strategy:
     stores_defaults_late: Callable[[Object], bool] | None = None
     """A predicate for prepared objects that are stored without their defaults, which every read adds: each update of
     such an object stores it anew. Asked before the defaults are set; None: never."""
-    reset_fields: Callable[[ServedBehaviour], Mapping[str, Sequence[str]]] = _usual_fields
+    reset_fields: Callable[[ServedBehaviour], Mapping[str, Sequence[str]]] = _no_fields
     """The fields (``spec``, ``status.phase``) that a write through a subresource (empty: the main resource) does not
     change and so nobody owns, at the served release. Where a subresource is missing: the status through the main
     resource, all else through ``status``."""
@@ -279,7 +256,7 @@ class Strategy:
     """False if an update must carry a resourceVersion."""
     return_deleted_object: bool = False
     """True if DELETE returns the object instead of a Status."""
-    tells_no_object: Callable[[ServedBehaviour], bool] = _kept
+    tells_no_object: Callable[[ServedBehaviour], bool] = _never
     """A predicate: DELETE returns a Status whatever becomes of the object, at the served release."""
     status_reset_fields: Sequence[tuple[str, ...]] = ()
     """Fields besides the spec that a write of the status does not change, and whose managers it does not change."""

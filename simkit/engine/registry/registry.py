@@ -135,7 +135,7 @@ class Registry:
     def _new_errors(self, scope: RegistryScope, draft: Draft) -> list[FieldError]:
         """The errors of a new object: those of its metadata where the kind looks at them."""
         strategy = scope.strategy
-        own = strategy.validate(self._behaviour, draft, None)
+        own = list(strategy.validate(self._behaviour, draft, None))
         if own:
             own = self._held_against(own)
         if own and not strategy.checks_new_metadata:
@@ -321,7 +321,8 @@ class Registry:
         before = checks.part if write.subresource else checks.before
         errors += self._metadata_errors(write, draft, live, before, shared=False)
         special = (scope.strategy.subresources or {}).get(write.subresource)
-        told = (special.validate if special is not None else scope.strategy.validate)(self._behaviour, draft, live)
+        validate = special.validate if special is not None else scope.strategy.validate
+        told = list(validate(self._behaviour, draft, live))
         errors += told
         if not write.subresource:
             for check in checks.after:

@@ -30,13 +30,10 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     default_match(spec, "matchConstraints")
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_fields(behaviour, obj["spec"], old.get("spec") if old is not None else None))
-
-
-def _validate_fields(behaviour: ServedBehaviour, spec: Object, old: Object | None) -> Iterator[FieldError]:
-    yield from at_root([*POLICY_HEAD(behaviour, {"spec": spec}), *_CONSTRAINTS(behaviour, {"spec": spec})])
-    reader = PolicyReader(behaviour, spec, old, composed=True)
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    spec = obj["spec"]
+    yield from at_root([*POLICY_HEAD(behaviour, obj), *_CONSTRAINTS(behaviour, obj)])
+    reader = PolicyReader(behaviour, spec, old.get("spec") if old is not None else None, composed=True)
     yield from reader.validate_match_condition("spec.matchConditions")
     yield from reader.validate_variable("spec.variables")
     if not spec.get("mutations"):

@@ -32,13 +32,10 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     default_match(spec, "matchConstraints")
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_fields(behaviour, obj["spec"], old.get("spec") if old is not None else None, name_of(obj)))
-
-
-def _validate_fields(behaviour: ServedBehaviour, spec: Object, old: Object | None, name: str) -> Iterator[FieldError]:
-    yield from at_root([*POLICY_HEAD(behaviour, {"spec": spec}), *_CONSTRAINTS(behaviour, {"spec": spec})])
-    reader = PolicyReader(behaviour, spec, old)
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    spec = obj["spec"]
+    yield from at_root([*POLICY_HEAD(behaviour, obj), *_CONSTRAINTS(behaviour, obj)])
+    reader = PolicyReader(behaviour, spec, old.get("spec") if old is not None else None)
     yield from reader.validate_match_condition("spec.matchConditions")
     yield from reader.validate_variable("spec.variables")
     if not spec.get("validations") and not spec.get("auditAnnotations"):
@@ -49,7 +46,7 @@ def _validate_fields(behaviour: ServedBehaviour, spec: Object, old: Object | Non
         reason = rule.get("reason")
         if reason is not None and reason not in _REASONS:
             yield unsupported(f"spec.validations[{index}].reason", reason, _REASONS)
-    yield from reader.validate_annotation(name, "spec.auditAnnotations")
+    yield from reader.validate_annotation(name_of(obj), "spec.auditAnnotations")
 
 
 def _validate_version(behaviour: ServedBehaviour, path: str, given: str) -> Iterator[FieldError]:

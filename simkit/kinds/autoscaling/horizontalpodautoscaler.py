@@ -169,13 +169,9 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
         own_copy(draft, "status")["currentMetrics"] = None
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    kept = old is not None and at(old, "spec", "minReplicas") == 0
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    spec, kept = obj["spec"], old is not None and at(old, "spec", "minReplicas") == 0
     least = 0 if kept or behaviour.applies("autoscaling-to-zero") else 1
-    return list(_validate_fields(behaviour, obj["spec"], least, old))
-
-
-def _validate_fields(behaviour: ServedBehaviour, spec: Object, least: int, old: Object | None) -> Iterator[FieldError]:
     low, high = spec["minReplicas"], spec.get("maxReplicas") or 0
     if low < least:
         yield invalid_value("spec.minReplicas", low, f"must be greater than or equal to {least}")

@@ -110,20 +110,16 @@ def _select_own(behaviour: ServedBehaviour, draft: Draft, spec: Draft) -> None:
     }
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [
-        *_validate_own_selector(behaviour, obj, old),
-        *_validate_whole_spec(behaviour, obj["spec"]),
-        *_validate_hostname(obj),
-    ]
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    yield from _validate_own_selector(behaviour, obj, old)
+    yield from _validate_whole_spec(behaviour, obj["spec"])
+    yield from _validate_hostname(obj)
 
 
-def _validate_last(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
+def _validate_last(behaviour: ServedBehaviour, obj: Object, old: Object) -> Iterator[FieldError]:
     """The errors of a change, which is looked at as a whole once more."""
-    return [
-        *_validate_whole_spec(behaviour, obj["spec"]),
-        *_validate_change(behaviour, obj["spec"], old.get("spec") or {}, old),
-    ]
+    yield from _validate_whole_spec(behaviour, obj["spec"])
+    yield from _validate_change(behaviour, obj["spec"], old.get("spec") or {}, old)
 
 
 def _validate_own_selector(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
@@ -256,10 +252,6 @@ def _directed(behaviour: ServedBehaviour, template: Object, old: Object) -> Obje
     return {**old, "metadata": noted, "spec": before}
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return validate_job_status(behaviour, obj, old or {})
-
-
 def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
         return ()
@@ -338,7 +330,7 @@ STRATEGY = Strategy(
     has_generation=has_generation,
     selectable_fields=_fields,
     print_row=_row,
-    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    subresources={"status": Subresource(keep_all_but_status, validate_job_status)},
     warnings=_warnings,
     delete_strategy=DeleteStrategy(orphans_by_default=True, orphan_warning=_ORPHANS),
 )

@@ -6,8 +6,9 @@ release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, own_items
@@ -15,7 +16,16 @@ from simkit.kinds.parts.go_printing.diff import difference
 from simkit.kinds.parts.printers.cells import NONE, created, duration
 from simkit.kinds.parts.validation.fields import repeats, validate_signer_name
 from simkit.kinds.parts.validation.pem import certificates_error, octets, request_error
-from simkit.kinds.strategy import CHANGES, MetadataCheck, MetadataChecks, Strategy, Subresource, WriteContext, selecting
+from simkit.kinds.strategy import (
+    CHANGES,
+    MetadataCheck,
+    MetadataChecks,
+    Strategy,
+    Subresource,
+    Validate,
+    WriteContext,
+    selecting,
+)
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, label
@@ -173,20 +183,16 @@ def _approve(behaviour: ServedBehaviour, draft: Draft, live: Object) -> None:
     draft["status"] = {**status, "conditions": conditions} if conditions else status
 
 
-def _validate_approval(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate(behaviour, obj, old), *_validate_change(behaviour, obj, old or {}, decides=True)]
+def _parts(validate: Validate) -> Mapping[str, Subresource]:
+    """The subresources of a version whose requests are validated so; only the approval may decide."""
 
+    def validated(behaviour: ServedBehaviour, obj: Object, old: Object | None, *, decides: bool) -> list[FieldError]:
+        return [*validate(behaviour, obj, old), *_validate_change(behaviour, obj, old or {}, decides=decides)]
 
-def _validate_signing(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate(behaviour, obj, old), *_validate_change(behaviour, obj, old or {}, decides=False)]
-
-
-def _validate_older_approval(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate_older(behaviour, obj, old), *_validate_change(behaviour, obj, old or {}, decides=True)]
-
-
-def _validate_older_signing(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate_older(behaviour, obj, old), *_validate_change(behaviour, obj, old or {}, decides=False)]
+    return {
+        "approval": Subresource(_approve, partial(validated, decides=True)),
+        "status": Subresource(_sign, partial(validated, decides=False)),
+    }
 
 
 def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object, *, decides: bool) -> Iterator[FieldError]:
@@ -236,10 +242,7 @@ _STABLE: Final = Strategy(
     validate=_validate,
     print_row=_row,
     selectable_fields=selecting("spec.signerName"),
-    subresources={
-        "approval": Subresource(_approve, _validate_approval),
-        "status": Subresource(_sign, _validate_signing),
-    },
+    subresources=_parts(_validate),
     reset_fields=lambda _: {
         "": ("spec", "status"),
         "status": ("spec",),
@@ -252,10 +255,7 @@ STRATEGY = replace(
         f"{CERTIFICATES_GROUP}/v1beta1": replace(
             _STABLE,
             validate=_validate_older,
-            subresources={
-                "approval": Subresource(_approve, _validate_older_approval),
-                "status": Subresource(_sign, _validate_older_signing),
-            },
+            subresources=_parts(_validate_older),
         )
     },
 )

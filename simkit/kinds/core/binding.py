@@ -5,7 +5,7 @@ Follows ``pkg/registry/core/pod/storage/storage.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from simkit.kinds.strategy import Strategy
 from simkit.meta.behaviour import ServedBehaviour
@@ -13,11 +13,8 @@ from simkit.meta.fielderror import FieldError, required, unsupported
 from simkit.meta.objects import Object
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate_fields(obj.get("target") or {})]
-
-
-def _validate_fields(target: Object) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    target = obj.get("target") or {}
     kind = target.get("kind") or ""
     if kind not in ("", "Node"):
         yield unsupported("target.kind", kind, ("Node", "<empty>"))

@@ -57,13 +57,9 @@ def _prepare_with_context(
         draft["metadata"]["name"] = circumstances.uid()
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_fields(behaviour, obj["spec"].get("limits") or ()))
-
-
-def _validate_fields(behaviour: ServedBehaviour, limits: Sequence[Object]) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     seen: set[str] = set()
-    for index, limit in enumerate(limits):
+    for index, limit in enumerate(obj["spec"].get("limits") or ()):
         path, kind = f"spec.limits[{index}]", limit.get("type") or ""
         yield from _validate_type(f"{path}.type", kind)
         if kind in seen:

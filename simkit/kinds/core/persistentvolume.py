@@ -72,26 +72,18 @@ def _prepare_with_context(
         own_copy(draft, "status")["lastPhaseTransitionTime"] = before["lastPhaseTransitionTime"]
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*validate_volume_spec(behaviour, "spec", obj["spec"]), *_validate_mount(obj)]
-
-
-def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
-    """The errors of a change: kube-apiserver validates the new object once more before it."""
-    return [
-        *validate_volume_spec(behaviour, "spec", obj["spec"]),
-        *_changes(behaviour, obj["spec"], old.get("spec") or {}),
-    ]
-
-
-def _validate_mount(obj: Object) -> Iterator[FieldError]:
-    """The errors of mount options in the old annotation for a volume type without mount options."""
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    """The errors of a volume, among them of mount options in the old annotation for a type that has none."""
+    yield from validate_volume_spec(behaviour, "spec", obj["spec"])
     if _OPTIONS in annotations_of(obj) and not any(obj["spec"].get(name) is not None for name in _WITH_OPTIONS):
         text = "may not specify mount options for this volume type"
         yield forbidden_field(f"metadata.annotations.{_OPTIONS}", text)
 
 
-def _changes(behaviour: ServedBehaviour, spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_change(behaviour: ServedBehaviour, obj: Object, live: Object) -> Iterator[FieldError]:
+    """The errors of a change: kube-apiserver validates the new object once more before it."""
+    spec, old = obj["spec"], live.get("spec") or {}
+    yield from validate_volume_spec(behaviour, "spec", spec)
     sources = {name: _lasting(spec, old, name) for name in SOURCES}
     if any(sources[name] != old.get(name) for name in SOURCES):
         yield forbidden_field(
@@ -134,10 +126,6 @@ def _term_renewed(old: Object, new: Object) -> bool:
             if newer != other:
                 return True
     return False
-
-
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return ()
 
 
 _GONE: Final = {
@@ -192,6 +180,6 @@ STRATEGY = Strategy(
     validate_last=_validate_change,
     print_row=_row,
     warnings=_warnings,
-    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    subresources={"status": Subresource(keep_all_but_status)},
     return_deleted_object=True,
 )

@@ -80,15 +80,7 @@ def _match_sources(spec: Draft) -> None:
         spec["dataSource"] = {name: value for name, value in reference.items() if name != "namespace"}
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(validate_persistent_volume_claim_spec(behaviour, "spec", obj["spec"]))
-
-
-def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
-    return list(_changes(behaviour, obj, old))
-
-
-def _changes(behaviour: ServedBehaviour, obj: Object, old: Object) -> Iterator[FieldError]:
+def _validate_change(behaviour: ServedBehaviour, obj: Object, old: Object) -> Iterator[FieldError]:
     spec, before = dict(obj.get("spec") or {}), dict(old.get("spec") or {})
     now_size, old_size = at(spec, "resources", "requests", "storage"), at(before, "resources", "requests", "storage")
     if not before.get("volumeName") and spec.get("volumeName"):
@@ -144,12 +136,10 @@ def _class_changes(obj: Object, old: Object, spec: Draft) -> Iterator[FieldError
         del spec["storageClassName"]
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     status = obj.get("status") or {}
-    return [
-        *_validate_amounts("status.capacity", status.get("capacity") or {}),
-        *_validate_expansion(behaviour, status),
-    ]
+    yield from _validate_amounts("status.capacity", status.get("capacity") or {})
+    yield from _validate_expansion(behaviour, status)
 
 
 def _validate_amounts(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
@@ -217,7 +207,7 @@ STRATEGY = Strategy(
     validate_last=_validate_change,
     default=_default,
     prepare=_prepare,
-    validate=_validate,
+    validate=lambda behaviour, obj, _: validate_persistent_volume_claim_spec(behaviour, "spec", obj["spec"]),
     print_row=_row,
     warnings=_warnings,
     subresources={"status": Subresource(keep_all_but_status, _validate_status)},

@@ -15,25 +15,12 @@ from simkit.kinds.parts.printers.cells import pairs
 from simkit.kinds.parts.workload.template_owner import has_generation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 
 
 def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     draft.setdefault("template", {})
     default_template(behaviour, draft)
-
-
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return validate_template(behaviour, "template", obj["template"])
-
-
-def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
-    prepare_template(behaviour, draft, at(old, "template", "spec"))
-
-
-def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
-    return pod_warnings(behaviour, "template", obj["template"])
 
 
 def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
@@ -44,11 +31,11 @@ def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
-    prepare=_prepare,
-    validate=_validate,
+    prepare=lambda behaviour, draft, old: prepare_template(behaviour, draft, at(old, "template", "spec")),
+    validate=lambda behaviour, obj, _: validate_template(behaviour, "template", obj["template"]),
     raises_generation=spec_differs,
     has_generation=has_generation,
     print_row=_row,
-    warnings=_warnings,
+    warnings=lambda behaviour, obj, _: pod_warnings(behaviour, "template", obj["template"]),
     return_deleted_object=True,
 )

@@ -37,11 +37,8 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
         without_empty(own_copy(draft, "spec"), ("rules",))
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate_fields(behaviour, obj["spec"]), *(_validate_annotation(behaviour, obj) if old is None else ())]
-
-
-def _validate_fields(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    spec = obj["spec"]
     rules = spec.get("rules") or ()
     if not rules and "defaultBackend" not in spec:
         given = spec.get("rules")
@@ -58,6 +55,8 @@ def _validate_fields(behaviour: ServedBehaviour, spec: Object) -> Iterator[Field
             yield from validate_text(f"spec.tls[{index}].secretName", tls["secretName"], dns_subdomain)
     if spec.get("ingressClassName") is not None:
         yield from validate_text("spec.ingressClassName", spec["ingressClassName"], dns_subdomain)
+    if old is None:
+        yield from _validate_annotation(behaviour, obj)
 
 
 def _validate_annotation(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
@@ -139,8 +138,8 @@ def _validate_service(behaviour: ServedBehaviour, service: Object, path: str) ->
         yield required(path, "port name or number is required")
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(validate_load_balancer_status(behaviour, "status.loadBalancer", obj.get("status") or {}, modes=False))
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    return validate_load_balancer_status(behaviour, "status.loadBalancer", obj.get("status") or {}, modes=False)
 
 
 def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:

@@ -102,10 +102,6 @@ def _canonicalize(draft: Draft) -> None:
             null_where_empty(device, "conditions")
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*validate_claim_status(behaviour, obj, old or {})] if behaviour.applies("claims-of-devices") else ()
-
-
 def admin_errors(behaviour: ServedBehaviour, claim: Object, labels: Mapping[str, str]) -> Sequence[FieldError]:
     """The errors of requests for devices that are in use, which need a namespace that is labelled for it."""
     if labels.get(_ADMIN) == "true" or not behaviour.applies("admin-access-to-devices"):
@@ -170,7 +166,7 @@ STRATEGY = Strategy(
     canonicalize=_canonicalize,
     validate_in_namespace=admin_errors,
     print_row=_row,
-    subresources={"status": Subresource(keep_all_but_own_status, _validate_status, owns_all=True)},
+    subresources={"status": Subresource(keep_all_but_own_status, validate_claim_status, owns_all=True)},
     status_reset_fields=(("metadata",),),
     reset_fields=_reset_fields,
     return_deleted_object=True,

@@ -28,11 +28,8 @@ _CONDITIONS: Final = "status.conditions"
 _ENDS: Final = ("Running", "Failed", "Succeeded")
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_validate_resource(at(obj, "spec", "resource") or {}))
-
-
-def _validate_resource(resource: Object) -> Iterator[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    resource = at(obj, "spec", "resource") or {}
     name, group = resource.get("resource") or "", resource.get("group") or ""
     wrong = dns1035_label(name)
     if not name:

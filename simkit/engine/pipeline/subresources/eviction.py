@@ -50,7 +50,7 @@ def bind(engine: Engine, context: RequestContext, scope: RequestScope) -> Respon
         raise bad_request("name in URL does not match name in Binding object")
     review = create_attributes(context, scope, _KIND, name_of(binding), binding, options)
     binding = dict(engine.admission.mutate(review))
-    errors = strategy_of(GroupKind("", _KIND.kind)).validate(engine.behaviour, binding, None)
+    errors = list(strategy_of(GroupKind("", _KIND.kind)).validate(engine.behaviour, binding, None))
     if errors:
         raise unexplained(aggregate_errors(error.told(engine.behaviour) for error in errors))
     engine.admission.validate(review.with_object(binding))

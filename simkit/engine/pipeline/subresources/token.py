@@ -60,7 +60,7 @@ def token_request(engine: Engine, context: RequestContext, scope: RequestScope) 
         detail = "must match the service account name if specified"
         raise invalid(engine.behaviour, gvk.group_kind, name, [invalid_value("metadata.name", name_of(draft), detail)])
     account = _existing(engine, _ACCOUNTS, context.info.namespace, name)
-    errors = strategy_of(gvk.group_kind).validate(engine.behaviour, draft, None)
+    errors = list(strategy_of(gvk.group_kind).validate(engine.behaviour, draft, None))
     if errors:
         raise invalid(engine.behaviour, gvk.group_kind, "", errors)
     _check_uid(engine.behaviour, context, gvk, draft, account)

@@ -181,7 +181,7 @@ class AdmissionBinding:
     def _warnings(self, obj: Object, live: Object | None) -> Sequence[str]:
         subresource, strategy = self.context.info.subresource, self.scope.strategy
         special = (strategy.subresources or {}).get(subresource) if subresource and live is not None else strategy
-        found = special.warnings(self.engine.behaviour, obj, live) if special is not None else ()
+        found = list(special.warnings(self.engine.behaviour, obj, live)) if special is not None else []
         return found if found and self.engine.behaviour.applies("writers-warned") else ()
 
     def validate_delete(self, live: Object) -> None:

@@ -49,9 +49,11 @@ _CONSUMERS: Final = row(
 )
 
 
-def validate_claim_status(behaviour: ServedBehaviour, claim: Object, old: Object) -> Iterator[FieldError]:
+def validate_claim_status(behaviour: ServedBehaviour, claim: Object, old: Object | None) -> Iterator[FieldError]:
     """The errors of a written status of a claim."""
-    status, before = claim.get("status") or {}, old.get("status") or {}
+    if not behaviour.applies("claims-of-devices"):
+        return
+    status, before = claim.get("status") or {}, (old or {}).get("status") or {}
     reserved, allocation = status.get("reservedFor") or (), status.get("allocation")
     yield from placed("status", _CONSUMERS(behaviour, status))
     yield from placed("status.devices", _validate_devices(behaviour, status, allocation))

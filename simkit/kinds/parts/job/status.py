@@ -53,20 +53,21 @@ def _true(status: Object) -> set[Any]:
     return {one.get("type") for one in status.get("conditions") or () if one.get("status") == "True"}
 
 
-def validate_job_status(behaviour: ServedBehaviour, job: Object, old: Object) -> list[FieldError]:
+def validate_job_status(behaviour: ServedBehaviour, job: Object, old: Object | None) -> Iterator[FieldError]:
     """The errors of a written status of a job."""
-    changed = _Changed(job, old)
-    errors = [*validate_nonnegative_fields("status", changed.status, _COUNTS), *_validate_uncounted(changed.status)]
+    changed = _Changed(job, old or {})
     strict = behaviour.applies("job-status-transitions")
+    yield from validate_nonnegative_fields("status", changed.status, _COUNTS)
+    yield from _validate_uncounted(changed.status)
     if strict:
-        errors += _validate_completion(behaviour, changed)
-        errors += _validate_finish(behaviour, changed)
-        errors += _validate_indexes(changed)
-        errors += _validate_running(changed)
-    errors += _validate_success(behaviour, changed)
+        yield from _validate_completion(behaviour, changed)
+        yield from _validate_finish(behaviour, changed)
+        yield from _validate_indexes(changed)
+        yield from _validate_running(changed)
+    yield from _validate_success(behaviour, changed)
     if strict:
-        errors += _validate_transition(behaviour, changed)
-    return [*errors, *_validate_success_transition(changed)]
+        yield from _validate_transition(behaviour, changed)
+    yield from _validate_success_transition(changed)
 
 
 def _refused(detail: str) -> FieldError:

@@ -88,14 +88,9 @@ _OUTWARD_ONLY: Final = "may only be set when `type` is 'NodePort' or 'LoadBalanc
 _BALANCER_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
-def validate_service(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def validate_service(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     """The errors of a new service; with ``old``, those of changed immutable fields."""
-    return [*_validate_change(obj, old)] if old is not None else [*_validate_fields(behaviour, obj)]
-
-
-def validate_service_fields(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
-    """The errors of a changed service, after those of its immutable fields."""
-    return [*_validate_fields(behaviour, obj)]
+    return _validate_change(obj, old) if old is not None else validate_service_fields(behaviour, obj, None)
 
 
 def _validate_change(obj: Object, old: Object) -> Iterator[FieldError]:
@@ -116,7 +111,8 @@ def validate_service_status(behaviour: ServedBehaviour, obj: Object, old: Object
     return list(validate_load_balancer_status(behaviour, "status.loadBalancer", status, modes=True))
 
 
-def _validate_fields(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
+def validate_service_fields(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    """The errors of a service, in a change after those of its immutable fields."""
     spec = obj["spec"]
     yield from _validate_annotation(behaviour, obj)
     ports = spec.get("ports") or ()

@@ -5,7 +5,7 @@ Follows ``pkg/apis/apps/validation/validation.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -154,10 +154,10 @@ def keeping_dependents(rules: Strategy, *versions: str) -> Mapping[str, Strategy
 def changing_selectors(rules: Strategy, *versions: str) -> Mapping[str, Strategy]:
     """The strategies of versions in which, moreover, the selector of an object may change."""
 
-    def validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    def validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterable[FieldError]:
         return rules.validate(behaviour, obj, _selecting(old, obj) if old is not None else None)
 
-    def validate_last(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
+    def validate_last(behaviour: ServedBehaviour, obj: Object, old: Object) -> Iterable[FieldError]:
         return rules.validate_last(behaviour, obj, _selecting(old, obj))
 
     return keeping_dependents(replace(rules, validate=validate, validate_last=validate_last), *versions)
