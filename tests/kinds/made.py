@@ -81,7 +81,7 @@ def errors(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
     special = (of_kind.subresources or {}).get(part)
     if special is not None:
         return [error.told(BASE) for error in special.validate(BASE, obj, old)]
-    first, own = of_kind.validate_first(BASE, obj, old), of_kind.validate(BASE, obj, old)
+    first, own = of_kind.validate_first(BASE, obj, old), list(of_kind.validate(BASE, obj, old))
     if old is None:
         return [error.told(BASE) for error in (*first, *own)]
     again = [each for check in of_kind.metadata_checks.after if check.kind and check.asked(BASE) for each in own]

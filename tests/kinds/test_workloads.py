@@ -180,7 +180,7 @@ def test_generation_of_templates() -> None:
 )
 def test_names_with_dots(kind: str, warned: bool) -> None:
     """Names that pods take over should be names of hosts."""
-    found = strategy(kind).warnings(BASE, made(written(kind, {"metadata": {"name": "a.b"}})), None)
+    found = list(strategy(kind).warnings(BASE, made(written(kind, {"metadata": {"name": "a.b"}})), None))
     text = (
         "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
         "a DNS label is recommended: [must not contain dots]"
@@ -203,7 +203,7 @@ def test_warnings_come_with_changes(kind: str) -> None:
     live["metadata"]["generation"] = 1
     later = {**live, "metadata": {**live["metadata"], "generation": 2}}
     warnings = strategy(kind).warnings
-    assert len(warnings(BASE, live, None)) == len(warnings(BASE, later, live)) == 1
+    assert len([*warnings(BASE, live, None)]) == len([*warnings(BASE, later, live)]) == 1
     assert list(warnings(BASE, live, live)) == []
 
 
@@ -229,7 +229,7 @@ def test_warnings_of_replication_controllers_come_late() -> None:
     well["metadata"] = {**well["metadata"], "generation": 2}
     back = {**live, "metadata": {**live["metadata"], "generation": 3}}
     warnings = strategy(kind).warnings
-    assert [len(warnings(BASE, *pair)) for pair in ((live, None), (well, live), (back, well))] == [1, 1, 0]
+    assert [len([*warnings(BASE, *pair)]) for pair in ((live, None), (well, live), (back, well))] == [1, 1, 0]
 
 
 def test_annotations_of_deployments_count() -> None:

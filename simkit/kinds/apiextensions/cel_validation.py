@@ -59,11 +59,7 @@ class OldValue:
     unchanged: Callable[[], bool]
 
 
-def _changed() -> bool:
-    return False
-
-
-NEW: Final = OldValue(ABSENT, False, _changed)
+NEW: Final = OldValue(ABSENT, False, lambda: False)
 
 
 def _silent(text: str) -> None:

@@ -5,7 +5,7 @@ Follows ``pkg/registry/apps/controllerrevision/strategy.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -19,18 +19,16 @@ from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object, controller_of, name_of
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = []
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     data, objects_only = obj.get("data"), behaviour.applies("revision-data-is-an-object")
     if data is None and not objects_only:
-        errors.append(required("data", "data is mandatory"))
-    errors += validate_nonnegative("revision", obj.get("revision") or 0)
+        yield required("data", "data is mandatory")
+    yield from validate_nonnegative("revision", obj.get("revision") or 0)
     if old is None and objects_only and not isinstance(data, Mapping):
         text = "data is mandatory" if data is None else "data must be a valid JSON object"
-        errors.append(required("data", text))
+        yield required("data", text)
     if old is not None and obj.get("data") != old.get("data"):
-        errors.append(invalid_value("data", _unread(behaviour, obj.get("data")), "field is immutable"))
-    return errors
+        yield invalid_value("data", _unread(behaviour, obj.get("data")), "field is immutable")
 
 
 def _unread(behaviour: ServedBehaviour, data: Any) -> Any:

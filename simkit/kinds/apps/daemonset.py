@@ -30,7 +30,7 @@ from simkit.kinds.parts.workload.template_owner import (
     FIRST,
     MISMATCH,
     changing_selectors,
-    decremented,
+    counts_checked,
     default_missing,
     keeping_dependents,
     selector_of,
@@ -137,12 +137,6 @@ def _validate_rolling(behaviour: ServedBehaviour, path: str, rolling: Object) ->
         yield required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    status = obj.get("status") or {}
-    errors = [*validate_nonnegative_fields("status", status, _COUNTS)]
-    return [*errors, *decremented(status, (old or {}).get("status") or {})]
-
-
 def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     names = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady")
@@ -161,7 +155,7 @@ _STABLE: Final = Strategy(
     validate_last=_validate_last,
     raises_generation=spec_differs,
     print_row=_row,
-    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    subresources={"status": Subresource(keep_all_but_status, counts_checked(_COUNTS))},
     warnings=template_warnings,
 )
 STRATEGY = replace(

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.structures import number_or_text, structure
-from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import names_and_images
 from simkit.kinds.parts.printers.cells import created, selector_text
@@ -21,20 +20,16 @@ from simkit.kinds.parts.validation.fields import (
     validate_int_or_percent,
 )
 from simkit.kinds.parts.workload.template_owner import (
-    EXCEEDING,
     FIRST,
     SERVING,
     changing_selectors,
-    decremented,
+    counts_checked,
     default_missing,
     keeping_dependents,
     prepared_workload,
-    selector_of,
-    validate_exceeding,
     validate_immutable_selector,
     validate_nonnegative_fields,
-    validate_replicated,
-    validate_selector,
+    validate_selecting,
     workload_warnings,
 )
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
@@ -67,24 +62,18 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     default_template(behaviour, spec)
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     spec = obj["spec"]
-    selector = spec.get("selector")
-    errors = [*validate_nonnegative_fields("spec", spec, ("replicas",))]
-    errors += validate_selector(behaviour, "spec.selector", selector, "deployment")
-    chosen = selector_of(selector)
-    if chosen is None:
-        errors.append(invalid_value("spec.selector", shown_selector(selector), "invalid label selector"))
-    else:
-        errors += validate_replicated(behaviour, "spec.template", spec, "ReplicaSet", chosen)
-    errors += _validate_strategy(behaviour, "spec.strategy", spec.get("strategy") or {})
-    errors += validate_nonnegative_fields(
+    yield from validate_nonnegative_fields("spec", spec, ("replicas",))
+    yield from validate_selecting(behaviour, spec)
+    yield from _validate_strategy(behaviour, "spec.strategy", spec.get("strategy") or {})
+    yield from validate_nonnegative_fields(
         "spec", spec, ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
     )
     deadline = spec.get("progressDeadlineSeconds")
     if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
-        errors.append(invalid_value("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"))
-    return [*errors, *(validate_immutable_selector(obj, old) if old is not None else ())]
+        yield invalid_value("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
+    yield from validate_immutable_selector(obj, old) if old is not None else ()
 
 
 def _validate_strategy(behaviour: ServedBehaviour, path: str, strategy: Object) -> Iterator[FieldError]:
@@ -117,15 +106,6 @@ def _merge_status(behaviour: ServedBehaviour, draft: Draft, live: Object) -> Non
     draft["metadata"]["labels"] = live["metadata"].get("labels") or {}
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    status = obj.get("status") or {}
-    errors = [
-        *validate_nonnegative_fields("status", status, _COUNTS),
-        *validate_exceeding("status", status, _PARTS, EXCEEDING),
-    ]
-    return [*errors, *decremented(status, (old or {}).get("status") or {})]
-
-
 def _raises_generation(obj: Object, old: Object) -> bool:
     """True if the spec or annotations changed; annotations count, since they are copied to replica sets."""
     return spec_differs(obj, old) or annotations_of(obj) != annotations_of(old)
@@ -148,7 +128,7 @@ _STABLE: Final = Strategy(
     validate=_validate,
     raises_generation=_raises_generation,
     print_row=_row,
-    subresources={"status": Subresource(_merge_status, _validate_status)},
+    subresources={"status": Subresource(_merge_status, counts_checked(_COUNTS, _PARTS))},
     warnings=workload_warnings,
     status_reset_fields=(("metadata", "labels"),),
 )

@@ -5,12 +5,11 @@ Follows ``pkg/registry/apps/replicaset/strategy.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.printers.cells import selector_text
 from simkit.kinds.parts.workload.template_owner import (
@@ -20,17 +19,15 @@ from simkit.kinds.parts.workload.template_owner import (
     keeping_dependents,
     prepared_workload,
     replica_row,
-    selector_of,
     validate_immutable_selector,
     validate_nonnegative_fields,
     validate_replica_status,
-    validate_replicated,
-    validate_selector,
+    validate_selecting,
     workload_warnings,
 )
 from simkit.kinds.strategy import Strategy, Subresource, checked_twice, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Draft, Object, at
 
 
@@ -41,25 +38,10 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     default_template(behaviour, spec)
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     spec = obj["spec"]
-    selector = spec.get("selector")
-    errors = [*validate_nonnegative_fields("spec", spec, ("replicas", "minReadySeconds"))]
-    errors += validate_selector(behaviour, "spec.selector", selector, "deployment")
-    chosen = selector_of(selector)
-    if chosen is None:
-        errors.append(invalid_value("spec.selector", shown_selector(selector), "invalid label selector"))
-    else:
-        errors += validate_replicated(behaviour, "spec.template", spec, "ReplicaSet", chosen)
-    return errors
-
-
-def _validate_last(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
-    return list(validate_immutable_selector(obj, old))
-
-
-def _selector(obj: Object) -> str:
-    return selector_text(at(obj, "spec", "selector"))
+    yield from validate_nonnegative_fields("spec", spec, ("replicas", "minReadySeconds"))
+    yield from validate_selecting(behaviour, spec)
 
 
 _STABLE: Final = Strategy(
@@ -68,9 +50,9 @@ _STABLE: Final = Strategy(
     empty={"spec": {"replicas": 0}},
     prepare=prepared_workload({"replicas": 0}),
     validate=_validate,
-    validate_last=_validate_last,
+    validate_last=lambda _, obj, old: validate_immutable_selector(obj, old),
     raises_generation=spec_differs,
-    print_row=replica_row(_selector),
+    print_row=replica_row(lambda obj: selector_text(at(obj, "spec", "selector"))),
     subresources={"status": Subresource(keep_all_but_status, validate_replica_status)},
     warnings=workload_warnings,
 )

@@ -23,12 +23,11 @@ from simkit.kinds.parts.pod.template import (
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.volume.claim_spec import fraction_warnings, validate_persistent_volume_claim_spec
 from simkit.kinds.parts.workload.template_owner import (
-    decremented,
+    counts_checked,
     default_missing,
     keeping_dependents,
     selector_of,
     template_warnings,
-    validate_exceeding,
     validate_mismatch,
     validate_nonnegative_fields,
     validate_selector,
@@ -128,26 +127,26 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
         draft["status"] = {"replicas": 0, "availableReplicas": 0}
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     spec = obj["spec"]
-    errors = [*_validate_policy(spec), *_validate_strategy("spec.updateStrategy", spec.get("updateStrategy") or {})]
+    yield from _validate_policy(spec)
+    yield from _validate_strategy("spec.updateStrategy", spec.get("updateStrategy") or {})
     retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
     for name in ("whenDeleted", "whenScaled"):
         if retention.get(name) not in ("Retain", "Delete"):
             path = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
-            errors.append(unsupported(path, retention.get(name) or "", ("Retain", "Delete")))
-    errors += validate_nonnegative_fields("spec", spec, ("replicas", "minReadySeconds"))
-    errors += validate_nonnegative_fields("spec.ordinals", spec.get("ordinals") or {}, ("start",))
+            yield unsupported(path, retention.get(name) or "", ("Retain", "Delete"))
+    yield from validate_nonnegative_fields("spec", spec, ("replicas", "minReadySeconds"))
+    yield from validate_nonnegative_fields("spec.ordinals", spec.get("ordinals") or {}, ("start",))
     if old is None and behaviour.applies("claim-templates-of-statefulsets-checked"):
         for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
             path = f"spec.volumeClaimTemplates[{index}].spec"
-            errors += validate_persistent_volume_claim_spec(behaviour, path, claim.get("spec") or {})
-    errors += _validate_service_name(behaviour, spec, old)
-    errors += _validate_template(behaviour, spec, whole=_is_whole(behaviour, old))
+            yield from validate_persistent_volume_claim_spec(behaviour, path, claim.get("spec") or {})
+    yield from _validate_service_name(behaviour, spec, old)
+    yield from _validate_template(behaviour, spec, whole=_is_whole(behaviour, old))
     if old is not None and _fixed(behaviour, spec) != _fixed(behaviour, old.get("spec") or {}):
         more = behaviour.applies("history-limit-of-statefulsets")
-        errors.append(forbidden_field("spec", _FIXED_WITH_LIMIT if more else _told(behaviour)))
-    return errors
+        yield forbidden_field("spec", _FIXED_WITH_LIMIT if more else _told(behaviour))
 
 
 def _validate_service_name(behaviour: ServedBehaviour, spec: Object, old: Object | None) -> Iterator[FieldError]:
@@ -214,24 +213,14 @@ def _validate_template(behaviour: ServedBehaviour, spec: Object, *, whole: bool)
     yield from validate_lasting("spec.template", template, "StatefulSet")
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    status = obj.get("status") or {}
-    errors = [
-        *validate_nonnegative_fields("status", status, _COUNTS),
-        *validate_exceeding("status", status, _PARTS, _TEXTS),
-    ]
-    return [*errors, *decremented(status, (old or {}).get("status") or {})]
-
-
-def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
-    found = list(template_warnings(behaviour, obj, old))
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[str]:
+    yield from template_warnings(behaviour, obj, old)
     for index, claim in enumerate(at(obj, "spec", "volumeClaimTemplates") or ()):
         path = f"spec.volumeClaimTemplates[{index}]" + (".Spec" if old is not None else "")
         amount = at(claim, "spec", "resources", "requests", "storage")
-        found += fraction_warnings(behaviour, f"{path}.resources.requests[storage]", amount)
+        yield from fraction_warnings(behaviour, f"{path}.resources.requests[storage]", amount)
     if (at(obj, "spec", "revisionHistoryLimit") or 0) < 0 and behaviour.applies("negative-history-of-sets-warned"):
-        found.append(f"spec.revisionHistoryLimit: {_ALL_REVISIONS}")
-    return found
+        yield f"spec.revisionHistoryLimit: {_ALL_REVISIONS}"
 
 
 def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
@@ -251,7 +240,7 @@ _STABLE: Final = Strategy(
     validate=_validate,
     raises_generation=spec_differs,
     print_row=_row,
-    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    subresources={"status": Subresource(keep_all_but_status, counts_checked(_COUNTS, _PARTS, _TEXTS))},
     warnings=_warnings,
 )
 STRATEGY = replace(_STABLE, older_versions=keeping_dependents(_STABLE, "apps/v1beta1", "apps/v1beta2"))

@@ -67,21 +67,20 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
         draft["status"] = {}
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     spec, before = obj["spec"], (old or {}).get("spec") or {}
-    errors = [*_validate_schedule(behaviour, "spec.schedule", spec, before)]
-    errors += validate_nonnegative_fields("spec", spec, ("startingDeadlineSeconds",))
+    yield from _validate_schedule(behaviour, "spec.schedule", spec, before)
+    yield from validate_nonnegative_fields("spec", spec, ("startingDeadlineSeconds",))
     if old is None or before.get("timeZone") != spec.get("timeZone"):
-        errors += _validate_zone(behaviour, "spec.timeZone", spec.get("timeZone"))
+        yield from _validate_zone(behaviour, "spec.timeZone", spec.get("timeZone"))
     policy = spec.get("concurrencyPolicy") or ""
     if policy not in _POLICIES:
-        errors.append(unsupported("spec.concurrencyPolicy", policy, _POLICIES))
-    errors += _validate_job(behaviour, at(spec, "jobTemplate", "spec") or {})
-    errors += validate_nonnegative_fields("spec", spec, ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"))
+        yield unsupported("spec.concurrencyPolicy", policy, _POLICIES)
+    yield from _validate_job(behaviour, at(spec, "jobTemplate", "spec") or {})
+    yield from validate_nonnegative_fields("spec", spec, ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"))
     if old is None and len(name_of(obj)) > _LONGEST_NAME:
         text = f"must be no more than {_LONGEST_NAME} characters"
-        errors.append(invalid_value("metadata.name", name_of(obj), text))
-    return errors
+        yield invalid_value("metadata.name", name_of(obj), text)
 
 
 def _validate_schedule(behaviour: ServedBehaviour, path: str, spec: Object, old: Object) -> Iterator[FieldError]:
@@ -137,20 +136,17 @@ def _validate_job(behaviour: ServedBehaviour, job: Object) -> Iterator[FieldErro
         yield unsupported(f"{_IN_JOB}.manualSelector", True, ("nil", "false"))
 
 
-def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
-    found = [*name_warnings(behaviour, obj)] if old is None else []
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[str]:
+    yield from name_warnings(behaviour, obj) if old is None else ()
     if old is None or obj["metadata"].get("generation") != old["metadata"].get("generation"):
         job = at(obj, "spec", "jobTemplate", "spec") or {}
-        found += [
-            *many_warnings(behaviour, _IN_JOB, job),
-            *pod_warnings(behaviour, f"{_IN_JOB}.template", job.get("template") or {}),
-        ]
+        yield from many_warnings(behaviour, _IN_JOB, job)
+        yield from pod_warnings(behaviour, f"{_IN_JOB}.template", job.get("template") or {})
     if "TZ" in (at(obj, "spec", "schedule") or "") and behaviour.applies("pods-warned-of"):
         if not behaviour.applies("zones-in-schedules-refused"):
-            found.append(_UNOFFICIAL_ZONE)
+            yield _UNOFFICIAL_ZONE
         elif old is not None:
-            found.append(_OLD_ZONE)
-    return found
+            yield _OLD_ZONE
 
 
 def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:

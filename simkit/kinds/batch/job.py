@@ -5,7 +5,7 @@ Follows ``pkg/registry/batch/job/strategy.go`` and ``pkg/apis/batch/validation/v
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
@@ -309,10 +309,6 @@ def _state(obj: Object) -> str:
     return next((name for name in ("Suspended", "FailureTarget") if name in true), "Running")
 
 
-def _fields(obj: Object) -> Mapping[str, str]:
-    return {"status.successful": str(at(obj, "status", "succeeded") or 0)}
-
-
 def _stores_defaults_late(obj: Object) -> bool:
     """A job without labels has those of its pods by default, which are not known before their selector is made, and
     which no update stores that brings no labels."""
@@ -328,7 +324,7 @@ STRATEGY = Strategy(
     validate_last=_validate_last,
     raises_generation=spec_differs,
     has_generation=has_generation,
-    selectable_fields=_fields,
+    selectable_fields=lambda obj: {"status.successful": str(at(obj, "status", "succeeded") or 0)},
     print_row=_row,
     subresources={"status": Subresource(keep_all_but_status, validate_job_status)},
     warnings=_warnings,

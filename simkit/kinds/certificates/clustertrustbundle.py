@@ -7,7 +7,7 @@ Follows ``pkg/registry/certificates/clustertrustbundle/strategy.go`` and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from simkit.kinds.parts.printers.cells import NONE
 from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_signer_name
@@ -24,15 +24,14 @@ _LARGEST: Final = 1024 * 1024
 """Bytes of a bundle."""
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     signer = at(obj, "spec", "signerName") or ""
-    errors = list(_validate_fields(obj, signer))
+    yield from _validate_fields(obj, signer)
     bundle = at(obj, "spec", "trustBundle") or ""
     if old is None or bundle != (at(old, "spec", "trustBundle") or ""):
-        errors += _validate_bundle(bundle)
+        yield from _validate_bundle(bundle)
     if old is not None:
-        errors += validate_immutable_field("spec.signerName", signer, at(old, "spec", "signerName") or "")
-    return errors
+        yield from validate_immutable_field("spec.signerName", signer, at(old, "spec", "signerName") or "")
 
 
 def _validate_fields(obj: Object, signer: str) -> Iterator[FieldError]:
@@ -88,14 +87,10 @@ def _entry_error(entry: Entry) -> str:
     return "" if is_authority else "does not have the CA bit set"
 
 
-def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
-    return [name_of(obj), at(obj, "spec", "signerName") or NONE]
-
-
 STRATEGY = Strategy(
     validate_name=any_name,
     validate=_validate,
-    print_row=_row,
+    print_row=lambda _, obj, __: [name_of(obj), at(obj, "spec", "signerName") or NONE],
     selectable_fields=selecting("spec.signerName"),
     allow_unconditional_update=False,
 )

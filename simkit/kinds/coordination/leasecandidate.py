@@ -7,7 +7,6 @@ release 1.36.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from simkit.kinds.coordination.lease import OLDEST_EMULATION_VERSION, validate_coordinated_strategy
@@ -56,10 +55,6 @@ _SEMVER: Final = must.hold(precedence, "must be a valid semantic version")
 _ZERO: Final = precedence("0.0.0")
 
 
-def _validate_name(name: str, prefix: bool) -> Sequence[str]:
-    return key_texts(name)
-
-
 def _emulated(spec: Object) -> Precedence:
     return precedence(spec.get("emulationVersion") or "") or _ZERO  # type: ignore[return-value]
 
@@ -76,7 +71,7 @@ def _emulates_nothing(spec: Object) -> bool:
 _UNKNOWN_AGE: Final = f"must be specified when `strategy` is '{OLDEST_EMULATION_VERSION}'"
 
 STRATEGY = Strategy(
-    validate_name=_validate_name,
+    validate_name=lambda name, _: key_texts(name),
     metadata_checks=MetadataChecks((CHANGES,)),
     unqualified_finalizers=True,
     validate=validation(

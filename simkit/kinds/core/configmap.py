@@ -9,18 +9,14 @@ import base64
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.kinds.parts.copy_on_write import without_empty
+from simkit.kinds.parts.copy_on_write import prepared
 from simkit.kinds.parts.printers.cells import columns
 from simkit.kinds.parts.validation.fields import LARGEST, validate_key
 from simkit.kinds.rules import by, immutable, last, validation, whole
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, too_long
-from simkit.meta.objects import Draft, Object
-
-
-def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
-    without_empty(draft, ("data", "binaryData"))
+from simkit.meta.objects import Object
 
 
 def _validate_data(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
@@ -38,15 +34,11 @@ def _validate_data(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterat
         yield too_long("", LARGEST)
 
 
-def _keys(obj: Object) -> int:
-    return len(obj.get("data") or {}) + len(obj.get("binaryData") or {})
-
-
 _DATA: Final = by(_validate_data)
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
-    prepare=_prepare,
+    prepare=prepared(without=("data", "binaryData")),
     validate=validation(created=(_DATA,), changed=immutable("data", "binaryData")),
     validate_last=last(whole(_DATA)),
-    print_row=columns(_keys),
+    print_row=columns(lambda obj: len(obj.get("data") or {}) + len(obj.get("binaryData") or {})),
 )

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from simkit.kinds.parts.copy_on_write import own_items, without_empty
-from simkit.kinds.parts.printers.cells import NONE, columns
+from simkit.kinds.parts.copy_on_write import own_items, prepared
+from simkit.kinds.parts.printers.cells import NONE, columns, few
 from simkit.kinds.parts.validation.ip import PORT, ip_warnings, validate_ip, validate_non_special_ip
 from simkit.kinds.rules import REQUIRED, Check, by, fields, items, must, row, table, validation
 from simkit.kinds.strategy import Strategy
@@ -26,10 +26,6 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     for subset in own_items(draft, "subsets"):
         for port in own_items(subset, "ports"):
             port["protocol"] = port.get("protocol") or "TCP"
-
-
-def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
-    without_empty(draft, ("subsets",))
 
 
 _ADDRESS: Final = table(
@@ -61,11 +57,7 @@ _SUBSET: Final = table(
 
 def _shown(obj: Object) -> str:
     subsets = obj.get("subsets") or ()
-    found = [text for subset in subsets for text in _pairs(subset)]
-    if not subsets:
-        return NONE
-    more = len(found) - 3
-    return ",".join(found[:3]) + (f" + {more} more..." if more > 0 else "")
+    return few([text for subset in subsets for text in _pairs(subset)], "" if subsets else NONE)
 
 
 def _pairs(subset: Object) -> Iterator[str]:
@@ -92,7 +84,7 @@ def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
 
 STRATEGY = Strategy(
     default=_default,
-    prepare=_prepare,
+    prepare=prepared(without=("subsets",)),
     validate=validation(row("subsets[]", _SUBSET)),
     print_row=columns(_shown),
     warnings=_warnings,

@@ -5,8 +5,8 @@ Follows ``pkg/registry/core/limitrange/strategy.go`` and ``pkg/apis/core/validat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_copy, own_items
 from simkit.kinds.parts.validation.fields import validate_text
@@ -144,16 +144,12 @@ def _overcommits(name: str) -> bool:
     return is_native(name) and not name.startswith("hugepages-") and not (is_counted(name) and "/" in name)
 
 
-def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
-    return [name_of(obj), metadata(obj).get("creationTimestamp")]
-
-
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((WHOLE,)),
     default=_default,
     prepare=_prepare,
     prepare_with_context=_prepare_with_context,
     validate=_validate,
-    print_row=_row,
+    print_row=lambda _, obj, __: [name_of(obj), metadata(obj).get("creationTimestamp")],
     allow_create_on_update=True,
 )

@@ -138,24 +138,23 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
         draft["status"] = {**status, "allocatable": dict(status["capacity"])}
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = list(_validate_taint(at(obj, "spec", "taints") or ()))
-    errors += _validate_resource(behaviour, obj.get("status") or {})
-    errors += _validate_range(behaviour, at(obj, "spec", "podCIDRs") or ())
-    return errors
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    yield from _validate_taint(at(obj, "spec", "taints") or ())
+    yield from _validate_resource(behaviour, obj.get("status") or {})
+    yield from _validate_range(behaviour, at(obj, "spec", "podCIDRs") or ())
 
 
-def _validate_update(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_update(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     """The errors of an update, some of them twice."""
     status = obj.get("status") or {}
-    errors = [*_validate_resource(behaviour, status), *_validate_address(status.get("addresses") or ())]
-    errors += _changes(obj.get("spec") or {}, at(old, "spec") or {})
+    yield from _validate_resource(behaviour, status)
+    yield from _validate_address(status.get("addresses") or ())
+    yield from _changes(obj.get("spec") or {}, at(old, "spec") or {})
     if behaviour.applies("node-config-allowed"):
-        errors += validate_node_config(obj)
-    errors += _validate_taint(at(obj, "spec", "taints") or ())
+        yield from validate_node_config(obj)
+    yield from _validate_taint(at(obj, "spec", "taints") or ())
     if (at(obj, "spec", "externalID") or "") != (at(old, "spec", "externalID") or ""):
-        errors.append(forbidden_field("spec.externalID", "may not be updated"))
-    return errors
+        yield forbidden_field("spec.externalID", "may not be updated")
 
 
 def _validate_taint(taints: Sequence[Object]) -> Iterator[FieldError]:
@@ -224,18 +223,15 @@ def _validate_address(addresses: Sequence[Object]) -> Iterator[FieldError]:
         yield duplicate(f"status.addresses[{index}]", structure("core.NodeAddress", addresses[index]))
 
 
-def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
-    found = []
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[str]:
     if at(obj, "spec", "configSource") is not None:
-        found.append(
-            f"spec.configSource: {'the feature is removed' if behaviour.applies('node-config-gone') else _CONFIG_GOES}"
-        )
+        text = "the feature is removed" if behaviour.applies("node-config-gone") else _CONFIG_GOES
+        yield f"spec.configSource: {text}"
     if at(obj, "spec", "externalID") and behaviour.applies("external-ids-warned"):
-        found.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
+        yield "spec.externalID: this field is deprecated, and is unused by Kubernetes"
     if behaviour.applies("addresses-warned-about"):
         for index, text in enumerate(at(obj, "spec", "podCIDRs") or ()):
-            found += cidr_warnings(behaviour, f"spec.podCIDRs[{index}]", text)
-    return found
+            yield from cidr_warnings(behaviour, f"spec.podCIDRs[{index}]", text)
 
 
 def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
@@ -276,10 +272,6 @@ def roles(obj: Object) -> list[str]:
     return sorted((found | {labels.get(_ROLE, "")}) - {""})
 
 
-def _fields(obj: Object) -> dict[str, str]:
-    return {"spec.unschedulable": "true" if at(obj, "spec", "unschedulable") else "false"}
-
-
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
     validate_last=_validate_update,
@@ -288,7 +280,7 @@ STRATEGY = Strategy(
     validate=_validate,
     warnings=_warnings,
     print_row=_row,
-    selectable_fields=_fields,
+    selectable_fields=lambda obj: {"spec.unschedulable": "true" if at(obj, "spec", "unschedulable") else "false"},
     subresources={"status": Subresource(_keep_status, _validate_update)},
     keeps_status_on_create=True,
 )

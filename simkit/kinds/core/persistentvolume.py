@@ -11,6 +11,7 @@ from typing import Any, Final
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.diff import change
 from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.parts.pod.warnings import VOLUMES
 from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.validation.deprecated_node_labels import expression_warnings, newer_label
 from simkit.kinds.parts.volume.claim_spec import modes_text
@@ -128,29 +129,21 @@ def _term_renewed(old: Object, new: Object) -> bool:
     return False
 
 
-_GONE: Final = {
-    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
-    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
-    "storageos": "deprecated in v1.22, non-functional in v1.25+",
-    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
-    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
-    "rbd": "deprecated in v1.28, non-functional in v1.31+",
-}
+_GONE: Final = ("photonPersistentDisk", "scaleIO", "storageos", "glusterfs", "cephfs", "rbd")
 
 
-def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
-    found, spec = [], obj["spec"]
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[str]:
+    spec = obj["spec"]
     if _CLASS in annotations_of(obj) and behaviour.applies("classes-in-annotations-warned"):
-        found.append(f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead')
+        yield f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
     if spec["persistentVolumeReclaimPolicy"] == "Recycle" and behaviour.applies("recycling-warned"):
         text = "Instead, the recommended approach is to use dynamic provisioning."
-        found.append(f"spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. {text}")
+        yield f"spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. {text}"
     terms = at(spec, "nodeAffinity", "required", "nodeSelectorTerms") or ()
     for index, term in enumerate(terms if behaviour.applies("node-labels-of-classes-warned") else ()):
-        found += expression_warnings(behaviour, f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]", term)
+        yield from expression_warnings(behaviour, f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]", term)
     if behaviour.applies("classes-in-annotations-warned"):
-        found += [f"spec.{name}: {text}" for name, text in _GONE.items() if spec.get(name) is not None]
-    return found
+        yield from (f"spec.{name}: {VOLUMES[name]}" for name in _GONE if spec.get(name) is not None)
 
 
 def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:

@@ -170,12 +170,11 @@ def _validate_grown(path: str, name: str) -> Iterator[FieldError]:
         yield unsupported(path, name, ("storage",))
 
 
-def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
-    found = []
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[str]:
     if CLASS in annotations_of(obj) and behaviour.applies("classes-in-annotations-warned"):
-        found.append(f'metadata.annotations[{CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead')
+        yield f'metadata.annotations[{CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
     amount = at(obj, "spec", "resources", "requests", "storage")
-    return [*found, *fraction_warnings(behaviour, "spec.resources.requests[storage]", amount)]
+    yield from fraction_warnings(behaviour, "spec.resources.requests[storage]", amount)
 
 
 def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:

@@ -136,24 +136,24 @@ def _prepare_with_context(behaviour: ServedBehaviour, draft: Draft, old: Object 
         draft["status"] = {**draft["status"], "conditions": [with_time(one, write.now) for one in conditions]}
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = _validate_fields(behaviour, obj)
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    yield from _validate_fields(behaviour, obj)
     if old is None:
-        return [*errors, *_validate_creation(obj)]
-    errors += validate_annotation_change(behaviour, "metadata.annotations", obj, old)
-    return [*errors, *validate_change(behaviour, obj, old)]
+        yield from _validate_creation(obj)
+        return
+    yield from validate_annotation_change(behaviour, "metadata.annotations", obj, old)
+    yield from validate_change(behaviour, obj, old)
 
 
-def _validate_fields(behaviour: ServedBehaviour, obj: Object) -> list[FieldError]:
+def _validate_fields(behaviour: ServedBehaviour, obj: Object) -> Iterator[FieldError]:
     spec = obj[_SPEC]
-    errors = [*validate_annotation_value(behaviour, "metadata.annotations", obj, spec)]
-    errors += validate_pod_spec(behaviour, _SPEC, spec, obj)
+    yield from validate_annotation_value(behaviour, "metadata.annotations", obj, spec)
+    yield from validate_pod_spec(behaviour, _SPEC, spec, obj)
     if not spec.get("serviceAccountName"):
-        errors += _validate_token(spec)
+        yield from _validate_token(spec)
     for name in NON_EPHEMERAL:
         for index, container in enumerate(spec.get(name) or ()):
-            errors += placed(f"{_SPEC}.{name}[{index}]", IMAGE(behaviour, container))
-    return errors
+            yield from placed(f"{_SPEC}.{name}[{index}]", IMAGE(behaviour, container))
 
 
 def _validate_token(spec: Object) -> Iterator[FieldError]:
@@ -242,7 +242,7 @@ def _server_metadata(draft: Draft, live: Object) -> Draft:
 
 
 def _validate_resize(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return validate_resize(behaviour, obj, old or {}, _validate_fields(behaviour, obj))
+    return validate_resize(behaviour, obj, old or {}, list(_validate_fields(behaviour, obj)))
 
 
 _EPHEMERAL: Final = "ephemeralContainers"
@@ -263,24 +263,22 @@ def _merge_ephemeral(behaviour: ServedBehaviour, draft: Draft, live: Object) -> 
     draft[_SPEC] = spec
 
 
-def _validate_ephemeral(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_ephemeral(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     live = old or {}
     if MIRROR_POD in annotations_of(live) and behaviour.applies("static-pods-without-ephemeral-containers"):
-        return [forbidden_field("", "static pods do not support ephemeral containers")]
-    errors = [
-        *_validate_fields(behaviour, obj),
-        *validate_annotation_change(behaviour, "metadata.annotations", obj, live),
-    ]
+        yield forbidden_field("", "static pods do not support ephemeral containers")
+        return
+    yield from _validate_fields(behaviour, obj)
+    yield from validate_annotation_change(behaviour, "metadata.annotations", obj, live)
     path = f"{_SPEC}.{_EPHEMERAL}"
     present = {one.get("name"): one for one in at(obj, _SPEC, _EPHEMERAL) or ()}
     for before in at(live, _SPEC, _EPHEMERAL) or ():
         name = before.get("name")
         if name not in present:
-            errors.append(forbidden_field(path, f"existing ephemeral containers {quoted(name)} may not be removed\n"))
+            yield forbidden_field(path, f"existing ephemeral containers {quoted(name)} may not be removed\n")
         elif present[name] != before:
             text = f"existing ephemeral containers {quoted(name)} may not be changed\n"
-            errors.append(forbidden_field(path, text + difference(behaviour, _EPHEMERAL_KIND, before, present[name])))
-    return errors
+            yield forbidden_field(path, text + difference(behaviour, _EPHEMERAL_KIND, before, present[name]))
 
 
 def grace_seconds(obj: Object, asked: int | None) -> int:

@@ -5,7 +5,7 @@ Follows ``pkg/registry/core/replicationcontroller/strategy.go``, release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
@@ -49,19 +49,18 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
             draft["metadata"]["labels"] = dict(of_pods)
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     spec = obj["spec"]
     selector = spec.get("selector") or {}
-    errors = [*validate_nonnegative_fields("spec", spec, ("minReadySeconds",))]
+    yield from validate_nonnegative_fields("spec", spec, ("minReadySeconds",))
     if not selector:
-        errors.append(required("spec.selector"))
-    errors += validate_nonnegative_fields("spec", spec, ("replicas",))
+        yield required("spec.selector")
+    yield from validate_nonnegative_fields("spec", spec, ("replicas",))
     if spec.get("template") is None:
-        errors.append(required("spec.template"))
+        yield required("spec.template")
     else:
         chosen = labels.of_object({"matchLabels": selector})
-        errors += validate_replicated(behaviour, "spec.template", spec, "ReplicationController", chosen)
-    return errors
+        yield from validate_replicated(behaviour, "spec.template", spec, "ReplicationController", chosen)
 
 
 def _name_errors(name: str, prefix: bool = False) -> Sequence[str]:
@@ -69,19 +68,11 @@ def _name_errors(name: str, prefix: bool = False) -> Sequence[str]:
     return () if prefix else dns_subdomain(name)
 
 
-def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterable[str]:
     """The warnings of a controller; on an update those of the old template, as in kube-apiserver."""
     if old is None:
         return workload_warnings(behaviour, obj, None)
     return template_warnings(behaviour, {**old, "metadata": obj["metadata"]}, old)
-
-
-def _selector(obj: Object) -> str:
-    return pairs(at(obj, "spec", "selector"))
-
-
-def _fields(obj: Object) -> dict[str, str]:
-    return {"status.replicas": str(at(obj, "status", "replicas") or 0)}
 
 
 STRATEGY = Strategy(
@@ -91,8 +82,8 @@ STRATEGY = Strategy(
     prepare=prepared_workload({"replicas": 0}),
     validate=_validate,
     raises_generation=spec_differs,
-    selectable_fields=_fields,
-    print_row=replica_row(_selector),
+    selectable_fields=lambda obj: {"status.replicas": str(at(obj, "status", "replicas") or 0)},
+    print_row=replica_row(lambda obj: pairs(at(obj, "spec", "selector"))),
     subresources={"status": Subresource(keep_all_but_status, validate_replica_status)},
     warnings=_warnings,
     delete_strategy=DeleteStrategy(orphans_by_default=True),

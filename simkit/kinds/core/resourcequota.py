@@ -46,12 +46,11 @@ _MUST_EXIST: Final = (
 )
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = list(islice(_validate_fields(behaviour, obj["spec"]), _MOST))
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    yield from islice(_validate_fields(behaviour, obj["spec"]), _MOST)
     scopes = obj["spec"].get("scopes") or []
     if old is not None and set(scopes) != set(at(old, "spec", "scopes") or ()):
-        errors.append(invalid_value("spec.scopes", _shown(scopes), FIXED))
-    return errors
+        yield invalid_value("spec.scopes", _shown(scopes), FIXED)
 
 
 def _validate_fields(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from simkit.kinds.parts.copy_on_write import without_empty
+from simkit.kinds.parts.copy_on_write import prepared
 from simkit.kinds.parts.printers.cells import columns, count
 from simkit.kinds.parts.validation.fields import LARGEST, validate_key
 from simkit.kinds.parts.validation.pem import key_pair_error
@@ -45,10 +45,6 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
     if texts:
         encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
         draft["data"] = {**(draft.get("data") or {}), **encoded}
-
-
-def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
-    without_empty(draft, ("data",))
 
 
 def _validate_data(behaviour: ServedBehaviour, path: str, obj: Object) -> Iterator[FieldError]:
@@ -114,7 +110,7 @@ def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,), after=(WHOLE,)),
     default=_default,
-    prepare=_prepare,
+    prepare=prepared(without=("data",)),
     validate=validation(created=(_DATA,), changed=changes(fixed("type"), immutable("data"))),
     validate_last=last(whole(_DATA)),
     print_row=columns("type", count("data")),

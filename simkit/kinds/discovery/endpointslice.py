@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Final
 
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_items
-from simkit.kinds.parts.printers.cells import UNSET, columns
+from simkit.kinds.parts.printers.cells import UNSET, columns, few
 from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_qualified_domain, validate_text
 from simkit.kinds.parts.validation.ip import address, ip_warnings, validate_ip, validate_non_special_ip
 from simkit.kinds.rules import REQUIRED, at_root, distinct, items, must, placed, row, table
@@ -147,36 +147,20 @@ def _validate_hints(
         yield from validate_text(f"{path}[{index}].name", name, rule)
 
 
-def _ports(obj: Object) -> str:
-    return _some([_port(port) for port in obj.get("ports") or ()])
-
-
-def _addresses(obj: Object) -> str:
-    return _some([one for endpoint in obj.get("endpoints") or () for one in endpoint.get("addresses") or ()])
-
-
 def _port(port: Object) -> str:
     if port.get("port") is not None:
         return str(port["port"])
     return port.get("name") or "*"
 
 
-def _some(texts: Sequence[str]) -> str:
-    """The first three, and the number of others."""
-    more = len(texts) - 3
-    return (",".join(texts[:3]) or UNSET) + (f" + {more} more..." if more > 0 else "")
-
-
-def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[str]:
     """The warnings about a type of addresses that goes, and about addresses that no controller has written."""
-    found = []
     if old is None and obj.get("addressType") == "FQDN" and behaviour.applies("slices-of-names-warned"):
-        found.append("spec.addressType: FQDN endpoints are deprecated")
+        yield "spec.addressType: FQDN endpoints are deprecated"
     if behaviour.applies("addresses-warned-about") and labels_of(obj).get(_MANAGED_BY) not in _CONTROLLERS:
         for place, endpoint in enumerate(obj.get("endpoints") or ()):
             for index, text in enumerate(endpoint.get("addresses") or ()):
-                found += ip_warnings(behaviour, f"endpoints[{place}].addresses[{index}]", text)
-    return found
+                yield from ip_warnings(behaviour, f"endpoints[{place}].addresses[{index}]", text)
 
 
 _STABLE: Final = Strategy(
@@ -185,7 +169,13 @@ _STABLE: Final = Strategy(
     prepare=_prepare,
     validate=_validate,
     raises_generation=_raises_generation,
-    print_row=columns("addressType", _ports, _addresses),
+    print_row=columns(
+        "addressType",
+        lambda obj: few([*map(_port, obj.get("ports") or ())], UNSET),
+        lambda obj: few(
+            [one for endpoint in obj.get("endpoints") or () for one in endpoint.get("addresses") or ()], UNSET
+        ),
+    ),
     warnings=_warnings,
 )
 STRATEGY = replace(

@@ -7,11 +7,11 @@ Follows ``pkg/registry/apiserverinternal/storageversion/strategy.go`` and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, prepared
 from simkit.kinds.parts.go_printing.structures import texts
-from simkit.kinds.parts.printers.cells import UNSET, columns
+from simkit.kinds.parts.printers.cells import UNSET, columns, few
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import TOLD
@@ -126,20 +126,14 @@ def _validate_conditions(conditions: Sequence[Object]) -> Iterator[FieldError]:
 
 def _servers(obj: Object) -> str:
     servers = at(obj, "status", "storageVersions") or ()
-    shown = [f"{server.get('apiServerID', '')}={server.get('encodingVersion', '')}" for server in servers]
-    more = len(shown) - 3
-    return (",".join(shown[:3]) or UNSET) + (f" + {more} more..." if more > 0 else "")
-
-
-def _common(obj: Object) -> Any:
-    return at(obj, "status", "commonEncodingVersion") or UNSET
+    return few([f"{server.get('apiServerID', '')}={server.get('encodingVersion', '')}" for server in servers], UNSET)
 
 
 STRATEGY = Strategy(
     validate_name=_validate_name,
     metadata_checks=MetadataChecks((), part=()),
     prepare=prepared(spec=True, status={}),
-    print_row=columns(_common, _servers),
+    print_row=columns(lambda obj: at(obj, "status", "commonEncodingVersion") or UNSET, _servers),
     subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
     status_reset_fields=(("metadata",),),
     allow_unconditional_update=False,

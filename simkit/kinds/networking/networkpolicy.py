@@ -6,7 +6,7 @@ release 1.30.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -114,23 +114,17 @@ _RULES: Final = validation(
 )
 
 
-def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[str]:
     """The warnings about ranges, which came when all warnings about addresses changed."""
     if not behaviour.applies("addresses-warned-about"):
-        return ()
-    found: list[str] = []
+        return
     for side, peers in _SIDES:
         for index, rule in enumerate(at(obj, "spec", side) or ()):
             for number, peer in enumerate(rule.get(peers) or ()):
                 block, path = peer.get("ipBlock") or {}, f"spec.{side}[{index}].{peers}[{number}].ipBlock"
-                found += cidr_warnings(behaviour, f"{path}.cidr", block.get("cidr") or "")
+                yield from cidr_warnings(behaviour, f"{path}.cidr", block.get("cidr") or "")
                 for place, text in enumerate(block.get("except") or ()):
-                    found += cidr_warnings(behaviour, f"{path}.except[{place}]", text)
-    return found
-
-
-def _selected(obj: Object) -> str:
-    return selector_text(at(obj, "spec", "podSelector"))
+                    yield from cidr_warnings(behaviour, f"{path}.except[{place}]", text)
 
 
 def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
@@ -159,5 +153,5 @@ STRATEGY = Strategy(
     validate=_RULES,
     warnings=_warnings,
     raises_generation=spec_differs,
-    print_row=columns(_selected),
+    print_row=columns(lambda obj: selector_text(at(obj, "spec", "podSelector"))),
 )

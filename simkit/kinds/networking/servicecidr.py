@@ -69,26 +69,18 @@ def _validate_change(
         yield invalid_value(_RANGES, texts(given), FIXED)
 
 
-def _wipes_status(behaviour: ServedBehaviour) -> bool:
-    return behaviour.applies("status-of-ranges-apart")
-
-
 def _reset_fields(behaviour: ServedBehaviour) -> Mapping[str, Sequence[str]]:
     """No fields before 1.36, whose sources say them for a group of another name."""
     return {} if behaviour.applies("status-of-ranges-apart") else {"": (), "status": ()}
-
-
-def _ranges(obj: Object) -> str:
-    return ",".join(at(obj, "spec", "cidrs") or ())
 
 
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     prepare=_prepare,
     validate=_validate,
-    print_row=columns(_ranges),
+    print_row=columns(lambda obj: ",".join(at(obj, "spec", "cidrs") or ())),
     subresources={"status": Subresource(keep_all_but_own_status, owns_all=True)},
     status_reset_fields=(("metadata",),),
     reset_fields=_reset_fields,
-    wipes_status=_wipes_status,
+    wipes_status=lambda behaviour: behaviour.applies("status-of-ranges-apart"),
 )

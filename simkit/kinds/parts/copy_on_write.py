@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from simkit.meta.behaviour import ServedBehaviour
@@ -48,13 +48,17 @@ def without_empty(holder: Draft, names: Iterable[str]) -> None:
 
 
 def prepared(
-    *, spec: bool = False, status: Object | None = None
+    *, spec: bool = False, status: Object | None = None, without: Sequence[str] = ()
 ) -> Callable[[ServedBehaviour, Draft, Object | None], None]:
-    """A preparation after which an object has a ``spec``, if it says so, and a new one this status, if one is given."""
+    """A preparation after which an object has a ``spec``, if it says so, and a new one this status, if one is given.
+
+    Lists and maps of the names in ``without`` are gone if they are empty.
+    """
 
     def prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> None:
         if spec:
             draft["spec"] = draft.get("spec") or {}
+        without_empty(draft, without)
         if status is not None and old is None:
             draft["status"] = copied(status)
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.go_printing.structures import texts
+from simkit.kinds.parts.pod.validation.annotations import validate_seccomp_note
 from simkit.kinds.parts.pod.validation.volumes import validate_driver
-from simkit.kinds.parts.validation.fields import DESCENDING
 from simkit.kinds.rules import Row, by, distinct, fields, must, placed, row, table
 from simkit.kinds.strategy import Strategy
 from simkit.meta.behaviour import ServedBehaviour
@@ -120,14 +120,7 @@ def _validate_annotations(behaviour: ServedBehaviour, obj: Object) -> Iterator[F
         value = notes.get(key)
         for profile in (value.split(",") if several else (value,)) if value else ():
             if not several or profile != _ALL:
-                yield from _validate_seccomp(behaviour, f"metadata.annotations[{key}]", profile)
-
-
-def _validate_seccomp(behaviour: ServedBehaviour, path: str, profile: str) -> Iterator[FieldError]:
-    if profile.startswith("localhost/"):
-        yield from placed(path, DESCENDING(behaviour, profile.removeprefix("localhost/")))
-    elif profile not in ("runtime/default", "docker/default", "unconfined"):
-        yield invalid_value(path, profile, "must be a valid seccomp profile")
+                yield from validate_seccomp_note(behaviour, f"metadata.annotations[{key}]", profile)
 
 
 def _shown(ranges: Sequence[Object] | None) -> Shown:

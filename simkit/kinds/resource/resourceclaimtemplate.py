@@ -5,7 +5,7 @@ Follows ``pkg/registry/resource/resourceclaimtemplate/strategy.go``, releases 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from simkit.kinds.parts.copy_on_write import own_copy
@@ -54,10 +54,6 @@ def _canonicalize(draft: Draft) -> None:
     draft["spec"] = _canonical(draft.get("spec") or {})
 
 
-def _admin_errors(behaviour: ServedBehaviour, obj: Object, labels: Mapping[str, str]) -> Sequence[FieldError]:
-    return admin_errors(behaviour, obj.get("spec") or {}, labels)
-
-
 def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
     if behaviour.applies("claims-of-devices"):
         return [name_of(obj), created(obj, now)]
@@ -75,7 +71,7 @@ STRATEGY = Strategy(
     validate=_validate,
     validate_last=_validate_change,
     canonicalize=_canonicalize,
-    validate_in_namespace=_admin_errors,
+    validate_in_namespace=lambda behaviour, obj, labels: admin_errors(behaviour, obj.get("spec") or {}, labels),
     print_row=_row,
     return_deleted_object=True,
 )

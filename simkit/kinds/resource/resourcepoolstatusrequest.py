@@ -62,20 +62,18 @@ _RULES: Final = validation(
 )
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     """The errors of an answer, which is given once."""
     status, before = obj.get("status"), (old or {}).get("status")
-    errors = list[FieldError]()
     if before is not None and status != before:
         shown = internal_json(behaviour.minor, "*resource.ResourcePoolStatusRequestStatus", status)
         if status is not None and status.get("conditions"):
             shown["Conditions"] = shown_conditions(status["conditions"])
-        errors.append(invalid_value("status", shown, FIXED))
+        yield invalid_value("status", shown, FIXED)
     elif before is None and status is not None:
-        errors += validate_conditions(behaviour, "status.conditions", status.get("conditions") or ())
+        yield from validate_conditions(behaviour, "status.conditions", status.get("conditions") or ())
     if status is not None and status != before:
-        errors += _validate_answer(behaviour, obj, before or {})
-    return errors
+        yield from _validate_answer(behaviour, obj, before or {})
 
 
 _POOL: Final = table(

@@ -6,7 +6,7 @@ release 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, prepared
@@ -68,15 +68,14 @@ def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
         spec["disruptionMode"] = "Pod"
 
 
-def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     status = obj.get("status") or {}
-    errors = [*validate_conditions(behaviour, "status.conditions", status.get("conditions") or ())]
+    yield from validate_conditions(behaviour, "status.conditions", status.get("conditions") or ())
     named = {claim.get("name") for claim in at(obj, "spec", "resourceClaims") or ()}
     for index, claim in enumerate(status.get("resourceClaimStatuses") or ()):
         if claim.get("name") not in named:
             text = "must match the name of an entry in `spec.resourceClaims`"
-            errors.append(invalid_value(f"status.resourceClaimStatuses[{index}].name", claim.get("name") or "", text))
-    return errors
+            yield invalid_value(f"status.resourceClaimStatuses[{index}].name", claim.get("name") or "", text)
 
 
 def _policy(obj: Object) -> str:

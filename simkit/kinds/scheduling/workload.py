@@ -79,19 +79,15 @@ def _validate_first_policy(behaviour: ServedBehaviour, path: str, policy: Object
         yield invalid_value(path, f"{{{listed}}}", f"{one}, but multiple fields are set")
 
 
-def _validate_first_fixed(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
+def _validate_first_fixed(behaviour: ServedBehaviour, obj: Object, old: Object) -> Iterator[FieldError]:
     spec, before = obj["spec"], old.get("spec") or {}
-    errors = list[FieldError]()
     if before.get("controllerRef") and spec.get("controllerRef") != before["controllerRef"]:
         shown = internal_json(behaviour.minor, "*scheduling.TypedLocalObjectReference", spec.get("controllerRef"))
-        errors.append(invalid_value("controllerRef", shown, FIXED))
+        yield invalid_value("controllerRef", shown, FIXED)
     if spec.get("podGroups") != before.get("podGroups"):
-        errors.append(
-            invalid_value(
-                "podGroups", internal_json(behaviour.minor, "[]scheduling.PodGroup", spec.get("podGroups")), FIXED
-            )
+        yield invalid_value(
+            "podGroups", internal_json(behaviour.minor, "[]scheduling.PodGroup", spec.get("podGroups")), FIXED
         )
-    return errors
 
 
 _FIRST: Final = replace(

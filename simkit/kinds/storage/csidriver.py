@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.go_printing.structures import texts
+from simkit.kinds.parts.pod.validation.volumes import TOKEN_SECONDS
 from simkit.kinds.parts.printers.cells import NONE, UNSET, columns, flag
 from simkit.kinds.parts.validation.fields import repeats
-from simkit.kinds.rules import by, changes, fields, fixed, must, placed, row, table, validation
+from simkit.kinds.rules import by, changes, fields, fixed, must, placed, row, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, duplicate, unsupported
@@ -48,19 +49,15 @@ def _prepare(behaviour: ServedBehaviour, draft: Draft, old: Object | None) -> No
         draft["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
 
-_SECONDS: Final = table(
-    must.hold(lambda seconds: seconds >= 600, "may not specify a duration less than 10 minutes"),
-    must.hold(lambda seconds: seconds <= 1 << 32, "may not specify a duration larger than 2^32 seconds"),
-)
-
-
 def _validate_tokens(behaviour: ServedBehaviour, path: str, requests: Sequence[Object]) -> Iterator[FieldError]:
     again = repeats(request["audience"] for request in requests)
     for index, request in enumerate(requests):
         if index in again:
             yield duplicate(f"{path}[{index}].audience", request["audience"])
         elif request.get("expirationSeconds") is not None:
-            yield from placed(f"{path}[{index}].expirationSeconds", _SECONDS(behaviour, request["expirationSeconds"]))
+            yield from placed(
+                f"{path}[{index}].expirationSeconds", TOKEN_SECONDS(behaviour, request["expirationSeconds"])
+            )
 
 
 def _validate_modes(behaviour: ServedBehaviour, path: str, modes: Sequence[str]) -> Iterator[FieldError]:
@@ -102,14 +99,6 @@ def _audiences(obj: Object) -> str:
     return UNSET if requests is None else ",".join(request.get("audience") or "" for request in requests)
 
 
-def _attaches(obj: Object) -> Any:
-    return (obj.get("spec") or {}).get("attachRequired", True)
-
-
-def _modes(obj: Object) -> str:
-    return ",".join(at(obj, "spec", "volumeLifecycleModes") or ()) or NONE
-
-
 STRATEGY = Strategy(
     metadata_checks=MetadataChecks((CHANGES,)),
     default=_default,
@@ -117,12 +106,12 @@ STRATEGY = Strategy(
     validate=_RULES,
     warnings=_warnings,
     print_row=columns(
-        _attaches,
+        lambda obj: (obj.get("spec") or {}).get("attachRequired", True),
         flag("spec.podInfoOnMount"),
         flag("spec.storageCapacity"),
         _audiences,
         flag("spec.requiresRepublish"),
-        _modes,
+        lambda obj: ",".join(at(obj, "spec", "volumeLifecycleModes") or ()) or NONE,
     ),
     allow_unconditional_update=False,
     return_deleted_object=True,

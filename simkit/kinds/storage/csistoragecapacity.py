@@ -6,7 +6,6 @@ Follows ``pkg/registry/storage/csistoragecapacity/strategy.go``, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.validation.deprecated_node_labels import selector_warnings
@@ -25,18 +24,10 @@ def _shown(topology: Object | None) -> Shown | Written | None:
     return shown_selector(topology) if topology is not None else None
 
 
-def _checked_once(behaviour: ServedBehaviour) -> bool:
-    return behaviour.applies("storage-capacities-checked-once")
-
-
 def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
     if not behaviour.applies("node-labels-of-classes-warned"):
         return ()
     return list(selector_warnings(behaviour, "nodeTopology", obj.get("nodeTopology") or {}))
-
-
-def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
-    return [name_of(obj), metadata(obj).get("creationTimestamp")]
 
 
 STRATEGY = Strategy(
@@ -49,8 +40,8 @@ STRATEGY = Strategy(
     validate_last=last(
         changes(fixed("nodeTopology", shown=_shown), fixed("storageClassName")),
     ),
-    checks_new_once=_checked_once,
+    checks_new_once=lambda behaviour: behaviour.applies("storage-capacities-checked-once"),
     warnings=_warnings,
-    print_row=_row,
+    print_row=lambda _, obj, __: [name_of(obj), metadata(obj).get("creationTimestamp")],
     allow_unconditional_update=False,
 )

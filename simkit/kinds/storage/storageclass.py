@@ -6,7 +6,7 @@ Follows ``pkg/registry/storage/storageclass/strategy.go`` and ``pkg/apis/storage
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import text_map
@@ -17,7 +17,6 @@ from simkit.kinds.rules import Change, by, changes, fixed, last, must, row, vali
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
-from simkit.meta.fielderror import Shown
 from simkit.meta.objects import Draft, Object, annotations_of
 
 DEFAULT: Final = label("is-default-class", "storageclass")
@@ -38,10 +37,6 @@ def _warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Se
         for number, one in enumerate(term.get("matchLabelExpressions") or ())
         if (text := deprecation(behaviour, one.get("key") or ""))
     ]
-
-
-def _shown(parameters: Mapping[str, str]) -> Shown:
-    return text_map(parameters or None)
 
 
 _IMMUTABLE: Final = "storage-classes-have-immutable-fields"
@@ -80,7 +75,7 @@ STRATEGY = Strategy(
     ),
     validate_last=last(
         changes(
-            fixed("parameters", zero={}, shown=_shown, since=_IMMUTABLE),
+            fixed("parameters", zero={}, shown=lambda parameters: text_map(parameters or None), since=_IMMUTABLE),
             fixed("provisioner", "reclaimPolicy", "volumeBindingMode", since=_IMMUTABLE),
             _forbidden("parameters", zero={}),
             _forbidden("provisioner"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from simkit.kinds.parts.pod.profiles import seccomp_as_annotation
+from simkit.kinds.parts.pod.profiles import as_annotation
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, quoted
@@ -32,13 +32,15 @@ def default_seccomp(policy: Object, pod: Object) -> str:
     if own:
         return own
     field = at(pod, "spec", "securityContext", "seccompProfile")
-    return seccomp_as_annotation(field) if field is not None else annotations_of(policy).get(SECCOMP_DEFAULT, "")
+    if field is None:
+        return annotations_of(policy).get(SECCOMP_DEFAULT, "")
+    return as_annotation(field, of_seccomp=True)
 
 
 def pod_seccomp_problems(behaviour: ServedBehaviour, policy: Object, pod: Object) -> Iterator[FieldError]:
     """The errors of the seccomp profile of a pod."""
     profile = annotations_of(pod).get(SECCOMP_POD, "")
-    profile = profile or seccomp_as_annotation(at(pod, "spec", "securityContext", "seccompProfile"))
+    profile = profile or as_annotation(at(pod, "spec", "securityContext", "seccompProfile"), of_seccomp=True)
     return _seccomp_problems(behaviour, policy, SECCOMP_POD, profile)
 
 
@@ -54,11 +56,11 @@ def _of_container(pod: Object, container: Object, key: str) -> str:
     notes = annotations_of(pod)
     own = at(container, "securityContext", "seccompProfile")
     if own is not None:
-        return seccomp_as_annotation(own)
+        return as_annotation(own, of_seccomp=True)
     if key in notes:
         return notes[key]
     of_pod = at(pod, "spec", "securityContext", "seccompProfile")
-    return seccomp_as_annotation(of_pod) if of_pod is not None else notes.get(SECCOMP_POD, "")
+    return as_annotation(of_pod, of_seccomp=True) if of_pod is not None else notes.get(SECCOMP_POD, "")
 
 
 def _seccomp_problems(behaviour: ServedBehaviour, policy: Object, key: str, profile: str) -> Iterator[FieldError]:

@@ -158,7 +158,7 @@ def test_app_armor_both_ways() -> None:
     profile = noted["spec"]["containers"][0]["securityContext"]["appArmorProfile"]
     assert profile == {"type": "Localhost", "localhostProfile": "p"}
     text = f'metadata.annotations[{key}]: deprecated since v1.30; use the "appArmorProfile" field instead'
-    assert STRATEGY.warnings(BASE, noted, None) == [text]
+    assert list(STRATEGY.warnings(BASE, noted, None)) == [text]
     assert pod(securityContext={"appArmorProfile": {"type": "Unconfined"}})["metadata"]["annotations"] == {
         key: "unconfined"
     }
@@ -177,7 +177,7 @@ def test_warnings() -> None:
     }
     created = made(written("v1/Pod", {"spec": spec}))
     assert created["spec"]["terminationGracePeriodSeconds"] == 1
-    assert strategy("v1/Pod").warnings(BASE, created, None) == [
+    assert list(strategy("v1/Pod").warnings(BASE, created, None)) == [
         'spec.nodeSelector[beta.kubernetes.io/arch]: deprecated since v1.14; use "kubernetes.io/arch" instead',
         'spec.imagePullSecrets[2].name: duplicate name "a"',
         'spec.imagePullSecrets[0].name: invalid empty name ""',

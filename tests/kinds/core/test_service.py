@@ -89,7 +89,7 @@ def test_warnings() -> None:
     """Old annotations, and fields that do nothing for the type."""
     obj = service(type="ExternalName", externalIPs=["10.0.0.1"], externalName="a")
     obj["metadata"]["annotations"] = {"service.kubernetes.io/topology-aware-hints": "auto"}
-    assert strategy("v1/Service").warnings(BASE, obj, None) == [
+    assert list(strategy("v1/Service").warnings(BASE, obj, None)) == [
         "annotation service.kubernetes.io/topology-aware-hints is deprecated, "
         "please use service.kubernetes.io/topology-mode instead",
         'spec.externalIPs is ignored when spec.type is "ExternalName"',
@@ -161,7 +161,9 @@ _TYPES = ("ClusterIP", "LoadBalancer")
 def test_ranges_that_others_read_differently() -> None:
     """Leading zeros and long forms of the newer family are worth a warning."""
     ranges = ["10.0.0.0/8", "010.0.0.0/8", "2001:db8::/64", "2001:0db8::/64"]
-    told = strategy("v1/Service").warnings(BASE, service(type="LoadBalancer", loadBalancerSourceRanges=ranges), None)
+    told = list(
+        strategy("v1/Service").warnings(BASE, service(type="LoadBalancer", loadBalancerSourceRanges=ranges), None)
+    )
     assert [text.partition(":")[0] for text in told] == [
         "spec.loadBalancerSourceRanges[1]",
         "spec.loadBalancerSourceRanges[3]",

@@ -70,7 +70,7 @@ def test_an_event_changes_its_series_only() -> None:
     reference = {"namespace": "n", "name": "p", "kind": "Pod"}
     event = older({"metadata": {"name": "e", "namespace": "n"}, "regarding": reference, "note": "m"})
     series = {"count": 2, "lastObservedTime": "2024-01-01T00:00:00.000000Z"}
-    assert not rules.validate(BASE, {**event, "series": series}, event)
+    assert not list(rules.validate(BASE, {**event, "series": series}, event))
     found = [
         error.told(BASE) for error in rules.validate(BASE, {**event, "message": "other", "series": {"count": 1}}, event)
     ]

@@ -40,7 +40,7 @@ def written(body: Object, old: Object | None) -> tuple[Object, list[FieldError]]
     names = [
         invalid_value("metadata.name", name_of(draft), text) for text in rules.validate_name(name_of(draft), False)
     ]
-    told = rules.validate(BASE, draft, old)
+    told = list(rules.validate(BASE, draft, old))
     if old is None:
         return draft, [*names, *told]
     again = [each for check in rules.metadata_checks.after if check.kind and check.asked(BASE) for each in told]

@@ -171,12 +171,12 @@ class ValidationOptions:
         )
 
 
-def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     """The errors of all webhooks. Errors that the old webhooks have already are tolerated as upstream."""
     return _validate_webhook(behaviour, obj, old, ValidationOptions.towards(behaviour, old))
 
 
-def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
     """The errors in v1beta1, which allows side effects of any kind, and duplicate names."""
     return _validate_webhook(
         behaviour, obj, old, replace(ValidationOptions.towards(behaviour, old), effects=_ALL_EFFECTS, same_names=True)
@@ -185,29 +185,27 @@ def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None)
 
 def _validate_webhook(
     behaviour: ServedBehaviour, obj: Object, old: Object | None, options: ValidationOptions
-) -> Sequence[FieldError]:
+) -> Iterator[FieldError]:
     webhooks = obj.get("webhooks") or ()
     known = {text for webhook in (old or {}).get("webhooks") or () for text in written(webhook, "matchConditions")}
     unchanged = options.conditions == [one.get("matchConditions") for one in webhooks]
-    errors: list[FieldError] = []
     seen: set[str] = set()
     for index, webhook in enumerate(webhooks):
         path, name = f"webhooks[{index}]", webhook.get("name") or ""
-        errors += _validate_fields(behaviour, path, webhook, options)
+        yield from _validate_fields(behaviour, path, webhook, options)
         if not unchanged:
-            errors += validate_match_condition(
+            yield from validate_match_condition(
                 behaviour, webhook.get("matchConditions"), f"{path}.matchConditions", known=known
             )
         versions = webhook.get("admissionReviewVersions") or ()
         reviews = f"{path}.admissionReviewVersions"
         if versions:
-            errors += validate_review_versions(reviews, versions, recognized=not options.unread_versions)
+            yield from validate_review_versions(reviews, versions, recognized=not options.unread_versions)
         else:
-            errors.append(required(reviews, f"must specify one of {', '.join(_VERSIONS)}"))
+            yield required(reviews, f"must specify one of {', '.join(_VERSIONS)}")
         if not options.same_names and name and name in seen:
-            errors.append(duplicate(f"{path}.name", name))
+            yield duplicate(f"{path}.name", name)
         seen.add(name)
-    return errors
 
 
 def _validate_fields(

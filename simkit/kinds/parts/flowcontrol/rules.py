@@ -16,7 +16,7 @@ from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Object, name_of
-from simkit.meta.wording import Text, Worded, joined
+from simkit.meta.wording import Worded, joined
 
 _SUBJECTS: Final = {"ServiceAccount": "serviceAccount", "User": "user", "Group": "group"}
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
@@ -37,10 +37,6 @@ def _validate_namespace(behaviour: ServedBehaviour, path: str, name: str) -> Ite
     for wrong in dns_label(name):
         why = joined("; ", ("each member of this list must be '*' or a DNS-1123 label", wrong))
         yield invalid_value(path, name, why)
-
-
-def _account_name(name: str) -> Sequence[Text]:
-    return () if name == "*" else dns_subdomain(name)
 
 
 def _unless_any(check: Check) -> Check:
@@ -80,7 +76,7 @@ POLICY_RULE: Final = table(
             table(
                 _subject(
                     "ServiceAccount",
-                    row("name", REQUIRED, must.be(_account_name)),
+                    row("name", REQUIRED, must.be(lambda name: () if name == "*" else dns_subdomain(name))),
                     row("namespace", must.be_given("must specify namespace for service account"), must.be(dns_label)),
                 ),
                 _subject("User", row("name", REQUIRED)),

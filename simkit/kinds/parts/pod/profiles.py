@@ -52,22 +52,32 @@ def _agreed(behaviour: ServedBehaviour, container: Object, notes: dict[str, str]
     return container
 
 
-def as_annotation(profile: Object | None) -> str:
-    """The profile as an annotation; empty if there is none."""
-    kind = (profile or {}).get("type")
-    if kind == "Localhost":
-        local = (profile or {}).get("localhostProfile")
-        return f"localhost/{local}" if local else ""
-    return {"RuntimeDefault": "runtime/default", "Unconfined": "unconfined"}.get(kind or "", "")
+def as_annotation(profile: Object | None, *, of_seccomp: bool = False) -> str:
+    """A profile as an annotation says it; empty if it is none that an annotation can say.
+
+    Examples
+    --------
+    >>> as_annotation({"type": "Localhost", "localhostProfile": "audit.json"})
+    'localhost/audit.json'
+    """
+    kind, local = (profile or {}).get("type"), (profile or {}).get("localhostProfile")
+    if kind != "Localhost":
+        return _NOTES.get(kind or "", "")
+    return f"{_LOCAL}{local}" if local or (of_seccomp and local is not None) else ""
 
 
 def as_field(annotation: str) -> Mapping[str, Any] | None:
     """The profile in an annotation; None if it is invalid."""
-    if annotation.startswith("localhost/"):
-        local = annotation.removeprefix("localhost/")
+    if annotation.startswith(_LOCAL):
+        local = annotation.removeprefix(_LOCAL)
         return {"type": "Localhost", "localhostProfile": local} if local else None
-    kind = {"runtime/default": "RuntimeDefault", "unconfined": "Unconfined"}.get(annotation)
-    return {"type": kind} if kind else None
+    return next(({"type": kind} for kind, note in _NOTES.items() if note == annotation), None)
+
+
+_LOCAL: Final = "localhost/"
+_NOTES: Final = {"RuntimeDefault": "runtime/default", "Unconfined": "unconfined"}
+_DOCKER: Final = "docker/default"
+"""Another name of the default seccomp profile."""
 
 
 def annotation_warnings(behaviour: ServedBehaviour, pod: Object) -> Iterator[str]:
@@ -93,9 +103,6 @@ def _was_written(pod: Object, name: str, container: Object) -> bool:
     return any(at(record, *path) is not None for record in metadata(pod).get("managedFields") or ())
 
 
-_LOCAL: Final = "localhost/"
-
-
 def bring_seccomp_together(pod: Draft, *, noted: bool) -> None:
     """Write the profiles that annotations have as fields, and if they are to be noted the others as annotations.
 
@@ -119,34 +126,11 @@ def _seccomp_agreed(holder: Object, notes: dict[str, str], key: str) -> Mapping[
     context = holder.get("securityContext") or {}
     profile = context.get("seccompProfile")
     if profile is not None and key not in notes:
-        text = seccomp_as_annotation(profile)
+        text = as_annotation(profile, of_seccomp=True)
         if text:
             notes[key] = text
     elif profile is None and key in notes:
-        field = _as_field(notes[key])
+        field = as_field(notes[key].replace(_DOCKER, _NOTES["RuntimeDefault"]))
         if field is not None:
             return {"securityContext": {**context, "seccompProfile": field}}
     return {}
-
-
-def seccomp_as_annotation(profile: Object | None) -> str:
-    """A seccomp profile as the annotation says it; empty if it is none that an annotation can say.
-
-    Examples
-    --------
-    >>> seccomp_as_annotation({"type": "Localhost", "localhostProfile": "audit.json"})
-    'localhost/audit.json'
-    """
-    kind = (profile or {}).get("type")
-    if kind == "Localhost":
-        local = (profile or {}).get("localhostProfile")
-        return "" if local is None else f"{_LOCAL}{local}"
-    return {"Unconfined": "unconfined", "RuntimeDefault": "runtime/default"}.get(kind or "", "")
-
-
-def _as_field(annotation: str) -> Mapping[str, Any] | None:
-    if annotation.startswith(_LOCAL):
-        local = annotation.removeprefix(_LOCAL)
-        return {"type": "Localhost", "localhostProfile": local} if local else None
-    named = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault", "docker/default": "RuntimeDefault"}
-    return {"type": named[annotation]} if annotation in named else None

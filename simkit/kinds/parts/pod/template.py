@@ -87,17 +87,16 @@ def _less(holder: Draft, key: str, names: set[Any]) -> Draft:
     return holder
 
 
-def validate_template(behaviour: ServedBehaviour, path: str, template: Object) -> list[FieldError]:
+def validate_template(behaviour: ServedBehaviour, path: str, template: Object) -> Iterator[FieldError]:
     """All errors of a pod template in itself."""
     spec = template.get("spec") or {}
-    errors = [*validate_metadata(behaviour, path, template)]
-    errors += validate_pod_spec(behaviour, f"{path}.spec", spec, None)
-    errors += validate_field_agreement(f"{path}.spec", template, spec)
-    errors += validate_app_armor_agreement(f"{path}.spec", template, spec)
+    yield from validate_metadata(behaviour, path, template)
+    yield from validate_pod_spec(behaviour, f"{path}.spec", spec, None)
+    yield from validate_field_agreement(f"{path}.spec", template, spec)
+    yield from validate_app_armor_agreement(f"{path}.spec", template, spec)
     if spec.get("ephemeralContainers"):
         text = "ephemeral containers not allowed in pod template"
-        errors.append(forbidden_field(f"{path}.spec.ephemeralContainers", text))
-    return errors
+        yield forbidden_field(f"{path}.spec.ephemeralContainers", text)
 
 
 def validate_metadata(behaviour: ServedBehaviour, path: str, template: Object) -> Iterator[FieldError]:

@@ -98,7 +98,7 @@ _ANNOTATIONS: Final = {
     label("sysctls", "security.alpha"): 'non-functional in v1.11+; use the "sysctls" field instead',
     label("unsafe-sysctls", "security.alpha"): 'non-functional in v1.11+; use the "sysctls" field instead',
 }
-_VOLUMES: Final = {
+VOLUMES: Final = {
     "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
     "gitRepo": "deprecated in v1.11",
     "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
@@ -109,6 +109,7 @@ _VOLUMES: Final = {
     "cephfs": "deprecated in v1.28, non-functional in v1.31+",
     "rbd": "deprecated in v1.28, non-functional in v1.31+",
 }
+"""The warnings about types of volumes."""
 _SHOWN_VOLUMES: Final = {"storageos": "storageOS"}
 _UNTIL_1_26: Final = {
     **dict.fromkeys(("flocker", "storageos", "quobyte"), "deprecated in v1.22, support removal is planned in v1.26"),
@@ -118,34 +119,35 @@ _UNTIL_1_26: Final = {
 _BYTES: Final = ("memory", "ephemeral-storage")
 
 
-def pod_warnings(behaviour: ServedBehaviour, path: str, holder: Object) -> list[str]:
+def pod_warnings(behaviour: ServedBehaviour, path: str, holder: Object) -> Iterator[str]:
     """All warnings about a pod (with an empty path) or a template."""
     if not behaviour.applies("pods-warned-of"):
-        return []
+        return
     spec = holder.get("spec") or {}
     at_spec, at_notes = _below(path, "spec"), _below(path, "metadata.annotations")
-    found = [*_label_warnings(behaviour, at_spec, spec), *_spread_warnings(behaviour, at_spec, spec)]
+    yield from _label_warnings(behaviour, at_spec, spec)
+    yield from _spread_warnings(behaviour, at_spec, spec)
     notes = annotations_of(holder)
-    found += [f"{at_notes}[{key}]: {text}" for key, text in _ANNOTATIONS.items() if key in notes]
+    yield from (f"{at_notes}[{key}]: {text}" for key, text in _ANNOTATIONS.items() if key in notes)
     if spec.get("volumes"):
-        found += _volume_warnings(behaviour, f"{at_spec}.volumes", spec["volumes"])
+        yield from _volume_warnings(behaviour, f"{at_spec}.volumes", spec["volumes"])
         if behaviour.applies("overlapping-volume-paths-warned"):
-            found += overlap_warnings(behaviour, spec["volumes"])
-    found += _repeated(at_spec, spec)
-    found += _fractions(f"{at_spec}.overhead", spec.get("overhead") or {})
+            yield from overlap_warnings(behaviour, spec["volumes"])
+    yield from _repeated(at_spec, spec)
+    yield from _fractions(f"{at_spec}.overhead", spec.get("overhead") or {})
     if SECCOMP_POD in notes and at(spec, "securityContext", "seccompProfile") is None:
-        found.append(f"{at_notes}[{SECCOMP_POD}]: {_seccomp(behaviour)}")
+        yield f"{at_notes}[{SECCOMP_POD}]: {_seccomp(behaviour)}"
     for place, container in every_container(at_spec, spec):
-        found += _profile_warnings(behaviour, at_notes, notes, spec, container, template=bool(path))
-        found += _container_warnings(behaviour, place, container)
-    found += _port_warnings(behaviour, at_spec, spec)
+        yield from _profile_warnings(behaviour, at_notes, notes, spec, container, template=bool(path))
+        yield from _container_warnings(behaviour, place, container)
+    yield from _port_warnings(behaviour, at_spec, spec)
     if behaviour.applies("repeated-port-names-warned"):
-        found += _port_name_warnings(at_spec, spec)
+        yield from _port_name_warnings(at_spec, spec)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0 and behaviour.applies("negative-grace-warned"):
         text = "must be >= 0; negative values are invalid and will be treated as 1"
-        found.append(f"{at_spec}.terminationGracePeriodSeconds: {text}")
-    found += _affinity_warnings(behaviour, f"{at_spec}.affinity", spec.get("affinity") or {})
-    return [*found, *_address_warnings(behaviour, at_spec, spec)]
+        yield f"{at_spec}.terminationGracePeriodSeconds: {text}"
+    yield from _affinity_warnings(behaviour, f"{at_spec}.affinity", spec.get("affinity") or {})
+    yield from _address_warnings(behaviour, at_spec, spec)
 
 
 def _address_warnings(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[str]:
@@ -195,7 +197,7 @@ def _spread_warnings(behaviour: ServedBehaviour, path: str, spec: Object) -> Ite
 
 def _volume_warnings(behaviour: ServedBehaviour, path: str, volumes: Sequence[Object]) -> Iterator[str]:
     for index, volume in enumerate(volumes):
-        for name, text in _VOLUMES.items():
+        for name, text in VOLUMES.items():
             if name in volume and _is_deprecated(behaviour, name):
                 text = text if behaviour.applies("removed-volumes-told") else _UNTIL_1_26.get(name, text)
                 disabled = name == "gitRepo" and behaviour.applies("git-repo-volumes-disabled")

@@ -107,6 +107,18 @@ def count(path: str) -> Callable[[Object], Any]:
     return lambda obj: len(at(obj, *path.split(".")) or ())
 
 
+def few(texts: Sequence[str], absent: str, most: int = 3) -> str:
+    """The first texts, and the number of others.
+
+    Examples
+    --------
+    >>> few(["a", "b", "c", "d", "e"], NONE), few([], NONE)
+    ('a,b,c + 2 more...', '<none>')
+    """
+    more = len(texts) - most
+    return (",".join(texts[:most]) or absent) + (f" + {more} more..." if more > 0 else "")
+
+
 def pairs(labels: Mapping[str, Any] | None) -> str:
     """Labels as ``key=value``, sorted, separated by commas."""
     if not labels:

@@ -17,7 +17,7 @@ from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.printers.cells import columns, number
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.parts.validation.object_meta import validate_label_selector
-from simkit.kinds.strategy import DeleteStrategy, RowPrinter, Strategy
+from simkit.kinds.strategy import DeleteStrategy, RowPrinter, Strategy, Validate
 from simkit.meta import labels
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
@@ -71,6 +71,17 @@ def shown_labels(template: Object | None) -> Shown:
     return text_map(labels_of(template or {}) or None)
 
 
+def validate_selecting(behaviour: ServedBehaviour, spec: Object) -> Iterator[FieldError]:
+    """The errors of the selector and the template of a deployment or replica set."""
+    selector = spec.get("selector")
+    yield from validate_selector(behaviour, "spec.selector", selector, "deployment")
+    chosen = selector_of(selector)
+    if chosen is None:
+        yield invalid_value("spec.selector", shown_selector(selector), "invalid label selector")
+    else:
+        yield from validate_replicated(behaviour, "spec.template", spec, "ReplicaSet", chosen)
+
+
 def validate_replicated(
     behaviour: ServedBehaviour, path: str, spec: Object, kind: str, chosen: labels.LabelSelector
 ) -> Iterator[FieldError]:
@@ -94,23 +105,6 @@ def validate_nonnegative_fields(path: str, holder: Object, names: Sequence[str])
         yield from validate_nonnegative(f"{path}.{name}", holder.get(name))
 
 
-def validate_exceeding(
-    path: str, status: Object, pairs: Sequence[tuple[str, str]], text: Mapping[str, str]
-) -> Iterator[FieldError]:
-    """The errors of counts that exceed the one that they are part of."""
-    for part, whole in pairs:
-        value = status.get(part) or 0
-        if value > (status.get(whole) or 0):
-            yield invalid_value(f"{path}.{part}", value, text[whole])
-
-
-def decremented(status: Object, old: Object) -> Iterator[FieldError]:
-    """The error of a decreased collision count."""
-    before, now = old.get("collisionCount"), status.get("collisionCount")
-    if before is not None and (now is None or now < before):
-        yield invalid_value("status.collisionCount", now or 0, "cannot be decremented")
-
-
 def name_warnings(behaviour: ServedBehaviour, obj: Object, use: str = "Pod names and hostnames") -> Iterator[str]:
     """The warning about a name that is no valid host name, if pods derive theirs from it."""
     wrong = dns_label(name_of(obj))
@@ -122,7 +116,7 @@ def name_warnings(behaviour: ServedBehaviour, obj: Object, use: str = "Pod names
         )
 
 
-def template_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[str]:
+def template_warnings(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterable[str]:
     """The warnings about a workload's pod template, if anything of the workload has changed."""
     if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
         return ()
@@ -190,13 +184,31 @@ EXCEEDING: Final = {
 """The error of a count above one of these."""
 
 
-def validate_replica_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """The errors of the status of a replica set or replication controller."""
-    status = obj.get("status") or {}
-    return [
-        *validate_nonnegative_fields("status", status, _COUNTS),
-        *validate_exceeding("status", status, _PARTS, EXCEEDING),
-    ]
+def counts_checked(
+    counts: Sequence[str],
+    parts: Sequence[tuple[str, str]] = (),
+    text: Mapping[str, str] = EXCEEDING,
+    *,
+    collisions: bool = True,
+) -> Validate:
+    """The validation of a status: counts, those that are part of others, and whether the count of collisions fell."""
+
+    def validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+        status, before = obj.get("status") or {}, at(old, "status", "collisionCount")
+        yield from validate_nonnegative_fields("status", status, counts)
+        for part, whole in parts:
+            value = status.get(part) or 0
+            if value > (status.get(whole) or 0):
+                yield invalid_value(f"status.{part}", value, text[whole])
+        now = status.get("collisionCount")
+        if collisions and before is not None and (now is None or now < before):
+            yield invalid_value("status.collisionCount", now or 0, "cannot be decremented")
+
+    return validate
+
+
+validate_replica_status: Final = counts_checked(_COUNTS, _PARTS, collisions=False)
+"""The validation of the status of a replica set or replication controller."""
 
 
 def replica_row(selector: Callable[[Object], str]) -> RowPrinter:

@@ -40,9 +40,9 @@ def test_unchanged_invalid_fields_are_accepted(fields: Any) -> None:
     """It may not come with a new configuration, nor with a change of a good one."""
     assert RULES.validate is not None
     wrong = configuration(**fields)
-    assert RULES.validate(BASE, wrong, None)
-    assert RULES.validate(BASE, wrong, configuration())
-    assert not RULES.validate(BASE, {**wrong, "metadata": {"name": "c", "labels": {"a": "b"}}}, wrong)
+    assert list(RULES.validate(BASE, wrong, None))
+    assert list(RULES.validate(BASE, wrong, configuration()))
+    assert not list(RULES.validate(BASE, {**wrong, "metadata": {"name": "c", "labels": {"a": "b"}}}, wrong))
 
 
 def test_changed_conditions_are_read() -> None:

@@ -46,4 +46,4 @@ TERM = {"matchExpressions": [{"key": OLD, "operator": "Exists"}]}
 )
 def test_old_names_are_told(kind: str, change: dict[str, Any], expected: str) -> None:
     """The path says where, the text since when and what to write instead."""
-    assert strategy(kind).warnings(BASE, made(kind, change), None) == [expected]
+    assert list(strategy(kind).warnings(BASE, made(kind, change), None)) == [expected]

@@ -57,10 +57,15 @@ def _validate_seccomp(behaviour: ServedBehaviour, path: str, annotations: Mappin
     for key, profile in annotations.items():
         if key != SECCOMP_POD and not key.startswith(SECCOMP_CONTAINER):
             continue
-        if profile.startswith(_LOCAL):
-            yield from placed(f"{path}.{key}", DESCENDING(behaviour, profile.removeprefix(_LOCAL)))
-        elif profile not in ("runtime/default", "docker/default", "unconfined"):
-            yield invalid_value(f"{path}.{key}", profile, "must be a valid seccomp profile")
+        yield from validate_seccomp_note(behaviour, f"{path}.{key}", profile)
+
+
+def validate_seccomp_note(behaviour: ServedBehaviour, path: str, profile: str) -> Iterator[FieldError]:
+    """The errors of a seccomp profile in an annotation."""
+    if profile.startswith(_LOCAL):
+        yield from placed(path, DESCENDING(behaviour, profile.removeprefix(_LOCAL)))
+    elif profile not in ("runtime/default", "docker/default", "unconfined"):
+        yield invalid_value(path, profile, "must be a valid seccomp profile")
 
 
 def _validate_app_armor(path: str, annotations: Mapping[str, str], spec: Object) -> Iterator[FieldError]:

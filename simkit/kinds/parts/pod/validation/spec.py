@@ -100,40 +100,40 @@ _LONGEST_HOSTNAME: Final = 64
 RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 
 
-def validate_pod_spec(behaviour: ServedBehaviour, path: str, spec: Object, pod: Object | None) -> list[FieldError]:
+def validate_pod_spec(behaviour: ServedBehaviour, path: str, spec: Object, pod: Object | None) -> Iterator[FieldError]:
     """All errors of a pod spec; ``pod`` is its object, None for a template."""
     volume_errors, volumes = validate_volumes(behaviour, f"{path}.volumes", spec, pod)
-    errors = [*_validate_grace_period(behaviour, path, spec), *volume_errors]
+    yield from _validate_grace_period(behaviour, path, spec)
+    yield from volume_errors
     if "resourceClaims" in spec:
-        errors += validate_resource_claims(f"{path}.resourceClaims", spec, pod)
-    errors += validate_containers(behaviour, f"{path}.containers", spec, volumes)
+        yield from validate_resource_claims(f"{path}.resourceClaims", spec, pod)
+    yield from validate_containers(behaviour, f"{path}.containers", spec, volumes)
     if "initContainers" in spec:
-        errors += validate_init_containers(behaviour, f"{path}.initContainers", spec, volumes)
+        yield from validate_init_containers(behaviour, f"{path}.initContainers", spec, volumes)
     if "ephemeralContainers" in spec:
-        errors += validate_ephemeral_containers(behaviour, f"{path}.ephemeralContainers", spec, volumes)
+        yield from validate_ephemeral_containers(behaviour, f"{path}.ephemeralContainers", spec, volumes)
     if spec.get("resources") is not None and behaviour.applies("pod-level-resources"):
-        errors += validate_pod_resources(behaviour, path, spec)
+        yield from validate_pod_resources(behaviour, path, spec)
     told_early = behaviour.applies("host-ports-told")
     if spec.get("hostNetwork") and told_early:
-        errors += _validate_host_network(behaviour, f"{path}.containers", spec, strict=pod is not None)
-    errors += placed(path, _POLICIES(behaviour, spec))
+        yield from _validate_host_network(behaviour, f"{path}.containers", spec, strict=pod is not None)
+    yield from placed(path, _POLICIES(behaviour, spec))
     if spec.get("hostNetwork") and not told_early:
-        errors += _validate_host_network(behaviour, f"{path}.containers", spec, strict=True)
-    errors += validate_pod_security(behaviour, f"{path}.securityContext", spec)
-    errors += placed(path, _AFFINITY(behaviour, spec))
-    errors += validate_dns(behaviour, f"{path}.dnsConfig", spec)
-    errors += placed(path, _GATES(behaviour, spec))
+        yield from _validate_host_network(behaviour, f"{path}.containers", spec, strict=True)
+    yield from validate_pod_security(behaviour, f"{path}.securityContext", spec)
+    yield from placed(path, _AFFINITY(behaviour, spec))
+    yield from validate_dns(behaviour, f"{path}.dnsConfig", spec)
+    yield from placed(path, _GATES(behaviour, spec))
     if spec.get("topologySpreadConstraints"):
-        errors += validate_topology_spread_constraints(
+        yield from validate_topology_spread_constraints(
             behaviour, f"{path}.topologySpreadConstraints", spec["topologySpreadConstraints"]
         )
-    errors += validate_host_process(path, spec)
-    errors += validate_host_users(behaviour, path, spec)
+    yield from validate_host_process(path, spec)
+    yield from validate_host_users(behaviour, path, spec)
     if spec.get("hostnameOverride") is not None:
-        errors += _validate_hostname_override(f"{path}.hostnameOverride", spec)
-    errors += placed(path, _NAMES(behaviour, spec))
-    errors += _validate_late(behaviour, path, spec)
-    return errors
+        yield from _validate_hostname_override(f"{path}.hostnameOverride", spec)
+    yield from placed(path, _NAMES(behaviour, spec))
+    yield from _validate_late(behaviour, path, spec)
 
 
 def _validate_grace_period(behaviour: ServedBehaviour, path: str, spec: Object) -> Iterator[FieldError]:
@@ -175,13 +175,9 @@ def _name_of_gate(behaviour: ServedBehaviour, path: str, gate: Object) -> Iterab
     return placed(path, QUALIFIED(behaviour, gate.get("name") or ""))
 
 
-def _told_at_gate(path: str, name: str) -> FieldError:
-    return duplicate("", name)
-
-
 _GATES: Final = table(
     row("readinessGates[]", row("conditionType", QUALIFIED, zero="")),
-    row("schedulingGates[]", by(_name_of_gate), distinct("name", _told_at_gate)),
+    row("schedulingGates[]", by(_name_of_gate), distinct("name", lambda _, name: duplicate("", name))),
 )
 _NAMES: Final = table(
     row("serviceAccountName", must.be(dns_subdomain)),

@@ -97,11 +97,11 @@ def _downward_part(
         yield from _validate_taken(path, file, file, taken)
 
 
-_SECONDS: Final = table(
+TOKEN_SECONDS: Final = table(
     must.hold(lambda seconds: seconds >= 600, "may not specify a duration less than 10 minutes"),
     must.hold(lambda seconds: seconds <= 1 << 32, "may not specify a duration larger than 2^32 seconds"),
 )
-_TOKEN_SECONDS: Final = row("expirationSeconds", _SECONDS, zero=0)
+_TOKEN_SECONDS: Final = row("expirationSeconds", TOKEN_SECONDS, zero=0)
 _TOKEN_PATH: Final = table(row("path", REQUIRED), row("path", FILE, since="local-token-paths"))
 
 
