@@ -14,8 +14,7 @@ import simkit
 from simkit.analysis import audit, causes, escalations
 from simkit.analysis.escalation.cut.remedy import after
 from simkit.analysis.findings.paths import ESCALATION_PATH
-from simkit.analysis.least_privilege.change import Change
-from simkit.analysis.least_privilege.replay import apply
+from simkit.analysis.least_privilege.change import Change, apply
 from simkit.analysis.plan.candidates import object_of
 from simkit.analysis.rbac.administrators import administrators
 from simkit.cluster.cluster import Cluster

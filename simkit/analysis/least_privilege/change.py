@@ -1,12 +1,22 @@
-"""Changes of RBAC objects that a proposal consists of."""
+"""Changes of objects, made on a cluster as an administrator, with what the aggregation controller does after them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from simkit.logic.rbac.aggregate import CONTROLLER, is_aggregated, with_aggregated_rules
+from simkit.logic.rbac.binding import CLUSTER_ROLES
+from simkit.meta.domain import RBAC_GROUP, SYSTEM_NAMESPACE
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import administrator, service_account
+from simkit.meta.message import Request, Response
 from simkit.meta.names import Key
+from simkit.meta.objects import name_of
+from simkit.seams.snapshot import Sandbox
+
+MERGE: Final = "application/merge-patch+json"
 
 
 @dataclass(frozen=True)
@@ -15,3 +25,57 @@ class Change:
 
     key: Key
     obj: Mapping[str, Any] | None
+
+
+def apply(sandbox: Sandbox, changes: Iterable[Change]) -> None:
+    """Write and delete objects as an administrator.
+
+    Parameters
+    ----------
+    sandbox
+        The cluster that is changed.
+    changes
+        The changes, in order.
+
+    Raises
+    ------
+    SimkitError
+        For the first change that the cluster refuses.
+    """
+    for change in changes:
+        key = change.key
+        scope = f"/namespaces/{key.namespace}" if key.namespace else ""
+        api = f"apis/{key.resource.group}" if key.resource.group else "api"
+        collection = f"/{api}/v1{scope}/{key.resource.resource}"
+        if change.obj is None:
+            answer = sandbox.perform(Request.of("DELETE", f"{collection}/{key.name}"), identity=administrator())
+        else:
+            answer = sandbox.perform(
+                Request.of("PUT", f"{collection}/{key.name}", change.obj), identity=administrator()
+            )
+            if answer.status == 404:
+                answer = sandbox.perform(Request.of("POST", collection, change.obj), identity=administrator())
+        if not answer.succeeded:
+            raise SimkitError(f"{key.resource} {key.name} was refused: {answer.body.decode('utf-8', 'replace')[:300]}")
+    for _ in aggregate_roles(sandbox):
+        pass
+
+
+def aggregate_roles(sandbox: Sandbox) -> Iterator[tuple[str, Response, str]]:
+    """The writes that fill aggregated roles: path, response, and author.
+
+    Just this controller's work is done, and no other's: the rest of the cluster stays as it is. Where its account may
+    not write, as in a cluster without the default roles, an administrator does it instead.
+    """
+    roles = list(sandbox.snapshot().scan(CLUSTER_ROLES))
+    before = {name_of(role): role.get("rules") or [] for role in roles}
+    account = service_account(SYSTEM_NAMESPACE, CONTROLLER)
+    for role in with_aggregated_rules(roles):
+        if not is_aggregated(role) or (role.get("rules") or []) == before[name_of(role)]:
+            continue
+        path = f"/apis/{RBAC_GROUP}/v1/clusterroles/{name_of(role)}"
+        request = Request.of("PATCH", path, {"rules": role.get("rules") or []}, content_type=MERGE)
+        answer, who = sandbox.perform(request, identity=account), account.user
+        if answer.status == 403:
+            answer, who = sandbox.perform(request, identity=administrator()), f"{who}, played by an administrator"
+        yield path, answer, who

@@ -12,6 +12,7 @@ import pandas as pd
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.caveats import about_access
+from simkit.analysis.escalation.cut.remedy import ObjectChanges
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.permission_counts import PermissionCounter
 from simkit.analysis.least_privilege.recorded_access import Action
@@ -20,6 +21,7 @@ from simkit.analysis.least_privilege.roles import Names, minimal_rules
 from simkit.analysis.least_privilege.unused import unused_grants
 from simkit.analysis.least_privilege.usage import Usage, default_bindings, question_of, usage
 from simkit.analysis.rbac.index import index_of
+from simkit.analysis.rbac.objects import kind_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rbac.unknown_names import known_subject
@@ -29,7 +31,6 @@ from simkit.logic.rbac.binding import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     GROUP,
-    RESOURCES_OF_KINDS,
     ROLE_BINDINGS,
     ROLES,
     SERVICE_ACCOUNT,
@@ -45,7 +46,6 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import ANONYMOUS, MASTERS
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
-from simkit.present.escaping import kubectl_command
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox, Snapshot
 
@@ -57,7 +57,7 @@ OF_THE_SERVER: Final = ("system:",)
 
 
 @dataclass(frozen=True, repr=False)
-class Proposal(InLines):
+class Proposal(ObjectChanges, InLines):
     """Roles and bindings in place of the present ones, for some subjects.
 
     ``rules`` gives each subject's rules by namespace, the empty one for the whole cluster; ``reused`` the existing
@@ -94,23 +94,6 @@ class Proposal(InLines):
     def unused(self) -> pd.DataFrame:
         """The grants that are not used: see ``unused_grants``."""
         return unused_grants(self.snapshot, self.usage)
-
-    def manifests(self) -> list[Object]:
-        """The objects to apply, in an order that works."""
-        return [change.obj for change in self.changes if change.obj is not None]
-
-    def deletions(self) -> list[Key]:
-        """The bindings that are no longer needed."""
-        return [change.key for change in self.changes if change.obj is None]
-
-    def yaml(self) -> str:
-        """The manifests as YAML, the deletions as comments with their commands."""
-        import yaml
-
-        text = yaml.safe_dump_all(self.manifests(), sort_keys=False)
-        gone = [kubectl_command("delete", key.resource.resource, key.name, key.namespace) for key in self.deletions()]
-        lines = [f"# {command}" for command in gone]
-        return "\n".join(lines) + ("\n---\n" if lines else "") + text
 
     def verify(self, sandbox: Sandbox | None = None) -> Replay:
         """Apply it on a fork and repeat the requests of the log: see ``replay``."""
@@ -284,23 +267,17 @@ class _Plan:
 
     def _new_role(self, subject: Subject, rules: tuple[Rule, ...], places: Sequence[str], number: int) -> Key:
         name = f"{_name(subject)}-{number + 1}" if number else _name(subject)
-        single = len(places) == 1 and places[0]
-        resource, kind = (ROLES, "Role") if single else (CLUSTER_ROLES, "ClusterRole")
-        key = Key(resource, places[0] if single else "", name)
-        self._made.append(Change(key, _object(kind, key, {"rules": [rule.entry() for rule in rules]})))
-        return key
+        made = _role(places[0] if len(places) == 1 else "", name, rules)
+        self._made.append(made)
+        return made.key
 
     def _bind(self, subject: Subject, role: Key, place: str) -> None:
         for binding in self._index.bindings_of(role):
             if binding.namespace == place and subject in map(normalize_subject, binding.subjects):
                 self._kept.add((binding.key, subject))
                 return
-        resource, kind = (ROLE_BINDINGS, "RoleBinding") if place else (CLUSTER_ROLE_BINDINGS, "ClusterRoleBinding")
-        suffix = "" if role.name.startswith(_name(subject)) else f":{role.name}"
-        key = Key(resource, place, (role.name if not suffix else _name(subject)) + suffix)
-        reference = {"apiGroup": RBAC_GROUP, "kind": "ClusterRole" if role.resource == CLUSTER_ROLES else "Role"}
-        content = {"roleRef": {**reference, "name": role.name}, "subjects": [_entry(subject)]}
-        self._made.append(Change(key, _object(kind, key, content)))
+        name = role.name if role.name.startswith(_name(subject)) else f"{_name(subject)}:{role.name}"
+        self._made.append(_binding(place, name, role, subject))
 
     def changes(self, subjects: Iterable[Subject]) -> tuple[Change, ...]:
         """The changes: creations before deletions, so that nobody is without access in between."""
@@ -332,26 +309,27 @@ def without(snapshot: Snapshot, binding: Binding, leaving: Iterable[Subject]) ->
     ]
     if not stays:
         return Change(binding.key, None)
-    content = {"roleRef": dict(obj["roleRef"]), "subjects": stays}
-    kind = "ClusterRoleBinding" if binding.key.resource == CLUSTER_ROLE_BINDINGS else "RoleBinding"
-    return Change(binding.key, _object(kind, binding.key, content, obj))
+    return _written(binding.key, {"roleRef": dict(obj["roleRef"]), "subjects": stays}, obj)
 
 
 def granting_changes(subject: Subject, rules: Mapping[str, tuple[Rule, ...]], name: str) -> list[Change]:
     """New roles with these rules, by namespace (empty: cluster-wide), and their bindings to a subject."""
     made = []
     for place, some in rules.items():
-        role, binding = (ROLES, ROLE_BINDINGS) if place else (CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS)
-        kind = "Role" if place else "ClusterRole"
-        key = Key(role, place, name)
-        made.append(Change(key, _object(kind, key, {"rules": [rule.entry() for rule in some]})))
-        content = {
-            "roleRef": {"apiGroup": RBAC_GROUP, "kind": kind, "name": name},
-            "subjects": [_entry(subject)],
-        }
-        bound = Key(binding, place, name)
-        made.append(Change(bound, _object(f"{kind}Binding", bound, content)))
+        role = _role(place, name, some)
+        made += [role, _binding(place, name, role.key, subject)]
     return made
+
+
+def _role(namespace: str, name: str, rules: Iterable[Rule]) -> Change:
+    key = Key(ROLES if namespace else CLUSTER_ROLES, namespace, name)
+    return _written(key, {"rules": [rule.entry() for rule in rules]})
+
+
+def _binding(namespace: str, name: str, role: Key, subject: Subject) -> Change:
+    key = Key(ROLE_BINDINGS if namespace else CLUSTER_ROLE_BINDINGS, namespace, name)
+    reference = {"apiGroup": RBAC_GROUP, "kind": kind_of(role), "name": role.name}
+    return _written(key, {"roleRef": reference, "subjects": [_entry(subject)]})
 
 
 def _subject(entry: Mapping[str, Any], namespace: str) -> Subject:
@@ -360,12 +338,12 @@ def _subject(entry: Mapping[str, Any], namespace: str) -> Subject:
     return Subject(kind, entry.get("name") or "", where)
 
 
-def _object(kind: str, key: Key, content: Mapping[str, Any], old: Object | None = None) -> dict[str, Any]:
+def _written(key: Key, content: Mapping[str, Any], old: Object | None = None) -> Change:
+    """An RBAC object with this content, and with the labels and annotations of an earlier one."""
     before = (old or {}).get("metadata") or {}
     kept = {name: before[name] for name in ("labels", "annotations") if before.get(name)}
     metadata = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {}), **kept}
-    assert kind in RESOURCES_OF_KINDS
-    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, **content}
+    return Change(key, {"apiVersion": API_VERSION, "kind": kind_of(key), "metadata": metadata, **content})
 
 
 def _entry(subject: Subject) -> dict[str, str]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import pandas as pd
 
-from simkit.analysis.least_privilege.change import Change
-from simkit.analysis.least_privilege.recorded_access import Action
-from simkit.analysis.least_privilege.role_aggregation import aggregate_roles
+from simkit.analysis.least_privilege.change import Change, apply
+from simkit.analysis.least_privilege.recorded_access import Action, may
 from simkit.analysis.least_privilege.usage import Usage
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import identity_of, text_of, text_of_user
@@ -18,18 +17,12 @@ from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Evidence, InLines
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.cover import uncovered
-from simkit.logic.rbac.rule import ALL, Rule
-from simkit.meta.domain import AUTHORIZATION_GROUP
-from simkit.meta.errors import SimkitError
-from simkit.meta.identity import Identity, administrator
-from simkit.meta.message import Request
+from simkit.logic.rbac.rule import Rule
+from simkit.meta.identity import Identity
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox, Snapshot
 
-REVIEWS: Final = f"/apis/{AUTHORIZATION_GROUP}/v1/subjectaccessreviews"
 COLUMNS: Final = ("outcome", "subject", "action", "before", "after")
-_FIELDS: Final = {"api_group": "group"}
-"""Names of an action's fields that differ in a SubjectAccessReview."""
 SAMPLED: Final = 40
 """The number of lost permissions of a subject that are checked."""
 
@@ -114,54 +107,6 @@ def replay(proposal: Verifiable, sandbox: Sandbox) -> Replay:
     return Replay(len(was) + len(denied), broken, opened, taken, tuple(left))
 
 
-def apply(sandbox: Sandbox, changes: Iterable[Change]) -> None:
-    """Write and delete objects as an administrator.
-
-    Parameters
-    ----------
-    sandbox
-        The cluster that is changed.
-    changes
-        The changes, in order.
-
-    Raises
-    ------
-    SimkitError
-        For the first change that the cluster refuses.
-    """
-    for change in changes:
-        key = change.key
-        scope = f"/namespaces/{key.namespace}" if key.namespace else ""
-        api = f"apis/{key.resource.group}" if key.resource.group else "api"
-        collection = f"/{api}/v1{scope}/{key.resource.resource}"
-        if change.obj is None:
-            answer = sandbox.perform(Request.of("DELETE", f"{collection}/{key.name}"), identity=administrator())
-        else:
-            answer = sandbox.perform(
-                Request.of("PUT", f"{collection}/{key.name}", change.obj), identity=administrator()
-            )
-            if answer.status == 404:
-                answer = sandbox.perform(Request.of("POST", collection, change.obj), identity=administrator())
-        if not answer.succeeded:
-            raise SimkitError(f"{key.resource} {key.name} was refused: {answer.body.decode('utf-8', 'replace')[:300]}")
-    for _ in aggregate_roles(sandbox):
-        pass
-
-
-def may(sandbox: Sandbox, identity: Identity, action: Action) -> bool:
-    """True if the authorizer of a cluster allows it."""
-    spec: dict[str, Any] = {"user": identity.user, "groups": list(identity.groups)}
-    if action.url:
-        spec["nonResourceAttributes"] = {"path": action.url, "verb": action.verb}
-    else:
-        fields = {_FIELDS.get(name, name): value for name, value in action._asdict().items() if value and name != "url"}
-        spec["resourceAttributes"] = fields
-    body = {"apiVersion": f"{AUTHORIZATION_GROUP}/v1", "kind": "SubjectAccessReview", "spec": spec}
-    answer = sandbox.perform(Request.of("POST", REVIEWS, body), identity=administrator())
-    status: Mapping[str, Any] = (answer.object or {}).get("status") or {} if answer.succeeded else {}
-    return bool(status.get("allowed"))
-
-
 def _taken_away(proposal: Verifiable) -> Iterator[tuple[Identity, Action]]:
     """Some of the permissions that the subjects have and should lose."""
     index = index_of(proposal.snapshot)
@@ -173,16 +118,4 @@ def _taken_away(proposal: Verifiable) -> Iterator[tuple[Identity, Action]]:
                 if found >= SAMPLED:
                     break
                 found += 1
-                yield _identity(subject), _action(piece, grant.namespace)
-
-
-def _identity(subject: Subject) -> Identity:
-    return identity_of(subject)
-
-
-def _action(piece: Rule, namespace: str) -> Action:
-    if piece.paths:
-        return Action(piece.verbs[0], url=piece.paths[0].rstrip(ALL) or "/")
-    plural, _, subresource = piece.resources[0].partition("/")
-    name = piece.resource_names[0] if piece.resource_names else ""
-    return Action(piece.verbs[0], piece.api_groups[0], plural, subresource, namespace, name)
+                yield identity_of(subject), Action.of_piece(piece, grant.namespace)

@@ -13,7 +13,8 @@ from simkit.analysis.escalation.cut.policies import RefuseAccounts
 from simkit.analysis.escalation.cut.verification import Retried, Use, retry
 from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.findings.audit import audit
-from simkit.analysis.least_privilege.replay import apply, may
+from simkit.analysis.least_privilege.change import apply
+from simkit.analysis.least_privilege.recorded_access import may
 from simkit.analysis.plan.recorded_writes import makes_pods, passes, written
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted

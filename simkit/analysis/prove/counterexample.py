@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from simkit.analysis.escalation.find.goal import AccessQuestion
-from simkit.analysis.escalation.prove.goal_check import allowed
+from simkit.analysis.least_privilege.recorded_access import Action, may
 from simkit.analysis.prove.answer import NotReproduced
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.index import chain_of, index_of
@@ -14,7 +13,6 @@ from simkit.analysis.rbac.objects import display_name
 from simkit.logic.authorizers.chain import AuthorizerChain
 from simkit.logic.rbac.binding import CLUSTER_ROLES, key_of
 from simkit.logic.rbac.rule import Rule
-from simkit.meta.attributes import Attributes
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
@@ -45,7 +43,7 @@ class AccessCounterexample:
 
     identity: Identity
     subject: str
-    access: AccessQuestion
+    access: Action
     reason: str
     allowed: bool = True
     executed: bool = False
@@ -94,18 +92,18 @@ class ReviewedSide:
         """True if requests are executed on a fork."""
         return isinstance(self.where, Sandbox)
 
-    def answers(self, asked: Iterable[tuple[AccessQuestion, Identity]]) -> list[bool]:
+    def answers(self, asked: Iterable[tuple[Action, Identity]]) -> list[bool]:
         """Whether each request of an identity is allowed."""
         if not isinstance(self.where, Sandbox):
             chain = self._settled_chain()
-            return [chain.authorize(attributes_of(access, identity)).allowed for access, identity in asked]
+            return [chain.authorize(access.ask(identity)).allowed for access, identity in asked]
         fork = self.where.fork()
         for role in self.unsettled:
             path = f"/apis/{RBAC_GROUP}/v1/clusterroles/{name_of(role)}"
             response = fork.perform(Request.of("PUT", path, role), identity=administrator())
             if not response.succeeded:
                 raise NotReproduced(f"the rules of the aggregated role {name_of(role)} could not be written")
-        return [allowed(fork, access, identity) for access, identity in asked]
+        return [may(fork, identity, access) for access, identity in asked]
 
     def _settled_chain(self) -> AuthorizerChain:
         """The authorizers of the snapshot, once the controller has filled aggregated roles."""
@@ -137,11 +135,3 @@ def reproduced(
             raise NotReproduced(f"the server allowed it before: {each}")
     executed = after.executes and (before is None or before.executes)
     return tuple(replace(each, executed=executed) for each in found)
-
-
-def attributes_of(access: AccessQuestion, identity: Identity) -> Attributes:
-    """The question for an authorizer."""
-    if access.url:
-        return Attributes(identity, access.verb, path=access.url, is_resource=False)
-    what = (access.group, "", access.resource, access.subresource)
-    return Attributes(identity, access.verb, *what, access.namespace, access.name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice, product
 from typing import Final
 
-from simkit.analysis.escalation.find.goal import AccessQuestion
+from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.prove.classes import NamedResource, RequestClass
 from simkit.logic.rbac.match import rule_allows
 from simkit.logic.rbac.rule import ALL, Rule
@@ -32,7 +32,7 @@ def request_of_class(
     *,
     namespace: str,
     new_namespace: str,
-) -> AccessQuestion | None:
+) -> Action | None:
     """A request of a class that is not allowed otherwise; None if each one that was tried is.
 
     Parameters
@@ -58,14 +58,14 @@ def request_of_class(
         where = namespace or _place(catalogue, verb, group, named.resource, new_namespace)
         ask = Attributes(identity, verb, group, "", named.resource, named.subresource, where, name)
         if rule_allows(rule, ask) and not allowed(ask):
-            return AccessQuestion(verb, named.resource, group, where, name, named.subresource)
+            return Action(verb, group, named.resource, named.subresource, where, name)
     return None
 
 
-def _about_path(found: RequestClass, rule: Rule, identity: Identity, allowed: Test) -> AccessQuestion | None:
+def _about_path(found: RequestClass, rule: Rule, identity: Identity, allowed: Test) -> Action | None:
     for verb, path in product(("get", *found.verbs) if ALL in rule.verbs else found.verbs, found.paths):
         if not allowed(Attributes(identity, verb, path=path, is_resource=False)):
-            return AccessQuestion(verb, "", url=path)
+            return Action(verb, url=path)
     return None
 
 

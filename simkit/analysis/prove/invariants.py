@@ -8,10 +8,11 @@ from itertools import islice
 from typing import Any, Final
 
 from simkit.analysis.caveats import with_caveats
-from simkit.analysis.escalation.find.goal import AccessQuestion, Goal, access_of
+from simkit.analysis.escalation.find.goal import Goal
+from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer
 from simkit.analysis.prove.authorizers import scope_caveats, undecided
-from simkit.analysis.prove.counterexample import AccessCounterexample, ReviewedSide, attributes_of, reproduced
+from simkit.analysis.prove.counterexample import AccessCounterexample, ReviewedSide, reproduced
 from simkit.analysis.prove.permission import AskedPermission, claim_of, holders, is_excepted
 from simkit.analysis.prove.reachable import never_reached
 from simkit.analysis.rbac.index import NO_MEMBERS, chain_of
@@ -178,7 +179,7 @@ def always_permitted(
     side = ReviewedSide(sandbox or snapshot, snapshot)
     chain = chain_of(snapshot)
     asked = list(_requests(snapshot, permission, by))
-    decisions = ((each, chain.authorize(attributes_of(each.access, each.identity))) for each in asked)
+    decisions = ((each, chain.authorize(each.access.ask(each.identity))) for each in asked)
     kept = next(((each, decision) for each, decision in decisions if decision.allowed), None)
     if kept is not None:
         (shown,) = reproduced((replace(kept[0], reason=kept[1].reason or kept[0].reason),), side)
@@ -194,7 +195,7 @@ def _requests(snapshot: Snapshot, permission: AskedPermission, by: Sequence[str]
         if "*" not in text:
             subject = parse_subject(text)
             for question in permission.questions:
-                access = access_of(question)
+                access = Action.of(question)
                 yield AccessCounterexample(identity_of(subject), text_of(subject), access, "an authorizer allows it")
     patterns = [text for text in by if "*" in text]
     if patterns or not by:
@@ -203,7 +204,7 @@ def _requests(snapshot: Snapshot, permission: AskedPermission, by: Sequence[str]
                 yield held
 
 
-def _is_whole(access: AccessQuestion, permission: AskedPermission) -> bool:
+def _is_whole(access: Action, permission: AskedPermission) -> bool:
     """True if a request is about as much as the permission: all objects, in all namespaces unless it names one."""
     return any(
         access.name == (question.name or "") and access.namespace == (question.namespace or "")

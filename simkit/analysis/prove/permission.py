@@ -9,8 +9,9 @@ from fnmatch import fnmatchcase
 from simkit.analysis.access.connections import connection_subresource, connection_verbs
 from simkit.analysis.access.question import question_of, scope_of
 from simkit.analysis.access.resolve import resolve_permission
-from simkit.analysis.escalation.find.goal import AccessQuestion, Goal, access_of, parse_goal, question_goal
+from simkit.analysis.escalation.find.goal import Goal, parse_goal, question_goal
 from simkit.analysis.escalation.find.graph import graph_of
+from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.prove.counterexample import AccessCounterexample, grant_text
 from simkit.analysis.prove.identities import holder_text, unused_name, weakest_identity
 from simkit.analysis.rbac.index import chain_of, index_of
@@ -106,7 +107,7 @@ def is_excepted(identity: Identity, holder: str, patterns: Iterable[str]) -> boo
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
-def _access(question: Question, allowing: AllowingGrant, new_name: str) -> AccessQuestion | None:
+def _access(question: Question, allowing: AllowingGrant, new_name: str) -> Action | None:
     """A request that a grant allows; None if it is about a namespace other than the one in which it holds."""
     grant, rule = allowing.grant, allowing.grant.rules[allowing.rule]
     names = rule.resource_names if not question.path else ()
@@ -116,7 +117,7 @@ def _access(question: Question, allowing: AllowingGrant, new_name: str) -> Acces
         if names and grant.namespace not in names:
             return None
         name = grant.namespace if names else name
-    return access_of(replace(question, namespace=where, name=name))
+    return Action.of(replace(question, namespace=where, name=name))
 
 
 def _of_other_authorizers(
@@ -131,5 +132,5 @@ def _of_other_authorizers(
                 continue
             for namespace, names in other.allowed(identity, question).items():
                 asked = replace(question, namespace=namespace, name=(names or (question.name or "",))[0])
-                yield AccessCounterexample(identity, holder, access_of(asked), f"the authorizer {other.mode} allows it")
+                yield AccessCounterexample(identity, holder, Action.of(asked), f"the authorizer {other.mode} allows it")
                 break

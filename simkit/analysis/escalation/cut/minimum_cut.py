@@ -28,8 +28,6 @@ from simkit.analysis.result import InLines
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
-from simkit.meta.names import Key
-from simkit.meta.objects import Object
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 COLUMNS: Final = ("change", "kind", "object", "namespace", "cost", "closes", "subjects")
@@ -75,14 +73,6 @@ class Cut(ObjectChanges, InLines):
             subjects = {path.subject for path in paths}
             rows.append((str(one), one.kind, key.name, key.namespace, self.costs[one], len(paths), len(subjects)))
         return table(rows, COLUMNS)
-
-    def manifests(self) -> list[Object]:
-        """The changed objects, to be applied."""
-        return [change.obj for change in self.changes if change.obj is not None]
-
-    def deletions(self) -> list[Key]:
-        """The bindings that have no subject left."""
-        return [change.key for change in self.changes if change.obj is None]
 
     def verify(self, sandbox: Sandbox | None = None) -> Verified:
         """Make the changes on a fork and check that no path is left and nothing in use is lost."""

@@ -40,6 +40,14 @@ class ObjectChanges:
     changes: tuple[Change, ...]
     snapshot: Snapshot
 
+    def manifests(self) -> list[Object]:
+        """The objects to apply, in an order that works."""
+        return [change.obj for change in self.changes if change.obj is not None]
+
+    def deletions(self) -> list[Key]:
+        """The objects to delete, such as bindings that have no subject left."""
+        return [change.key for change in self.changes if change.obj is None]
+
     def commands(self) -> list[str]:
         """The changes as kubectl commands, quoted for a shell: ``apply`` for new objects, else ``label``, ``patch`` and
         ``delete``."""
@@ -52,7 +60,7 @@ class ObjectChanges:
     def yaml(self) -> str:
         """The changed objects as YAML, the deletions as comments with their commands."""
         gone = [f"# {one}" for one in kubectl_commands((one for one in self.changes if one.obj is None), self.snapshot)]
-        made = [dict(change.obj) for change in self.changes if change.obj is not None]
+        made = [dict(obj) for obj in self.manifests()]
         return "\n".join(gone) + ("\n---\n" if gone else "") + yaml.safe_dump_all(made, sort_keys=False)
 
     def diff(self, places: Mapping[Key, FilePosition] | None = None) -> str:

@@ -13,8 +13,8 @@ from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import escalations, granted_by_defaults
 from simkit.analysis.escalation.prove.proof import Proof, by_outcome
 from simkit.analysis.escalation.prove.verdicts import tally_text
-from simkit.analysis.least_privilege.recorded_access import Action
-from simkit.analysis.least_privilege.replay import apply, may
+from simkit.analysis.least_privilege.change import apply
+from simkit.analysis.least_privilege.recorded_access import Action, may
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Evidence, InLines

@@ -14,6 +14,7 @@ from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.states import ALL, CLUSTER_ADMIN, AttackState, role_of, subject_state
 from simkit.analysis.escalation.table.primitive import primitives
+from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.rbac.subject import implied_groups, parse_subject, text_of
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.question import Question
@@ -22,32 +23,6 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
 
 Test = Callable[[AttackState], bool]
-
-
-@dataclass(frozen=True)
-class AccessQuestion:
-    """The access review at the end of a proof."""
-
-    verb: str
-    resource: str
-    group: str = ""
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
-    url: str = ""
-    """A non-resource URL, instead of a resource."""
-
-    def __str__(self) -> str:
-        if self.url:
-            return f"{self.verb} {self.url}"
-        what = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
-        where = f" in {self.namespace}" if self.namespace else ""
-        return (
-            f"{self.verb} {what}"
-            + (f".{self.group}" if self.group else "")
-            + (f" {self.name!r}" if self.name else "")
-            + where
-        )
 
 
 @dataclass(frozen=True)
@@ -61,7 +36,7 @@ class Goal:
 
     name: str
     test: Callable[[EscalationGraph], Test] = field(repr=False, compare=False)
-    access: AccessQuestion | None = None
+    access: Action | None = None
     question: Callable[[EscalationGraph], Question] | None = field(default=None, repr=False, compare=False)
     """The access review that shows it, for goals that are a permission."""
 
@@ -81,12 +56,12 @@ def _is(*wanted: AttackState) -> Callable[[EscalationGraph], Test]:
     return test
 
 
-CLUSTER: Final = Goal("cluster-admin", _is(CLUSTER_ADMIN), AccessQuestion("*", "*", "*"))
+CLUSTER: Final = Goal("cluster-admin", _is(CLUSTER_ADMIN), Action("*", "*", "*"))
 """Full control of the cluster."""
 ALL_SECRETS: Final = Goal(
     "all secrets",
     _is(CLUSTER_ADMIN, AttackState(states.SECRETS, namespace=ALL), AttackState(states.NAMESPACE, namespace=ALL)),
-    AccessQuestion("get", "secrets", namespace=SYSTEM_NAMESPACE),
+    Action("get", resource="secrets", namespace=SYSTEM_NAMESPACE),
 )
 """The contents of the secrets of all namespaces."""
 
@@ -106,7 +81,7 @@ def namespace_goal(namespace: str) -> Goal:
         AttackState(states.NAMESPACE, namespace=ALL),
         CLUSTER_ADMIN,
     )
-    return Goal(f"namespace {namespace}", _is(*ends), AccessQuestion("*", "*", "*", namespace))
+    return Goal(f"namespace {namespace}", _is(*ends), Action("*", "*", "*", namespace=namespace))
 
 
 def subject_goal(subject: Subject | str) -> Goal:
@@ -153,7 +128,7 @@ def permission_goal(
     where = scope_of(namespace)
     plural, _, behind = resource.partition("/")
     plural, _, dotted = plural.partition(".")
-    access = AccessQuestion(verb, plural, api_group or dotted, where or "", name or "", subresource or behind)
+    access = Action(verb, api_group or dotted, plural, subresource or behind, where or "", name or "")
     return Goal(title, lambda graph: _allowed(graph, question(graph)), access, question)
 
 
@@ -163,17 +138,7 @@ def question_goal(title: str, question: Question) -> Goal:
     def asked(graph: EscalationGraph) -> Question:
         return question
 
-    return Goal(title, lambda graph: _allowed(graph, question), access_of(question), asked)
-
-
-def access_of(question: Question) -> AccessQuestion:
-    """The access review of a question; without a namespace if any namespace would do."""
-    where, name = question.namespace or "", question.name or ""
-    return AccessQuestion(
-        *(question.verb, question.resource, question.group, where, name),
-        subresource=question.subresource,
-        url=question.path,
-    )
+    return Goal(title, lambda graph: _allowed(graph, question), Action.of(question), asked)
 
 
 def _allowed(graph: EscalationGraph, question: Question) -> Test:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.analysis.escalation.find import states
-from simkit.analysis.escalation.find.goal import AccessQuestion
 from simkit.analysis.escalation.find.path import Path, Step
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.escalation.prove.credentials import (
@@ -20,7 +19,7 @@ from simkit.analysis.escalation.prove.credentials import (
     signed,
     token_credential,
 )
-from simkit.analysis.escalation.prove.goal_check import Question, review
+from simkit.analysis.escalation.prove.goal_check import Question
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork, message_of
 from simkit.analysis.escalation.prove.required_requests import make_needed_requests
 from simkit.analysis.escalation.prove.session import REFUSALS, Refused, Session
@@ -36,7 +35,8 @@ from simkit.analysis.escalation.prove.templates import TOKEN_FILE, body_of, debu
 from simkit.analysis.escalation.prove.variables import StepVariables
 from simkit.analysis.escalation.table.primitive import Operation, primitives
 from simkit.analysis.escalation.table.requirement import Permission
-from simkit.analysis.least_privilege.role_aggregation import aggregate_roles
+from simkit.analysis.least_privilege.change import MERGE, aggregate_roles
+from simkit.analysis.least_privilege.recorded_access import Action, review
 from simkit.analysis.rbac.subject import identity_of
 from simkit.language.merge.mergepatch import merge_patch
 from simkit.logic.rbac.binding import GROUP, USER
@@ -46,7 +46,6 @@ from simkit.meta.message import Response
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of
 
-MERGE: Final = "application/merge-patch+json"
 EXEC: Final = Permission("create", "", "pods/exec")
 NEEDED: Final = Operation.model_validate({"use": "requirements"})
 COMMAND: Final = "the kubelet would run the command in the container"
@@ -100,9 +99,8 @@ class Attacker:
         for operation in operations:
             self._perform(operation)
         if step.primitive.everything:
-            self.review(
-                AccessQuestion("*", "*", "*", "" if step.target.namespace == states.ALL else step.target.namespace)
-            )
+            where = "" if step.target.namespace == states.ALL else step.target.namespace
+            self.review(Action("*", "*", "*", namespace=where))
         self.session.end_step()
         kept = ("pod", "node", "namespace")
         self.step_variables.inside.update({name: step.variables[name] for name in kept if name in step.variables})
@@ -240,7 +238,7 @@ class Attacker:
         plural, _, subresource = permission.resource.partition("/")
         name = path.partition(f"/{plural}/")[2].partition("/")[0]
         where = "" if plural == "nodes" else path.partition("/namespaces/")[2].partition("/")[0]
-        self.review(AccessQuestion(permission.verb, plural, permission.group, where, name, subresource))
+        self.review(Action(permission.verb, permission.group, plural, subresource, where, name))
         opens = UPGRADE if subresource in OPENED or (reads and operation.upgrade) else {}
         method = "GET" if reads else "POST"
         answer = self.session.attempt(method, path, None, headers=opens)
@@ -258,7 +256,7 @@ class Attacker:
         done = token or is_carried_out(answer, self.values["port"])
         self.session.note(at.format(name=name, pod=self.values["pod"]), "" if done else why)
 
-    def review(self, access: AccessQuestion) -> None:
+    def review(self, access: Action) -> None:
         """Send a SelfSubjectAccessReview. Raises Refused if it is denied."""
         path, body = review(access)
         answer = self.session.attempt("POST", path, body, accept=lambda one: bool(at(one.object, "status", "allowed")))
@@ -336,7 +334,7 @@ class Attacker:
         if self.step and self.step.target.kind == states.NODE_IDENTITY:
             target = AttackState(GROUP, "system:nodes")
         impersonated = impersonating(self.session.credential, target, self.values.get("user", ""))
-        answer = self.session.send("POST", *review(AccessQuestion("get", "pods")), by=impersonated)
+        answer = self.session.send("POST", *review(Action("get", resource="pods")), by=impersonated)
         self.session.keep(answer, f"any request, with {_shown(impersonated.headers)}", message_of(answer))
         if answer.status in REFUSALS:
             raise Refused(message_of(answer))

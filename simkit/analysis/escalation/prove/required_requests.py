@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.escalation.find import states
-from simkit.analysis.escalation.find.goal import AccessQuestion
 from simkit.analysis.escalation.find.matching import ONLY
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable
 from simkit.analysis.escalation.prove.templates import body_of, collection
 from simkit.analysis.escalation.table.primitive import Operation, primitives, requirements_of
 from simkit.analysis.escalation.table.requirement import ANY_SUBRESOURCE, Permission
+from simkit.analysis.least_privilege.change import MERGE
+from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.language.merge.mergepatch import merge_patch
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import at, name_of, namespace_of
@@ -23,7 +24,6 @@ from simkit.seams.snapshot import Snapshot
 if TYPE_CHECKING:
     from simkit.analysis.escalation.prove.attacker import Attacker
 
-MERGE: Final = "application/merge-patch+json"
 ASKED_ONLY: Final = ("impersonate", "bind", "escalate", "approve", "sign", "attest", "use")
 """Verbs that no request has: a review shows whether they are granted."""
 ANYTHING: Final = "anything"
@@ -43,7 +43,7 @@ def make_needed_requests(attacker: Attacker) -> None:
             plural, _, behind = permission.resource.partition("/")
             if behind == ANY_SUBRESOURCE:
                 behind = _named_subresource(attacker, number, permission)
-            attacker.review(AccessQuestion(permission.verb, plural, permission.group, "", name, behind))
+            attacker.review(Action(permission.verb, permission.group, plural, behind, name=name))
         else:
             _make_request(attacker, permission, (name,) if requirement.label and name else only)
 
