@@ -10,7 +10,7 @@ import pandas as pd
 
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import text_lines
-from simkit.analysis.result import Result, ResultDict
+from simkit.analysis.result import Result
 from simkit.meta.visible_text import html_text
 from simkit.present.colours import GREEN, VERMILION
 
@@ -88,10 +88,6 @@ class ProofAnswer(Result):
     def summary(self) -> pd.DataFrame:
         """One row: claim, verdict, why."""
         return ReadableFrame([(self.claim, self.verdict, self.why)], columns=["claim", "verdict", "why"])
-
-    def to_dict(self) -> ResultDict:
-        """The answer for JSON: ``summary`` has the claim, the verdict and the reason, ``rows`` the cases."""
-        return super().to_dict()
 
     def lines(self) -> Iterator[str]:
         """The verdict, the reason and the counterexamples, line by line."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.prove.either import either
 from simkit.analysis.prove.formulas import Formula, Untranslated, conjunction, disjunction, negation
@@ -20,11 +20,13 @@ from simkit.analysis.prove.symbols import (
     Scalar,
     Slot,
     Term,
-    Universe,
 )
 from simkit.analysis.prove.texts import plain_text
 from simkit.language.cel.tree import Call, Literal, Node
 from simkit.language.cel.values import INT_MAX, INT_MIN
+
+if TYPE_CHECKING:
+    from simkit.analysis.prove.translate import Translator
 
 _COMPARED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "_<_": lambda one, other: one < other,
@@ -49,61 +51,24 @@ TEXT_METHODS: Final = frozenset({*_METHODS, "matches"})
 _NUMBERS: Final = ("int", "double")
 
 
-class Reader(Protocol):
-    """The translator, as far as operators need it."""
-
-    z3: Any
-    universe: Universe
-    limits: dict[int, int]
-    """The constants with which sizes are compared."""
-
-    def read(self, node: Node) -> Term:
-        """The term of a part whose value is looked at."""
-        ...
-
-    def applied(self, node: Node, parts: Sequence[Node], made: Callable[..., Term]) -> Term:
-        """What is made of the values of some parts, whichever of several values each one is."""
-        ...
-
-    def computed(self, node: Call, values: Sequence[Any]) -> Term:
-        """The value of a call without a formula."""
-        ...
-
-    def same_text(self, one: Formula, other: Formula) -> Formula:
-        """The formula that two texts are the same."""
-        ...
-
-    def member(self, value: Any, name: str) -> tuple[Formula, Any]:
-        """Whether a value has a member, and the member."""
-        ...
-
-    def looked_up(self, value: Mapped, key: Formula, node: Node | None = None) -> tuple[Formula, Any]:
-        """Whether a map has a key, and the value under it."""
-        ...
-
-    def note_dependence(self, source: Listed | Mapped) -> None:
-        """Note a quantifier over a list that does not belong to the element of the enclosing one."""
-        ...
-
-
-def _sure(reader: Reader, formula: Formula) -> Term:
+def _sure(reader: Translator, formula: Formula) -> Term:
     return Term(Scalar("bool", formula), reader.z3.BoolVal(False))
 
 
-def _wrong(reader: Reader) -> Term:
+def _wrong(reader: Translator) -> Term:
     """The term of operands for which there is no overload."""
     return Term(Scalar("bool", reader.z3.BoolVal(False)), reader.z3.BoolVal(True))
 
 
-def _equal(reader: Reader, node: Call) -> Term:
+def _equal(reader: Translator, node: Call) -> Term:
     return _compared_equal(reader, node, negated=False)
 
 
-def _unequal(reader: Reader, node: Call) -> Term:
+def _unequal(reader: Translator, node: Call) -> Term:
     return _compared_equal(reader, node, negated=True)
 
 
-def _compared_equal(reader: Reader, node: Call, *, negated: bool) -> Term:
+def _compared_equal(reader: Translator, node: Call, *, negated: bool) -> Term:
     _note_sizes(reader, node)
 
     def made(one: Any, other: Any) -> Term:
@@ -113,7 +78,7 @@ def _compared_equal(reader: Reader, node: Call, *, negated: bool) -> Term:
     return reader.applied(node, node.arguments, made)
 
 
-def same_values(reader: Reader, one: Any, other: Any) -> Formula:
+def same_values(reader: Translator, one: Any, other: Any) -> Formula:
     """The formula that two values are equal; values of different types are not."""
     reader.universe.count_step()
     if isinstance(one, Scalar) and isinstance(other, Scalar):
@@ -144,7 +109,7 @@ def same_values(reader: Reader, one: Any, other: Any) -> Formula:
     raise Untranslated("the comparison of objects")
 
 
-def _same_lists(reader: Reader, one: Listed, other: Listed) -> Formula:
+def _same_lists(reader: Translator, one: Listed, other: Listed) -> Formula:
     if not one.contiguous or not other.contiguous:
         raise Untranslated("the comparison of lists that are made by filter or map")
     for side, against in ((one, other), (other, one)):
@@ -162,7 +127,7 @@ def _same_lists(reader: Reader, one: Listed, other: Listed) -> Formula:
     return z3.And(same)
 
 
-def _same_records(reader: Reader, one: Record, other: Record) -> Formula:
+def _same_records(reader: Translator, one: Record, other: Record) -> Formula:
     """A formula that holds of objects only if what is asked of both of them is the same."""
     z3, universe = reader.z3, reader.universe
     same = z3.Bool(universe.fresh(f"{one.path} == {other.path}"))
@@ -178,7 +143,7 @@ def _same_records(reader: Reader, one: Record, other: Record) -> Formula:
     return same
 
 
-def _same_maps(reader: Reader, one: Mapped, other: Mapped) -> Formula:
+def _same_maps(reader: Translator, one: Mapped, other: Mapped) -> Formula:
     """The formula that two maps have the same entries; an entry in which they differ is the witness that they do."""
     z3, same = reader.z3, []
     for side, against in ((one, other), (other, one)):
@@ -194,7 +159,7 @@ def _same_maps(reader: Reader, one: Mapped, other: Mapped) -> Formula:
     return z3.And(same or [z3.BoolVal(True)])
 
 
-def _ordered(reader: Reader, node: Call) -> Term:
+def _ordered(reader: Translator, node: Call) -> Term:
     _note_sizes(reader, node)
 
     def made(one: Any, other: Any) -> Term:
@@ -208,7 +173,7 @@ def _ordered(reader: Reader, node: Call) -> Term:
     return reader.applied(node, node.arguments, made)
 
 
-def _note_sizes(reader: Reader, node: Call) -> None:
+def _note_sizes(reader: Translator, node: Call) -> None:
     """Note the constants with which sizes are compared."""
     for size, other in (node.arguments, reversed(node.arguments)):
         if isinstance(size, Call) and size.function == "size":
@@ -217,18 +182,18 @@ def _note_sizes(reader: Reader, node: Call) -> None:
                 reader.limits[id(size)] = value
 
 
-def _constant(reader: Reader, node: Node) -> int | None:
+def _constant(reader: Translator, node: Node) -> int | None:
     """The integer that a part always is; None for other parts."""
     value = reader.read(node).value
     known = isinstance(value, Scalar) and reader.z3.is_int_value(value.term)
     return int(value.term.as_long()) if known else None
 
 
-def _arithmetic(reader: Reader, node: Call) -> Term:
+def _arithmetic(reader: Translator, node: Call) -> Term:
     return reader.applied(node, node.arguments, lambda *values: _calculated(reader, node, values))
 
 
-def _calculated(reader: Reader, node: Call, values: Sequence[Any]) -> Term:
+def _calculated(reader: Translator, node: Call, values: Sequence[Any]) -> Term:
     z3, sure = reader.z3, reader.z3.BoolVal(False)
     if node.function == "_+_" and all(isinstance(value, Listed) for value in values):
         slots = tuple(slot for value in values for slot in value.slots)
@@ -245,11 +210,11 @@ def _calculated(reader: Reader, node: Call, values: Sequence[Any]) -> Term:
     return Term(Scalar("int", found), z3.Or(found < INT_MIN, found > INT_MAX))
 
 
-def _within(reader: Reader, node: Call) -> Term:
+def _within(reader: Translator, node: Call) -> Term:
     return reader.applied(node, node.arguments, lambda wanted, where: _contained(reader, node, wanted, where))
 
 
-def _contained(reader: Reader, node: Call, wanted: Any, where: Any) -> Term:
+def _contained(reader: Translator, node: Call, wanted: Any, where: Any) -> Term:
     z3 = reader.z3
     if isinstance(where, Mapped):
         if not isinstance(wanted, Scalar) or wanted.kind != "string":
@@ -267,11 +232,11 @@ def _contained(reader: Reader, node: Call, wanted: Any, where: Any) -> Term:
     return _sure(reader, disjunction(z3, hits))
 
 
-def _index(reader: Reader, node: Call) -> Term:
+def _index(reader: Translator, node: Call) -> Term:
     return reader.applied(node, node.arguments, lambda where, index: indexed(reader, node, where, index))
 
 
-def indexed(reader: Reader, node: Call, where: Any, index: Any) -> Term:
+def indexed(reader: Translator, node: Call, where: Any, index: Any) -> Term:
     """The element of a list or a map at an index."""
     z3 = reader.z3
     if isinstance(where, Mapped | Record) and isinstance(node.arguments[1], Literal):
@@ -291,7 +256,7 @@ def indexed(reader: Reader, node: Call, where: Any, index: Any) -> Term:
     return _numbered(reader, where, position)
 
 
-def _numbered(reader: Reader, where: Listed, position: int) -> Term:
+def _numbered(reader: Translator, where: Listed, position: int) -> Term:
     """The element at a position, of those slots that hold any."""
     z3 = reader.z3
     if where.contiguous:
@@ -306,7 +271,7 @@ def _numbered(reader: Reader, where: Listed, position: int) -> Term:
     return Term(found or Null(), negation(z3, z3.Or(hits or [z3.BoolVal(False)])))
 
 
-def _size(reader: Reader, node: Call) -> Term:
+def _size(reader: Translator, node: Call) -> Term:
     def made(value: Any) -> Term:
         z3, sure = reader.z3, reader.z3.BoolVal(False)
         if isinstance(value, Listed | Mapped):
@@ -321,7 +286,7 @@ def _size(reader: Reader, node: Call) -> Term:
     return reader.applied(node, [node.target if node.target is not None else node.arguments[0]], made)
 
 
-def _bound_size(reader: Reader, node: Call, value: Listed | Mapped) -> None:
+def _bound_size(reader: Translator, node: Call, value: Listed | Mapped) -> None:
     """Count what a size needs that is compared with a constant; other uses of sizes have no bound."""
     if id(node) in reader.limits:
         reader.universe.bounds.need(value.origins, max(0, reader.limits[id(node)]) + 1)
@@ -334,13 +299,13 @@ def count(z3: Any, slots: Sequence[Slot]) -> Formula:
     return z3.Sum([z3.IntVal(0), *(z3.If(slot.present, z3.IntVal(1), z3.IntVal(0)) for slot in slots)])
 
 
-def of_texts(reader: Reader, node: Call) -> Term:
+def of_texts(reader: Translator, node: Call) -> Term:
     """A method of a text whose arguments are texts."""
     assert node.target is not None
     return reader.applied(node, [node.target, *node.arguments], lambda *values: _of_texts(reader, node, *values))
 
 
-def _of_texts(reader: Reader, node: Call, value: Any, argument: Any) -> Term:
+def _of_texts(reader: Translator, node: Call, value: Any, argument: Any) -> Term:
     if any(not isinstance(each, Scalar) or each.kind != "string" for each in (value, argument)):
         return _wrong(reader)
     text, other = value.term, argument.term
@@ -358,7 +323,7 @@ def _of_texts(reader: Reader, node: Call, value: Any, argument: Any) -> Term:
     return _sure(reader, reader.universe.texts.test(text, key, pattern))
 
 
-def _converted(reader: Reader, node: Call) -> Term:
+def _converted(reader: Translator, node: Call) -> Term:
     """A conversion, which changes nothing about a value that has the type already."""
 
     def made(value: Any) -> Term:
@@ -368,7 +333,7 @@ def _converted(reader: Reader, node: Call) -> Term:
     return reader.applied(node, node.arguments, made)
 
 
-OPERATORS: Final[Mapping[str, Callable[[Reader, Call], Term]]] = {
+OPERATORS: Final[Mapping[str, Callable[[Translator, Call], Term]]] = {
     "_==_": _equal,
     "_!=_": _unequal,
     **dict.fromkeys(_COMPARED, _ordered),

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.prove.either import either, over
 from simkit.analysis.prove.formulas import conjunction, negation
-from simkit.analysis.prove.operators import Reader, indexed
+from simkit.analysis.prove.operators import indexed
 from simkit.analysis.prove.symbols import Maybe, Null, Scalar, Term
 from simkit.language.cel.tree import Call, Literal
+
+if TYPE_CHECKING:
+    from simkit.analysis.prove.translate import Translator
 
 METHODS: Final = ("hasValue", "value", "orValue", "or")
 """The methods of optional values."""
 
 
-def _sure(reader: Reader, value: Any) -> Term:
+def _sure(reader: Translator, value: Any) -> Term:
     return Term(value, reader.z3.BoolVal(False))
 
 
-def inside_optional(reader: Reader, value: Any, name: str) -> Term:
+def inside_optional(reader: Translator, value: Any, name: str) -> Term:
     """The optional member of a value, or of the value in an optional."""
     if isinstance(value, Maybe):
         inner = over(reader.z3, [_sure(reader, value.value)], lambda each: inside_optional(reader, each, name))
@@ -28,7 +31,7 @@ def inside_optional(reader: Reader, value: Any, name: str) -> Term:
     return _sure(reader, Maybe(*reader.member(value, name)))
 
 
-def _member(reader: Reader, node: Call) -> Term:
+def _member(reader: Translator, node: Call) -> Term:
     """``x.?name`` and ``x[?key]``."""
     name = node.arguments[1].value if isinstance(node.arguments[1], Literal) else None
     if isinstance(name, str):
@@ -44,7 +47,7 @@ def _member(reader: Reader, node: Call) -> Term:
     return reader.applied(node, node.arguments, made)
 
 
-def _of_optional(reader: Reader, node: Call) -> Term:
+def _of_optional(reader: Translator, node: Call) -> Term:
     """``hasValue`` and ``value`` of an optional."""
     assert node.target is not None
     z3 = reader.z3
@@ -59,7 +62,7 @@ def _of_optional(reader: Reader, node: Call) -> Term:
     return reader.applied(node, [node.target], made)
 
 
-def _alternative(reader: Reader, node: Call) -> Term:
+def _alternative(reader: Translator, node: Call) -> Term:
     """``orValue`` and ``or``, which look at their argument only where the optional is empty.
 
     Of what is no optional they give the value itself.
@@ -77,14 +80,14 @@ def _alternative(reader: Reader, node: Call) -> Term:
     return reader.applied(node, [node.target], made)
 
 
-def _made(reader: Reader, node: Call) -> Term:
+def _made(reader: Translator, node: Call) -> Term:
     """``optional.of`` and ``optional.none``."""
     if not node.arguments:
         return _sure(reader, Maybe(reader.z3.BoolVal(False), Null()))
     return reader.applied(node, node.arguments, lambda value: _sure(reader, Maybe(reader.z3.BoolVal(True), value)))
 
 
-OPTIONALS: Final[Mapping[str, Callable[[Reader, Call], Term]]] = {
+OPTIONALS: Final[Mapping[str, Callable[[Translator, Call], Term]]] = {
     **dict.fromkeys(("_?._", "_[?_]"), _member),
     **dict.fromkeys(("hasValue", "value"), _of_optional),
     **dict.fromkeys(("orValue", "or"), _alternative),
