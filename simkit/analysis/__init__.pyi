@@ -74,9 +74,8 @@ from simkit.analysis.prove import (
     no_new_access,
     still_valid,
 )
-from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
-from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
+from simkit.analysis.rbac.tables import access_graph, bindings, roles, rules, subject_parts, subjects
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Evidence, JsonValue, Result, ResultDict
 from simkit.analysis.upgrade.definition_diff import DefinitionDiff, definition_changes

@@ -1,4 +1,7 @@
-"""The resources of a snapshot: those of its release, those enabled in addition, and those that its definitions add."""
+"""The resources of a snapshot: those of its release, those enabled in addition, and those that its definitions add.
+
+Besides them, the objects of admission policies, which several analyses make.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,18 @@ from simkit.seams.snapshot import Snapshot
 DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
 POLICY_BINDINGS: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicybindings")
+
+
+def policy_object(name: str, spec: Object) -> Object:
+    """A ValidatingAdmissionPolicy."""
+    header = {"apiVersion": f"{ADMISSION_GROUP}/v1", "kind": "ValidatingAdmissionPolicy"}
+    return {**header, "metadata": {"name": name}, "spec": spec}
+
+
+def binding_object(name: str, spec: Object) -> Object:
+    """A binding of such a policy."""
+    return {**policy_object(name, spec), "kind": "ValidatingAdmissionPolicyBinding"}
+
 
 _catalogues: SnapshotMemo[Catalogue] = SnapshotMemo()
 

@@ -114,7 +114,7 @@ def write_permissions(args: argparse.Namespace, subject: str) -> int:
 
 def _short(row: Any) -> dict[str, Any]:
     """The columns of a row in the default table."""
-    from simkit.analysis.rbac.graph import rule_text
+    from simkit.analysis.rbac.tables import rule_text
     from simkit.logic.rbac.rule import Rule
 
     rule = Rule((), row["api_groups"], row["resources"], (), row["urls"])

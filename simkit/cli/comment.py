@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from simkit.analysis.access.access_changes import AccessChange, Row, access_changes
+from simkit.analysis.access.compare import AccessChange, Row, access_changes
 from simkit.present.escaping import markdown_cell, markdown_code
 
 SHOWN: Final = 10

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 from simkit.present.escaping import markdown_block, markdown_cell, markdown_code
 
 if TYPE_CHECKING:
-    from simkit.analysis.manifest_plan.result import ManifestPlan
-    from simkit.analysis.manifest_plan.row import PlanRow
+    from simkit.analysis.manifest_plan.result import ManifestPlan, PlanRow
 
 MARK: Final = "<!-- simkit plan -->"
 """The first line, by which a pipeline finds the comment that it wrote before."""

@@ -65,7 +65,7 @@ def settle_words(args: argparse.Namespace) -> None:
 
 def note_remarks(snapshot: Snapshot, args: argparse.Namespace) -> None:
     """Tell what a verb, a resource and a name mean, where they mean less than they seem to."""
-    from simkit.analysis.access.remarks import remarks
+    from simkit.analysis.access.near_misses import remarks
 
     if args.api_group is None:
         for remark in remarks(snapshot, args.verb, args.resource, name=args.name, url=args.url):

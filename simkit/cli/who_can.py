@@ -44,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
-    from simkit.analysis.access.connections import connection_asked
+    from simkit.analysis.access.resolve import connection_asked
     from simkit.analysis.access.who_can import holders_of
     from simkit.analysis.rbac.index import MASTERS_GROUP
     from simkit.analysis.rbac.subject import text_of

@@ -25,7 +25,7 @@ from simkit.analysis.least_privilege.recorded_access import AccessRequest
 from simkit.analysis.least_privilege.roles import Names
 from simkit.analysis.least_privilege.usage import Usage
 from simkit.analysis.manifest_plan.result import ManifestPlan
-from simkit.analysis.membership.pairs import MembershipTable
+from simkit.analysis.membership.cluster import MembershipTable
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.plan.result import RemediationPlan
 from simkit.analysis.prove.answer import ProofAnswer

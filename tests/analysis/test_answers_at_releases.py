@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import simkit
-from simkit.analysis.escalation.cut.policies import Level, refused_pods
+from simkit.analysis.escalation.cut.policies import EnforceLevel, Level
 from simkit.kinds.conversions import convert
 from simkit.meta.message import Request
 from simkit.schema.behaviour import default_behaviour
@@ -139,7 +139,7 @@ def test_pods_that_a_level_refuses(release: str, specs: list[dict[str, Any]], le
     fork = server(release).fork()
     for number, spec in enumerate(specs):
         refusal(fork, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}"}, "spec": spec})
-    told = refused_pods(fork.snapshot(), "default", level)
+    told = EnforceLevel("default", level).refused(fork.snapshot())
     made = list(fork.list("pods", "default"))
     labels = {"kubernetes.io/metadata.name": "default", "pod-security.kubernetes.io/enforce": level}
     named = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default", "labels": labels}}

@@ -15,8 +15,7 @@ from simkit.analysis import audit, causes, escalations
 from simkit.analysis.escalation.cut.remedy import after
 from simkit.analysis.findings.paths import ESCALATION_PATH
 from simkit.analysis.least_privilege.change import Change, apply
-from simkit.analysis.plan.candidates import object_of
-from simkit.analysis.rbac.administrators import administrators
+from simkit.analysis.rbac.default_objects import administrators
 from simkit.cluster.cluster import Cluster
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.escalation.scenes import pod, served
@@ -132,7 +131,7 @@ def test_the_analyses_of_a_cluster_agree(name: str) -> None:
     found = [one for one in cluster.audit() if one.check == ESCALATION_PATH]
     assert {subject for one in found for subject in one.subjects} == {path.start.subject for path in paths}
     changed = {change.key for change in made[0].remedy.changes}
-    assert object_of(plan[0].change) in {*changed, made[0].key}
+    assert plan[0].change.key in {*changed, made[0].key}
     assert made[0].closes == plan[0].closes
     cut = cluster.cut("cluster-admin")
     listed = escalations(snapshot, goal="cluster-admin")
@@ -146,7 +145,7 @@ def test_the_cause_is_the_role_that_contributes_the_rule() -> None:
     assert (first.key.name, first.kind, first.closes, len(first.remedy.effect)) == (
         *("pellowick:edit-sharing", "role rule", 48, 21),
     )
-    assert object_of(plan[0].change) == object_of(cut.removals[0]) == first.key
+    assert plan[0].change.key == cut.removals[0].key == first.key
     assert "nobody" not in first.text + first.remedy.text
 
 

@@ -9,10 +9,9 @@ from simkit.analysis.access.compare import compare
 from simkit.analysis.access.matrix import resource_matrix, subject_matrix
 from simkit.analysis.access.permissions import permissions
 from simkit.analysis.access.who_can import who_can
-from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import parse_subject, text_of
-from simkit.analysis.rbac.tables import bindings, roles, rules, subject_parts, subjects
+from simkit.analysis.rbac.tables import access_graph, bindings, roles, rules, subject_parts, subjects
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import Key

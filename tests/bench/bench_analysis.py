@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any
 
 from simkit.analysis import audit, can, who_can
-from simkit.analysis.access.question import question_of
-from simkit.analysis.access.resolve import resolve_permission
+from simkit.analysis.access.resolve import question_of, resolve_permission
 from simkit.analysis.rbac.index import index_of
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 import simkit
-from simkit.analysis.access.connections import CONNECTIONS, connection_verbs
+from simkit.analysis.access.resolve import CONNECTIONS, connection_verbs
 from simkit.cli import main
 from simkit.meta.errors import SimkitError
 from tests.analysis.worlds import binding, role, rule, world

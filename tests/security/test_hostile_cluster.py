@@ -15,7 +15,7 @@ from simkit.analysis.escalation import blast_radius, cut, escalations
 from simkit.analysis.findings import audit
 from simkit.analysis.least_privilege import least_privilege
 from simkit.analysis.plots import access_drift, binding_graph
-from simkit.analysis.rbac.graph import access_graph
+from simkit.analysis.rbac.tables import access_graph
 from simkit.present.escaping import kubectl_command
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.load import load

@@ -9,19 +9,25 @@ from typing import Any
 
 import pandas as pd
 
-from simkit.analysis.access.connections import connection_subresource, connection_verbs
 from simkit.analysis.access.near_misses import NearMiss, near_misses
-from simkit.analysis.access.question import SINGLE_OBJECT_VERBS, scope_of
 from simkit.analysis.access.remedies import Remedy, remedies
-from simkit.analysis.access.resolve import Permission, check_verb, one_verb, resolve_permission
+from simkit.analysis.access.resolve import (
+    SINGLE_OBJECT_VERBS,
+    Permission,
+    check_verb,
+    connection_subresource,
+    connection_verbs,
+    one_verb,
+    resolve_permission,
+    scope_of,
+)
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access
 from simkit.analysis.memo import SnapshotMemo
-from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.index import NO_MEMBERS, chain_of, identity_with_members, index_of
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, normalize_subject, several_groups, text_of
-from simkit.analysis.rbac.tables import table
+from simkit.analysis.rbac.tables import rule_text, table
 from simkit.analysis.rbac.unknown_names import known_subject
 from simkit.analysis.rendering import text_lines
 from simkit.analysis.result import Result

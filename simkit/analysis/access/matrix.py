@@ -12,8 +12,7 @@ import pandas as pd
 from simkit.analysis.access.can import can
 from simkit.analysis.access.grant_table import NO_BINDING, no_binding
 from simkit.analysis.access.permission_bits import BoolTable, PermissionBits, each_once
-from simkit.analysis.access.question import verbs_of
-from simkit.analysis.access.resolve import check_verb
+from simkit.analysis.access.resolve import check_verb, verbs_of
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access
 from simkit.analysis.rbac.index import (

@@ -1,4 +1,4 @@
-"""Near misses of a refused request: grants that differ from it in one thing."""
+"""Near misses of a refused request: grants that differ from it in one thing; and remarks on words that mean less."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from simkit.analysis.access.resolve import Permission
-from simkit.analysis.rbac.graph import rule_text
+from simkit.analysis.access.resolve import (
+    ALL,
+    CONNECTIONS,
+    REQUEST_VERBS,
+    SPECIAL_VERBS,
+    Permission,
+    connection_asked,
+    connection_verbs,
+)
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import text_of
+from simkit.analysis.rbac.tables import rule_text
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.match import (
@@ -23,6 +31,7 @@ from simkit.logic.rbac.match import (
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.attributes import Attributes
 from simkit.meta.names import Key
+from simkit.seams.snapshot import Snapshot
 
 MAX_NEAR_MISSES = 8
 """The most near misses that are reported."""
@@ -138,3 +147,32 @@ def _other_subresource(rule: Rule, ask: Attributes) -> tuple[Difference, str] | 
     if inner and not ask.subresource:
         return Difference.SUBRESOURCE, f"allows {', '.join(inner)}, which does not include {ask.resource} itself"
     return None
+
+
+def remarks(snapshot: Snapshot, verb: str, resource: str = "", *, name: str | None = "", url: str = "") -> list[str]:
+    """Sentences for somebody who typed a question, whose answer is for the words as given.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> remarks(simkit.Cluster(seed=1).snapshot(), "get", url="/a/*/b")
+    ["'*' is taken literally: the answer is for the path /a/*/b itself, not for the paths that it would match"]
+    """
+    return list(_remarks(snapshot, verb, resource, name or "", url))
+
+
+def _remarks(snapshot: Snapshot, verb: str, resource: str, name: str, url: str) -> Iterator[str]:
+    path = url or (resource if resource.startswith("/") else "")
+    if ALL in path and path != ALL:
+        yield f"'*' is taken literally: the answer is for the path {path} itself, not for the paths that it would match"
+    elif resource.endswith("/*"):
+        every = f"not for every subresource of {resource[:-2]}"
+        yield f"'*' is taken literally: the answer is for a subresource named '*', {every}"
+    if verb == "create" and name and "/" not in resource:
+        yield f"a create request (POST) does not name the object, so rules limited to the name {name!r} never allow it"
+    elif verb not in (*REQUEST_VERBS, *SPECIAL_VERBS, *CONNECTIONS, ALL) and not path:
+        yield f"no request has the verb {verb!r}; only programs that check it with access reviews use such rules"
+    connection = connection_asked(snapshot, verb, resource)
+    if connection:
+        works = " or ".join(connection_verbs(snapshot))
+        yield f"at release {snapshot.release} {works} is enough for {connection}: ask who can {connection} pods"

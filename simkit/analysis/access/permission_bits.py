@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.analysis.access.question import SINGLE_OBJECT_VERBS
-from simkit.analysis.access.resolve import Permission, resolve_permission
+from simkit.analysis.access.resolve import SINGLE_OBJECT_VERBS, Permission, resolve_permission
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.seams.snapshot import Snapshot
 

@@ -1,15 +1,18 @@
-"""Resolution of a verb and a resource, as people write them, to the attributes for the authorizer."""
+"""Resolution of a verb and a resource, as people write them, to the question for the authorizer and for the index."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.index import index_of
+from simkit.logic.rbac.binding import Grant
+from simkit.logic.rbac.question import Question
+from simkit.logic.rbac.rule import Rule
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import AUTHENTICATION_GROUP, CERTIFICATES_GROUP
 from simkit.meta.errors import SimkitError, UnknownResource
@@ -222,3 +225,105 @@ def check_verb(verb: str, used: Iterable[str], catalogue: Catalogue) -> None:
     near = difflib.get_close_matches(verb.lower(), sorted(known), n=2)
     hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise SimkitError(f"there is no verb {verb!r}, and no rule of the snapshot names it{hint}")
+
+
+CONNECTIONS: Final = {"exec": "exec", "attach": "attach", "portforward": "portforward", "port-forward": "portforward"}
+"""The words for a connection, with the subresource of pods that it is."""
+PODS: Final = GroupResource("", "pods")
+
+
+def connection_subresource(snapshot: Snapshot, verb: str, resource: str) -> str:
+    """The subresource of pods that a question is about; empty if its verb is no connection.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> connection_subresource(simkit.Cluster(seed=1).snapshot(), "exec", "po")
+    'exec'
+    """
+    found = CONNECTIONS.get(verb, "") if isinstance(verb, str) else ""
+    word, _, behind = resource.partition("/")
+    if not found or behind not in ("", found):
+        return ""
+    try:
+        return found if catalogue_of(snapshot).lookup(word).group_resource == PODS else ""
+    except UnknownResource:
+        return ""
+
+
+def connection_verbs(snapshot: Snapshot) -> tuple[str, ...]:
+    """The verbs each of which is enough for a connection: ``create``, and ``get`` (by WebSocket) before 1.35."""
+    return ("create",) if snapshot.behaviour.applies("connections-to-pods-need-create") else ("create", "get")
+
+
+def connection_asked(snapshot: Snapshot, verb: str, resource: str, subresource: str = "") -> str:
+    """The connection that a verb on a subresource of pods means, as in ``create pods/exec``; empty if it is none."""
+    word, _, behind = resource.partition("/")
+    name = subresource or behind
+    if verb not in ("create", "get") or name not in CONNECTIONS.values():
+        return ""
+    return connection_subresource(snapshot, name, word)
+
+
+SINGLE_OBJECT_VERBS: Final = ("get", "update", "patch", "delete")
+"""Verbs on a single object: for these, the name of a namespace is the request's namespace."""
+
+
+def question_of(asked: Permission, namespace: str | None = None, *, any_name: bool = False) -> Question:
+    """The index's question about a target in a namespace (None: anywhere).
+
+    Requests for resources without a namespace carry none, so that grants in a namespace never count; but a namespace
+    itself is asked for under its own name, and what is asked as it is written is asked where it says.
+    """
+    where = namespace if asked.namespaced or asked.verb in NAMESPACED_VERBS else ""
+    if asked.as_written and namespace is not None:
+        where = namespace
+    elif asked.is_namespace and (asked.verb in SINGLE_OBJECT_VERBS or asked.subresource):
+        where = asked.name or namespace or None
+        if not asked.name and namespace == "":
+            where = ""
+    name = None if any_name else asked.name
+    if asked.url:
+        return Question(asked.verb, path=asked.url)
+    return Question(asked.verb, asked.api_group, asked.resource, asked.subresource, where, name)
+
+
+def verbs_of(grants: Iterable[Grant]) -> Iterator[str]:
+    """The verbs in the rules of some grants."""
+    return (verb for grant in grants for rule in grant.rules for verb in rule.verbs)
+
+
+def limits(rules: Sequence[Rule], first: int, question: Question) -> tuple[int, tuple[str, ...]]:
+    """The rule of a grant that allows most of the question, and the only names that it holds for (empty: all).
+
+    ``first`` is the index of the first rule that allows it.
+    """
+    if not rules[first].resource_names:
+        return first, ()
+    matching = [(index, rule) for index, rule in enumerate(rules) if question.allowed_by(rule)]
+    for index, rule in matching:
+        if not rule.resource_names:
+            return index, ()
+    return first, tuple(dict.fromkeys(name for _, rule in matching for name in rule.resource_names))
+
+
+WHOLE_CLUSTER: Final = "*"
+"""The text for the whole cluster, in arguments as in the column ``scope``."""
+
+
+def scope_of(namespace: str | None) -> str | None:
+    """The namespace of a question for the index: empty for the whole cluster, None for anywhere.
+
+    Raises
+    ------
+    SimkitError
+        For an empty text.
+
+    Examples
+    --------
+    >>> scope_of("dev"), scope_of("*"), scope_of(None)
+    ('dev', '', None)
+    """
+    if namespace == "":
+        raise SimkitError("the namespace is empty: name one, write '*' for the whole cluster, or leave it out (None)")
+    return "" if namespace == WHOLE_CLUSTER else namespace

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from simkit.analysis.access.connections import connection_subresource, connection_verbs
 from simkit.analysis.access.grant_table import GRANT_COLUMNS, PickedGrants, RuleMatch, grant_table, no_binding
-from simkit.analysis.access.question import limits, question_of, scope_of, verbs_of
-from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
+from simkit.analysis.access.resolve import (
+    Permission,
+    check_verb,
+    connection_subresource,
+    connection_verbs,
+    limits,
+    question_of,
+    resolve_permission,
+    scope_of,
+    verbs_of,
+)
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access
 from simkit.analysis.rbac.index import NO_MEMBERS, chain_of, index_of, members_of

@@ -1,22 +1,29 @@
-"""Advice about a cause: the smallest change that is safe to advise, or words if there is none."""
+"""Advice about a cause: the smallest change that is safe to advise, such as a narrower role, or words."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
-from simkit.analysis.causes.narrowing import Narrowing, closing_finding, closing_steps, permissions_text
 from simkit.analysis.escalation.cut.aggregation import aggregation_of
-from simkit.analysis.escalation.cut.policies import enforcing, refused_pods, risk_of_level
+from simkit.analysis.escalation.cut.policies import EnforceLevel
 from simkit.analysis.escalation.cut.remedy import Remedy, stored
 from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
-from simkit.analysis.escalation.cut.removal_kinds import Removal, RemoveSubject
+from simkit.analysis.escalation.cut.removal_kinds import Removal, RemovePermissions, RemoveSubject
+from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.search import first_steps, ways_to
+from simkit.analysis.escalation.find.states import subject_state
 from simkit.analysis.escalation.table.primitive import requirements_of
-from simkit.analysis.escalation.table.risky_permission import risky_permission_table
+from simkit.analysis.escalation.table.requirement import Permission, Requirement
+from simkit.analysis.escalation.table.risky_permission import (
+    RiskyPermission,
+    requirements_of_grant,
+    risky_permission_table,
+)
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Finding
 from simkit.analysis.findings.namespaces import LEAST, NETWORK_POLICIES, deny_all
@@ -25,12 +32,90 @@ from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.findings.workloads import accounts_in_use
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.proposal import without
-from simkit.analysis.rbac.administrators import administrators
+from simkit.analysis.rbac.default_objects import administrators
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta.names import Key
 from simkit.seams.snapshot import Snapshot
+
+MOST: Final = 12
+"""Of a role from which more permissions would have to go, its subjects are taken instead."""
+Narrowing = tuple[RemovePermissions, ...]
+
+
+def closing_steps(
+    graph: EscalationGraph, ways: PossibleRemovals, role: Key, subjects: Iterable[Subject], goals: Sequence[Goal]
+) -> Narrowing | None:
+    """The permissions to take out of a role so that it gives no subject a first step towards one of some goals.
+
+    Returns
+    -------
+    tuple of RemovePermissions, or None
+        One for each rule; None where the role cannot be narrowed that far.
+    """
+    needs = dict.fromkeys(_needs(graph, role, subjects, goals))
+    return _fewest(ways, role, needs)
+
+
+def closing_finding(ways: PossibleRemovals, role: Key, risk: RiskyPermission, release: str) -> Narrowing | None:
+    """The permissions to take out of a role so that it does not hold a risky permission any more; see
+    ``closing_steps``.
+    """
+    every = (requirements_of_grant(grant, release) for grant in risk.grants)
+    held = (needs for needs in every if all(ways.narrowings(role, one) != () for one in needs))
+    return _fewest(ways, role, dict.fromkeys(held))
+
+
+def permissions_text(permissions: Iterable[Permission]) -> str:
+    """Permissions in words, those with the same verbs together: ``create/update pods, services, get secrets``."""
+    verbs: dict[str, list[str]] = {}
+    for one in permissions:
+        verbs.setdefault(one.resource, []).append(one.verb)
+    together: dict[str, list[str]] = {}
+    for resource, some in verbs.items():
+        together.setdefault("/".join(some), []).append(resource)
+    return ", ".join(f"{words} {', '.join(resources)}" for words, resources in together.items())
+
+
+def _needs(
+    graph: EscalationGraph, role: Key, subjects: Iterable[Subject], goals: Sequence[Goal]
+) -> Iterator[tuple[Requirement, ...]]:
+    """The requirements that a role meets for each first step; one of them has to be unmet."""
+    reached = [ways_to(graph, goal) for goal in goals]
+    for subject in subjects:
+        for edges in first_steps(graph, subject_state(subject)):
+            edge = edges[-1]
+            if edge.granted_by and any(edge.target in found for found in reached):
+                needs = requirements_of(edge.primitive, edge.number, graph.release)
+                met = [need for need, some in zip(needs, edge.granted_by) if any(one.role == role for one in some)]
+                if met:
+                    yield tuple(met)
+
+
+def _fewest(ways: PossibleRemovals, role: Key, wanted: Iterable[tuple[Requirement, ...]]) -> Narrowing | None:
+    """Narrowings that leave one of the requirements unmet in each case: what serves most cases first."""
+    open_cases: list[frozenset[Narrowing]] = []
+    for needs in wanted:
+        options = frozenset(found for one in needs for found in (ways.narrowings(role, one),) if found)
+        if not options:
+            return None
+        open_cases.append(options)
+    taken: dict[int, dict[Permission, None]] = defaultdict(dict)
+    while open_cases:
+        counts = Counter(option for case in open_cases for option in case)
+        best = min(counts, key=lambda one: (-counts[one], sum(map(ways.cost, one)), str(one)))
+        for one in best:
+            taken[one.rule].update(dict.fromkeys(one.permissions))
+        open_cases = [case for case in open_cases if not any(_covered(option, taken) for option in case)]
+    if not taken or sum(map(len, taken.values())) > MOST:
+        return None
+    return tuple(RemovePermissions(role, number, tuple(taken[number])) for number in sorted(taken))
+
+
+def _covered(option: Narrowing, taken: dict[int, dict[Permission, None]]) -> bool:
+    return all(permission in taken.get(one.rule, ()) for one in option for permission in one.permissions)
+
 
 CONFIRM: Final = "Confirm that these are the administrators, and grant the role for a limited time."
 DANGLING: Final = ("missing-account", "missing-namespace")
@@ -73,7 +158,7 @@ class Advisor:
 
     def _remedy(self, key: Key, nature: Nature, findings: Sequence[Finding], paths: Sequence[Path]) -> Remedy:
         if key.resource == NAMESPACES:
-            return self._level(key.name)
+            return EnforceLevel(key.name, LEAST).remedy(self._snapshot)
         if key.resource == NETWORK_POLICIES:
             return self._network(key.namespace)
         if key.resource == SERVICE_ACCOUNTS:
@@ -96,12 +181,6 @@ class Advisor:
     def _words(self, text: str, nature: Nature) -> Remedy:
         risk = f"{nature.product} stops working without it" if nature.product else ""
         return Remedy(text, risk, (), (), self._snapshot)
-
-    def _level(self, namespace: str) -> Remedy:
-        change = enforcing(self._snapshot, namespace, LEAST)
-        refused = refused_pods(self._snapshot, namespace, LEAST)
-        text = f"Enforce the {LEAST} pod security level in namespace {namespace}."
-        return Remedy(text, risk_of_level(namespace, refused), (change,), (), self._snapshot)
 
     def _network(self, namespace: str) -> Remedy:
         obj = deny_all(namespace)

@@ -9,9 +9,8 @@ from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.memo import SnapshotMemo
-from simkit.analysis.plan.candidates import SURELY, object_of
-from simkit.analysis.plan.greedy import next_change
-from simkit.analysis.plan.rounds import Question, Round, first_round
+from simkit.analysis.plan.candidates import SURELY
+from simkit.analysis.plan.greedy import Question, Round, first_round, next_change
 from simkit.analysis.rbac.subject import Members
 from simkit.meta.names import Key
 from simkit.seams.snapshot import Snapshot
@@ -47,13 +46,13 @@ class MeasuredEffects:
         """Rate the changes that lie on some paths."""
         for change in now.open_paths.candidates_of(now.paths):
             if now.candidates.harm(change) < SURELY:
-                key, closes = object_of(change), now.modelled([change])
+                key, closes = change.key, now.modelled([change])
                 known = self._best.get(key)
                 if known is None or self._order(closes, change) < self._order(*known):
                     self._best[key] = closes, change
         chosen = next_change(now, free=False, left=1)
         if chosen is not None:
-            self.first = object_of(chosen[0])
+            self.first = chosen[0].key
             self._best[self.first] = now.modelled([chosen[0]]), chosen[0]
 
     def _order(self, closes: int, change: Candidate) -> tuple[int, int, float, str]:

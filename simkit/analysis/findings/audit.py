@@ -22,8 +22,7 @@ from simkit.analysis.findings.paths import PATH_CHECKS
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.findings.wide import WIDE_CHECKS
 from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
-from simkit.analysis.rbac.administrators import administrators
-from simkit.analysis.rbac.default_objects import skipped_line
+from simkit.analysis.rbac.default_objects import administrators, skipped_line
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, display_name, require_captured
 from simkit.analysis.rbac.subject import Members, text_of

@@ -10,9 +10,9 @@ from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Check, Finding, binding_evidence, delete_command, described_check
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.default_objects import settled_defaults
-from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import normalize_subject
+from simkit.analysis.rbac.tables import rule_text
 from simkit.logic.rbac.aggregate import is_aggregated
 from simkit.logic.rbac.binding import Binding, Subject
 from simkit.logic.rbac.cover import covers, uncovered

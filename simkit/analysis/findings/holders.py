@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
 
-from simkit.analysis.access.question import limits
+from simkit.analysis.access.resolve import limits
 from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
 from simkit.analysis.escalation.find.matching import Holder

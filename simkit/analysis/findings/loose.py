@@ -14,9 +14,9 @@ from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Check, Finding, binding_evidence, delete_command, described_check
 from simkit.analysis.findings.survey import OfObjects, OfRole, Survey, listed
-from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, display_name
 from simkit.analysis.rbac.subject import normalize_subject, text_of
+from simkit.analysis.rbac.tables import rule_text
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta import labels

@@ -17,9 +17,9 @@ from simkit.analysis.findings.check import (
     pods_run,
 )
 from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
-from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import PODS, RBAC, display_name
 from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
+from simkit.analysis.rbac.tables import rule_text
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import SYSTEM_NAMESPACE

@@ -15,8 +15,15 @@ from simkit.analysis.audit_log.events import AuditLog, read_events
 from simkit.analysis.audit_log.requests import recorded_requests
 from simkit.analysis.caveats import with_caveats
 from simkit.analysis.history.past_access import Moment, PastDecision, decided, moment_of
-from simkit.analysis.history.timeline import DumpedMoment, Timeline, timeline_of
-from simkit.analysis.history.writes import RecordedWrite, latest_moment, seconds_of, writes_of
+from simkit.analysis.history.timeline import (
+    DumpedMoment,
+    RecordedWrite,
+    Timeline,
+    latest_moment,
+    seconds_of,
+    timeline_of,
+    writes_of,
+)
 from simkit.analysis.rbac.objects import RBAC, display_name
 from simkit.analysis.rbac.subject import identity_of, text_of_identity
 from simkit.analysis.rbac.tables import table

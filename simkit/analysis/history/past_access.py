@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from simkit.analysis.access.can import AccessDecision, can
-from simkit.analysis.history.timeline import Timeline
-from simkit.analysis.history.writes import UNKNOWN
+from simkit.analysis.history.timeline import UNKNOWN, Timeline
 from simkit.analysis.rbac.objects import RBAC
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from simkit.meta.domain import RBAC_GROUP

@@ -14,12 +14,10 @@ from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.cut.remedy import ObjectChanges
 from simkit.analysis.least_privilege.change import Change
-from simkit.analysis.least_privilege.permission_counts import PermissionCounter
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.least_privilege.replay import Replay, replay
-from simkit.analysis.least_privilege.roles import Names, minimal_rules
-from simkit.analysis.least_privilege.unused import unused_grants
-from simkit.analysis.least_privilege.usage import Usage, default_bindings, question_of, usage
+from simkit.analysis.least_privilege.roles import Names, PermissionCounter, minimal_rules
+from simkit.analysis.least_privilege.usage import Usage, default_bindings, question_of, unused_grants, usage
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import kind_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of

@@ -70,6 +70,10 @@ class Action(NamedTuple):
         )
 
 
+Use = tuple[Identity, Action]
+"""An action of somebody."""
+
+
 def review(action: Action, identity: Identity | None = None) -> tuple[str, dict[str, Any]]:
     """The path and body of an access review: by oneself, or about a subject."""
     if action.url:

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import pandas as pd
 
 from simkit.analysis.least_privilege.change import Change, apply
-from simkit.analysis.least_privilege.recorded_access import Action, may
+from simkit.analysis.least_privilege.recorded_access import Action, Use, may
 from simkit.analysis.least_privilege.usage import Usage
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import identity_of, text_of, text_of_user
@@ -51,10 +51,10 @@ class Replay(InLines, Evidence):
     """
 
     asked: int
-    broken: tuple[tuple[Identity, Action], ...]
-    opened: tuple[tuple[Identity, Action], ...]
+    broken: tuple[Use, ...]
+    opened: tuple[Use, ...]
     taken: int
-    left: tuple[tuple[Identity, Action], ...]
+    left: tuple[Use, ...]
 
     def __bool__(self) -> bool:
         return not (self.broken or self.opened)
@@ -107,7 +107,7 @@ def replay(proposal: Verifiable, sandbox: Sandbox) -> Replay:
     return Replay(len(was) + len(denied), broken, opened, taken, tuple(left))
 
 
-def _taken_away(proposal: Verifiable) -> Iterator[tuple[Identity, Action]]:
+def _taken_away(proposal: Verifiable) -> Iterator[Use]:
     """Some of the permissions that the subjects have and should lose."""
     index = index_of(proposal.snapshot)
     for subject in proposal.subjects:

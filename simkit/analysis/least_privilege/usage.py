@@ -1,29 +1,33 @@
-"""Permissions in use by an audit log, attributed to the subjects that bindings name."""
+"""Permissions in use by an audit log, those that it does not show in use, and those that a change would refuse."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
 from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.caveats import about_access
 from simkit.analysis.least_privilege.audit_events import read_access_requests
-from simkit.analysis.least_privilege.recorded_access import AccessRequest, Action
+from simkit.analysis.least_privilege.recorded_access import AccessRequest, Action, Use
 from simkit.analysis.rbac.index import chain_of, index_of
-from simkit.analysis.rbac.subject import normalize_subject, text_of
+from simkit.analysis.rbac.objects import kind_of, snapshot_of
+from simkit.analysis.rbac.subject import normalize_subject, text_of, text_of_identity
 from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE, table
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import Result
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, GROUP, ROLE_BINDINGS, Grant, Subject, key_of
+from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.question import Question
+from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.names import Key
 from simkit.meta.objects import labels_of
-from simkit.seams.snapshot import Snapshot
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 COLUMNS: Final = ("subject", "action", "namespace", "times")
 
@@ -37,9 +41,9 @@ class Usage(Result):
     """
 
     by_subject: Mapping[Subject, Counter[Action]]
-    allowed: Mapping[tuple[Identity, Action], int]
-    denied: Mapping[tuple[Identity, Action], int]
-    ungranted: Mapping[tuple[Identity, Action], int] = field(default_factory=dict)
+    allowed: Mapping[Use, int]
+    denied: Mapping[Use, int]
+    ungranted: Mapping[Use, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return sum(len(actions) for actions in self.by_subject.values())
@@ -94,9 +98,9 @@ def usage(snapshot: Snapshot, audit_log: AuditLog | Iterable[AccessRequest]) -> 
     >>> len(cluster.usage(log))
     0
     """
-    allowed: Counter[tuple[Identity, Action]] = Counter()
-    denied: Counter[tuple[Identity, Action]] = Counter()
-    bodies: dict[tuple[Identity, Action], list[Mapping[str, object]]] = {}
+    allowed: Counter[Use] = Counter()
+    denied: Counter[Use] = Counter()
+    bodies: dict[Use, list[Mapping[str, object]]] = {}
     for use in _uses(audit_log):
         key = (use.identity, use.action)
         (allowed if use.allowed else denied)[key] += 1
@@ -136,12 +140,10 @@ def _checked_besides(
         yield more
 
 
-def _attributed(
-    snapshot: Snapshot, allowed: Counter[tuple[Identity, Action]], denied: Counter[tuple[Identity, Action]]
-) -> Usage:
+def _attributed(snapshot: Snapshot, allowed: Counter[Use], denied: Counter[Use]) -> Usage:
     kept = default_bindings(snapshot)
     by_subject: dict[Subject, Counter[Action]] = {}
-    ungranted: dict[tuple[Identity, Action], int] = {}
+    ungranted: dict[Use, int] = {}
     for (identity, action), times in allowed.items():
         if MASTERS in identity.groups:
             continue
@@ -182,3 +184,156 @@ def default_bindings(snapshot: Snapshot) -> frozenset[Key]:
         for obj in snapshot.scan(resource)
         if labels_of(obj).get(BOOTSTRAP_LABEL) == BOOTSTRAP_VALUE
     )
+
+
+UNUSED_COLUMNS: Final = (
+    "verdict",
+    "subject",
+    "scope",
+    "binding_kind",
+    "binding",
+    "role_kind",
+    "role",
+    "rule",
+    "granted",
+    "used",
+    "unused",
+)
+Marks = Mapping[tuple[Key, Subject, int], Counter[Action]]
+
+
+@about_access()
+def unused_grants(snapshot: Snapshot, used: Usage) -> pd.DataFrame:
+    """The permissions that the bindings of a snapshot grant and a log does not show in use.
+
+    Parameters
+    ----------
+    used
+        What is in use, as ``usage`` tells it.
+
+    Returns
+    -------
+    DataFrame
+        One row per subject, binding and rule that is not used in full: verdict (``unused grant``: nothing of the
+        binding; ``unused rule``; ``unused part``; ``wildcard``: used, but by a few of the things that a ``*`` stands
+        for); subject; scope; binding_kind, binding, role_kind, role, rule; granted,
+        used, unused, as ``verb resource.group`` each. The server's default bindings are not listed.
+
+    Raises
+    ------
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> log = [{"kind": "Event", "verb": "get", "requestURI": "/version", "user": {"username": "ann"}}]
+    >>> len(cluster.unused_grants(cluster.usage(log)))
+    0
+    """
+    marks = _marked(snapshot, used.allowed)
+    kept = default_bindings(snapshot)
+    rows: list[tuple[Any, ...]] = []
+    for grant in index_of(snapshot).all_grants():
+        if grant.binding not in kept and not grant.missing:
+            rows += _rows(grant, marks)
+    return table(sorted(rows, key=lambda row: row[:8]), UNUSED_COLUMNS)
+
+
+def _marked(snapshot: Snapshot, allowed: Iterable[Use]) -> Marks:
+    """The actions that each rule of each grant allowed."""
+    marks: dict[tuple[Key, Subject, int], Counter[Action]] = {}
+    for identity, action in allowed:
+        for grant, rule in granting(snapshot, identity, action):
+            marks.setdefault((grant.binding, normalize_subject(grant.subject), rule), Counter())[action] += 1
+    return marks
+
+
+def _rows(grant: Grant, marks: Marks) -> Iterator[tuple[Any, ...]]:
+    subject = normalize_subject(grant.subject)
+    by_rule = [marks.get((grant.binding, subject, number), Counter()) for number in range(len(grant.rules))]
+    idle = not any(by_rule)
+    for number, (rule, seen) in enumerate(zip(grant.rules, by_rule)):
+        granted = _shown(rule)
+        used = tuple(sorted({_of_action(action) for action in seen}))
+        unused = tuple(one for one in granted if not any(_within(action, one, rule) for action in seen))
+        wild = any(ALL in listed for listed in (rule.verbs, rule.api_groups, rule.resources, rule.paths))
+        verdict = "unused grant" if idle else "unused rule" if not seen else "wildcard" if wild else "unused part"
+        if unused or wild:
+            scope = grant.namespace or "*"
+            where = (kind_of(grant.binding), grant.binding.name, kind_of(grant.role), grant.role.name, number)
+            yield (verdict, text_of(subject), scope, *where, granted, used, unused)
+
+
+def _shown(rule: Rule) -> tuple[str, ...]:
+    """Each single permission of a rule, without its names."""
+    return tuple(dict.fromkeys(_of_piece(piece) for piece in breakdown(rule)))
+
+
+def _of_piece(piece: Rule) -> str:
+    if piece.paths:
+        return f"{piece.verbs[0]} {piece.paths[0]}"
+    return f"{piece.verbs[0]} {piece.resources[0]}" + (f".{piece.api_groups[0]}" if piece.api_groups[0] else "")
+
+
+def _of_action(action: Action) -> str:
+    return f"{action.verb} {action.url}" if action.url else str(action._replace(name="", namespace=""))
+
+
+def _within(action: Action, shown: str, rule: Rule) -> bool:
+    """True if an action is an instance of a single permission in text form."""
+    question = question_of(action)
+    return any(_of_piece(piece) == shown and question.allowed_by(piece) for piece in breakdown(rule))
+
+
+@about_access()
+def refused_requests(before: Snapshot | Sandbox, after: Snapshot | Sandbox, audit_log: AuditLog) -> pd.DataFrame:
+    """The requests of an audit log that were allowed before a change and are refused after it.
+
+    Parameters
+    ----------
+    before
+        The earlier cluster or snapshot.
+    after
+        The later one.
+    audit_log
+        What was asked: see ``read_access_requests``.
+
+    Returns
+    -------
+    DataFrame
+        One row per subject and action, the most frequent first: subject, action (``get secrets db``), namespace, times.
+
+    Raises
+    ------
+    SimkitError
+        For an audit log that is not there, and what is neither a cluster nor a snapshot.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Notes
+    -----
+    A request counts by the access control of both snapshots: one that no binding of ``before`` allows is left out.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> log = [{"kind": "Event", "verb": "get", "requestURI": "/version", "user": {"username": "ann"}}]
+    >>> len(cluster.refused_requests(log, before=cluster))
+    0
+    """
+    was, now = snapshot_of(before), snapshot_of(after)
+    used, chain = usage(was, audit_log), chain_of(now)
+    rows = [
+        (
+            text_of_identity(identity),
+            str(action._replace(namespace="")),
+            action.namespace,
+            times,
+        )
+        for (identity, action), times in used.allowed.items()
+        if (identity, action) not in used.ungranted and not chain.authorize(action.ask(identity)).allowed
+    ]
+    return table(sorted(rows, key=lambda row: (-row[3], row)), COLUMNS)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from simkit.analysis.access.access_changes import AccessChange, access_changes
-from simkit.analysis.access.compare import compare
+from simkit.analysis.access.compare import AccessChange, access_changes, compare
 from simkit.analysis.access.expectations import Suite, check
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.path_comparison import paths_of_both
 from simkit.analysis.escalation.table.severity import Severity
-from simkit.analysis.manifest_plan.row import PlanRow
+from simkit.analysis.manifest_plan.result import PlanRow
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, display_name
 from simkit.analysis.rbac.subject import Members

@@ -19,14 +19,18 @@ from simkit.analysis.manifest_plan.access_rows import (
     path_rows,
     places_of_bindings,
 )
-from simkit.analysis.manifest_plan.apply import ManifestWriter
-from simkit.analysis.manifest_plan.object_change import ACTIONS, ObjectChange, values_withheld
-from simkit.analysis.manifest_plan.pod_contents import breaches_of, images_of, secrets_of
-from simkit.analysis.manifest_plan.pruning import pruned
-from simkit.analysis.manifest_plan.result import ManifestPlan
-from simkit.analysis.manifest_plan.row import TITLES, PlanRow, Section
-from simkit.analysis.manifest_plan.scheduling import is_watched, nodes_of, outlook
-from simkit.analysis.operations.sandbox import OperationSandbox, RehearsalCluster
+from simkit.analysis.manifest_plan.apply import ManifestWriter, pruned
+from simkit.analysis.manifest_plan.result import (
+    ACTIONS,
+    TITLES,
+    ManifestPlan,
+    ObjectChange,
+    PlanRow,
+    Section,
+    values_withheld,
+)
+from simkit.analysis.manifest_plan.scheduling import breaches_of, images_of, is_watched, nodes_of, outlook, secrets_of
+from simkit.analysis.operations.observation import OperationSandbox, RehearsalCluster
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rendering import counted
 from simkit.meta.domain import DEFAULT_NAMESPACE

@@ -1,18 +1,22 @@
-"""Pods that do not run, and budgets that allow no eviction, once controllers and scheduler have acted on manifests."""
+"""What becomes of the pods of manifests: which do not run, what they read, and which budgets allow no eviction."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
-from simkit.analysis.operations.observation import NODES, PODS, Observation
-from simkit.analysis.operations.sandbox import OperationSandbox, RehearsalCluster
-from simkit.logic.podsecurity.evaluate import POD_TEMPLATES
+from simkit.analysis.operations.observation import NODES, PODS, Observation, OperationSandbox, RehearsalCluster
+from simkit.analysis.upgrade.behaviour.pod_templates import pod_templates
+from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, violations
+from simkit.logic.podsecurity.policy import LevelVersion
+from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.meta.podspec import containers_of
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.withhold import is_secret
 
 BUDGETS: Final = GroupResource("policy", "poddisruptionbudgets")
 WATCHED: Final = frozenset(
@@ -89,3 +93,53 @@ def _blocked(snapshot: Snapshot) -> Iterator[str]:
 def nodes_of(snapshot: Snapshot) -> Sequence[Object]:
     """The nodes of a snapshot; none where they were not captured."""
     return list(snapshot.scan(NODES)) if NODES in snapshot.captured() else []
+
+
+def images_of(obj: Object | None) -> frozenset[str]:
+    """The images in the pod templates of an object; of none where there is no object."""
+    return frozenset(str(one["image"]) for spec in _specs(obj) for one in containers_of(spec) if one.get("image"))
+
+
+def secrets_of(obj: Object | None) -> frozenset[str]:
+    """The names of the Secrets that the pods of an object read, or that an object is."""
+    own = {name_of(obj)} if obj is not None and is_secret(obj) else set()
+    return frozenset(own.union(*(_secrets(spec) for spec in _specs(obj))))
+
+
+def breaches_of(obj: Object | None, behaviour: ServedBehaviour) -> frozenset[str]:
+    """What the pods of an object do that the pod security level baseline forbids, such as running privileged."""
+    baseline = LevelVersion("baseline")
+    templates = () if obj is None else pod_templates(obj, b"")
+    return frozenset(
+        str(violation)
+        for _, template in templates
+        for violation in violations(baseline, template.get("metadata") or {}, template.get("spec") or {}, behaviour)
+    )
+
+
+def _specs(obj: Object | None) -> Iterator[Mapping[str, Any]]:
+    if obj is not None:
+        for _, template in pod_templates(obj, b""):
+            spec = template.get("spec")
+            if isinstance(spec, Mapping):
+                yield spec
+
+
+def _secrets(spec: Mapping[str, Any]) -> Iterator[str]:
+    """The Secrets of volumes, environments and image pulls."""
+    for volume in spec.get("volumes") or ():
+        yield from _named(at(volume, "secret", "secretName"))
+        for source in at(volume, "projected", "sources") or ():
+            yield from _named(at(source, "secret", "name"))
+    for container in containers_of(spec):
+        for source in container.get("envFrom") or ():
+            yield from _named(at(source, "secretRef", "name"))
+        for variable in container.get("env") or ():
+            yield from _named(at(variable, "valueFrom", "secretKeyRef", "name"))
+    for one in spec.get("imagePullSecrets") or ():
+        yield from _named(one.get("name"))
+
+
+def _named(name: object) -> Iterator[str]:
+    if isinstance(name, str) and name:
+        yield name

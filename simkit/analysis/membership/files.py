@@ -1,26 +1,238 @@
-"""Files with group memberships, recognized by their content."""
+"""Group memberships from files: certificates, tokens, exports of identity providers, and any of them by content."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import base64
+import binascii
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from simkit.analysis.membership.cluster import members_of_audit_log, members_of_snapshot
-from simkit.analysis.membership.credentials import (
-    CERTIFICATE,
-    members_of_certificates,
-    members_of_kubeconfig,
-    members_of_tokens,
+import orjson
+
+from simkit.analysis.membership.cluster import (
+    MembershipTable,
+    Pair,
+    listed,
+    members_of_audit_log,
+    members_of_snapshot,
+    membership_table,
+    merge_members,
 )
-from simkit.analysis.membership.pairs import MembershipTable, merge_members
-from simkit.analysis.membership.providers import members_of_export
 from simkit.analysis.rbac.subject import parse_subject
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
+from simkit.meta.certificate_errors import unreadable
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import SimkitError
+from simkit.meta.objects import Object
 from simkit.snapshot.load import load
+
+if TYPE_CHECKING:
+    from cryptography import x509
+
+CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----"
+
+
+def members_of_certificates(pem: bytes | str) -> MembershipTable:
+    """The members of groups according to client certificates: the common name is the user, each organization a group.
+
+    Parameters
+    ----------
+    pem
+        Certificates one after the other. They are read, not verified.
+
+    Returns
+    -------
+    MembershipTable
+        Subjects by the name of their group.
+
+    Raises
+    ------
+    SimkitError
+        For what is no certificate.
+    """
+    from cryptography import x509  # loaded with the first certificate: analyses without any run where it is not built
+
+    raw = pem.encode() if isinstance(pem, str) else pem
+    try:
+        certificates = x509.load_pem_x509_certificates(raw)
+    except unreadable() as wrong:
+        raise SimkitError(f"these are not certificates: {wrong}") from None
+    return membership_table(pair for certificate in certificates for pair in _of_certificate(certificate))
+
+
+def _of_certificate(certificate: x509.Certificate) -> Iterator[Pair]:
+    from cryptography.x509.oid import NameOID
+
+    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    for organization in certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME):
+        for name in names[-1:]:
+            yield str(name.value), str(organization.value)
+
+
+def members_of_kubeconfig(config: Mapping[str, Any]) -> MembershipTable:
+    """The members of groups according to the certificates in a kubeconfig."""
+    pems = []
+    for entry in config.get("users") or ():
+        encoded = (entry.get("user") or {}).get("client-certificate-data")
+        if encoded:
+            pems.append(base64.b64decode(encoded))
+    return members_of_certificates(b"\n".join(pems)) if pems else {}
+
+
+def members_of_tokens(
+    tokens: str | Iterable[str],
+    *,
+    username_claim: str = "sub",
+    groups_claim: str = "groups",
+    user_prefix: str = "",
+    group_prefix: str = "",
+) -> MembershipTable:
+    """The members of groups according to the claims of identity tokens, which are read and not verified.
+
+    Parameters
+    ----------
+    tokens
+        Tokens in their compact form.
+    username_claim, groups_claim, user_prefix, group_prefix
+        As the server's flags for its provider have them.
+
+    Returns
+    -------
+    MembershipTable
+        Subjects by the name of their group.
+
+    Raises
+    ------
+    SimkitError
+        For what is no token.
+    """
+    claims = [_claims(token) for token in ([tokens] if isinstance(tokens, str) else tokens)]
+    pairs = [
+        (str(each.get(username_claim) or ""), str(group)) for each in claims for group in listed(each.get(groups_claim))
+    ]
+    return membership_table(pairs, user_prefix=user_prefix, group_prefix=group_prefix)
+
+
+def _claims(token: str) -> Mapping[str, Any]:
+    parts = token.strip().split(".")
+    try:
+        payload = orjson.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (IndexError, binascii.Error, orjson.JSONDecodeError):
+        raise SimkitError("this is not a JWT: it needs three parts, with claims in the second") from None
+    if not isinstance(payload, dict):
+        raise SimkitError("the claims of the token are not a JSON object")
+    return payload
+
+
+_USER_COLUMNS: Final = ("user", "username", "user_name", "userprincipalname", "login", "email", "mail", "member")
+_GROUP_COLUMNS: Final = ("group", "groups", "groupname", "group_name", "groupdisplayname", "team", "memberof")
+_NAME: Final = re.compile(r"^(?:cn|uid|ou)=((?:[^,\\]|\\.)+)", re.IGNORECASE)
+
+
+def members_of_export(content: Object | str, *, user_prefix: str = "", group_prefix: str = "") -> MembershipTable:
+    """The members of groups according to an export of an identity provider.
+
+    Parameters
+    ----------
+    content
+        A decoded Keycloak realm (``users`` with ``groups``) or SCIM 2.0 list of Users or Groups; the text of an LDIF
+        file (groups with ``member``, ``uniqueMember`` or ``memberUid``, people with ``memberOf``); the text of a CSV
+        file with a heading that names users and groups, or of the server's own file of tokens.
+    user_prefix, group_prefix
+        What the server puts before the provider's names.
+
+    Returns
+    -------
+    MembershipTable
+        Subjects by the name of their group.
+
+    Raises
+    ------
+    SimkitError
+        For content of another form.
+    """
+    pairs = _of_mapping(content) if isinstance(content, Mapping) else _of_text(content)
+    return membership_table(pairs, user_prefix=user_prefix, group_prefix=group_prefix)
+
+
+def _of_mapping(content: Mapping[str, Any]) -> Iterable[Pair]:
+    if "realm" in content:
+        return list(_of_keycloak(content))
+    if "Resources" in content or str(content.get("schemas", "")).find("scim") >= 0:
+        return list(_of_scim(content.get("Resources") or [content]))
+    raise SimkitError("this is neither an export of a Keycloak realm nor a SCIM list")
+
+
+def _of_keycloak(realm: Mapping[str, Any]) -> Iterator[Pair]:
+    """Members of groups in a realm. Groups are paths (``/platform/admins``); the server sees the whole path or its
+    last part."""
+    for user in realm.get("users") or ():
+        for path in user.get("groups") or ():
+            yield str(user.get("username") or ""), str(path).rpartition("/")[2]
+            if str(path).count("/") > 1:
+                yield str(user.get("username") or ""), str(path)
+
+
+def _of_scim(resources: Iterable[Mapping[str, Any]]) -> Iterator[Pair]:
+    listed = list(resources)
+    names = {str(each.get("id")): str(each["userName"]) for each in listed if each.get("userName")}
+    for each in listed:
+        group = str(each.get("displayName") or "")
+        for member in each.get("members") or ():
+            yield names.get(str(member.get("value")), str(member.get("display") or member.get("value"))), group
+        for entry in each.get("groups") or () if each.get("userName") else ():
+            yield str(each["userName"]), str(entry.get("display") or entry.get("value"))
+
+
+def _of_text(text: str) -> Iterable[Pair]:
+    if re.search(r"(?mi)^dn:", text):
+        return list(_of_ldif(text))
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row and not row[0].startswith("#")]
+    except csv.Error as error:
+        raise SimkitError(f"this is not a table: {error}") from None
+    if not rows:
+        raise SimkitError("the file is empty")
+    heading = [cell.strip().lower().replace(" ", "") for cell in rows[0]]
+    user = next((place for place, cell in enumerate(heading) if cell in _USER_COLUMNS), None)
+    group = next((place for place, cell in enumerate(heading) if cell in _GROUP_COLUMNS), None)
+    if user is not None and group is not None:
+        return list(_of_rows(rows[1:], user, group))
+    if all(len(row) >= 3 for row in rows):  # token, user, uid and perhaps groups: the server's own file
+        return list(_of_rows([row for row in rows if len(row) > 3], 1, 3))
+    raise SimkitError(f"no column of {', '.join(heading)} is called user or group")
+
+
+def _of_rows(rows: Iterable[Sequence[str]], user: int, group: int) -> Iterator[Pair]:
+    for row in rows:
+        if len(row) > max(user, group):
+            yield from ((row[user].strip(), name.strip()) for name in re.split(r"[,;]", row[group]))
+
+
+def _of_ldif(text: str) -> Iterator[Pair]:
+    unfolded = re.sub(r"\r?\n ", "", text)
+    for entry in re.split(r"\r?\n\s*\r?\n", unfolded):
+        fields: dict[str, list[str]] = {}
+        for line in entry.splitlines():
+            name, colon, value = line.partition(":")
+            if colon and not name.startswith("#"):
+                fields.setdefault(name.strip().lower(), []).append(value.lstrip(": "))
+        own = (fields.get("uid") or fields.get("cn") or [""])[0]
+        for field in ("member", "uniquemember", "memberuid"):
+            for member in fields.get(field, ()):
+                yield _named(member), (fields.get("cn") or [""])[0]
+        yield from ((own, _named(group)) for group in fields.get("memberof", ()))
+
+
+def _named(text: str) -> str:
+    """The name in a distinguished name; any other text unchanged."""
+    match = _NAME.match(text)
+    return match.group(1) if match else text
 
 
 def members_of_files(

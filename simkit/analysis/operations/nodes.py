@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from simkit.analysis.operations.observation import NODES, Observation, owner_of, uid_of
+from simkit.analysis.operations.observation import NODES, Observation, OperationSandbox, owner_of, uid_of
 from simkit.analysis.operations.result import Operation
-from simkit.analysis.operations.sandbox import OperationSandbox
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.domain import MIRROR_POD, label
 from simkit.meta.duration import seconds

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from simkit.analysis.operations.result import Moment, Operation, PodOutcome, WorkloadAvailability
-from simkit.analysis.operations.sandbox import RehearsalCluster
 from simkit.logic.workloads.pods import has_ended, is_ready
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.errors import SimkitError
@@ -14,7 +13,7 @@ from simkit.meta.identity import administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
-from simkit.seams.snapshot import Snapshot
+from simkit.seams.snapshot import Sandbox, Snapshot
 
 PODS: Final = GroupResource("", "pods")
 NODES: Final = GroupResource("", "nodes")
@@ -290,3 +289,31 @@ def _why(pod: Object) -> str:
             return str(waiting.get("message") or waiting.get("reason"))
     ready = find(conditions, "Ready") or {}
     return str(ready.get("message") or ready.get("reason") or "")
+
+
+class RehearsalCluster(Sandbox, Protocol):
+    """A fork in which all nodes are simulated, on a clock of its own."""
+
+    def settle(self) -> int:
+        """Run controllers and kubelets until nothing is left to do now."""
+        ...
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, with controllers, scheduler and kubelets at work."""
+        ...
+
+    def stop_node(self, name: str) -> None:
+        """Have the machine of a node fail."""
+        ...
+
+    def set_load(self, selector: str, namespace: str, cpu: str) -> None:
+        """Have the ready pods that a selector chooses share an amount of CPU."""
+        ...
+
+
+class OperationSandbox(Protocol):
+    """A cluster that gives such forks. A Cluster is one."""
+
+    def rehearsal(self, *, settings: Mapping[str, str]) -> RehearsalCluster:
+        """A fork with simulated nodes in the place of all; settings are those of all its pods."""
+        ...

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.analysis.operations.observation import PODS, Observation, owner_of, uid_of
+from simkit.analysis.operations.observation import PODS, Observation, OperationSandbox, owner_of, uid_of
 from simkit.analysis.operations.result import Operation
-from simkit.analysis.operations.sandbox import OperationSandbox
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label

@@ -1,42 +1,94 @@
-"""Changes that a plan may propose: what each does to objects, what it costs, and what it may break."""
+"""Changes that a plan may propose: what each does, what it costs, and which recorded writes and pods it may break."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from simkit.analysis.escalation.cut.cutter import Candidate, Policy
-from simkit.analysis.escalation.cut.policies import (
-    EnforceLevel,
-    RefuseAccounts,
-    enforcing,
-    policy_changes,
-    refused_pods,
-    risk_of_level,
-    risk_of_refusal,
-    running_as,
-)
+from simkit.analysis.escalation.cut.policies import EnforceLevel, RefuseAccounts, sentence
 from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.escalation.cut.removal import PossibleRemovals, changes_of
 from simkit.analysis.escalation.cut.removal_kinds import ReduceToUsage, RemovePermissions
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.escalation.find.matching import Edge
+from simkit.analysis.escalation.find.pod_specs import POD_SPECS, account_named
 from simkit.analysis.findings.nature import PRODUCT, SERVER, Natures
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.findings.workloads import accounts_in_use
-from simkit.analysis.least_privilege.change import Change
-from simkit.analysis.least_privilege.recorded_access import Action
+from simkit.analysis.least_privilege.recorded_access import Action, Use
 from simkit.analysis.plan.open_paths import policies_of
-from simkit.analysis.plan.recorded_writes import writes_of
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.objects import NAMESPACES
-from simkit.logic.rbac.binding import Subject
-from simkit.meta.identity import Identity
-from simkit.meta.names import Key
+from simkit.analysis.rbac.subject import identity_of
+from simkit.logic.rbac.binding import GROUP, Subject
+from simkit.meta.message import Request
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object
+from simkit.seams.snapshot import Sandbox, Snapshot
 
-Use = tuple[Identity, Action]
+_WRITES: Final = ("create", "update", "patch")
+_OF_SERVERS: Final = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "ownerReferences", "selfLink")
+_PATCH: Final = "application/merge-patch+json"
+
+
+class RecordedWrite(NamedTuple):
+    """A write that a log shows, with the object as it is now; None where it is not there, or has no recorded name."""
+
+    use: Use
+    obj: Object | None
+
+    def runs_as(self, accounts: Iterable[str]) -> bool:
+        """True if the pods of the object run as one of some accounts."""
+        resource = GroupResource(self.use[1].api_group, self.use[1].resource)
+        return self.obj is not None and account_named(self.obj, POD_SPECS[resource]) in accounts
+
+
+def writes_of(one: RefuseAccounts, used: Iterable[Use], snapshot: Snapshot) -> Iterator[RecordedWrite]:
+    """The writes of a subject that an admission policy looks at."""
+    for use in used:
+        identity, action = use
+        concerned = (
+            one.subject.name in identity.groups
+            if one.subject.kind == GROUP
+            else identity.user == identity_of(one.subject).user
+        )
+        if concerned and action.namespace == one.namespace and makes_pods(action):
+            yield RecordedWrite(use, written(action, snapshot))
+
+
+def makes_pods(action: Action) -> bool:
+    """True if an action writes a pod, or what makes pods."""
+    resource = GroupResource(action.api_group, action.resource)
+    return resource in POD_SPECS and action.verb in _WRITES and not action.subresource
+
+
+def written(action: Action, snapshot: Snapshot) -> Object | None:
+    """The object that an action wrote, as it is now."""
+    resource = GroupResource(action.api_group, action.resource)
+    if not action.name or resource not in snapshot.captured():
+        return None
+    return snapshot.get(resource, action.name, action.namespace)
+
+
+def passes(sandbox: Sandbox, use: Use, obj: Object) -> bool:
+    """True if a cluster takes the same write of an object again, as a trial; a creation under another name."""
+    identity, action = use
+    api = f"/apis/{action.api_group}/v1" if action.api_group else "/api/v1"
+    path = f"{api}/namespaces/{action.namespace}/{action.resource}"
+    metadata: Mapping[str, Any] = obj.get("metadata") or {}
+    body = {**obj, "metadata": {name: value for name, value in metadata.items() if name not in _OF_SERVERS}}
+    if action.verb == "create":
+        body["metadata"]["name"] = f"{action.name[:200]}-again"
+        request = Request.of("POST", f"{path}?dryRun=All", body)
+    elif action.verb == "update":
+        request = Request.of("PUT", f"{path}/{action.name}?dryRun=All", body)
+    else:
+        request = Request.of("PATCH", f"{path}/{action.name}?dryRun=All", {}, content_type=_PATCH)
+    return sandbox.perform(request, identity=identity).succeeded
+
+
 NONE: Final = 0
 """Nothing that is known needs what is taken: no pod runs as the subject, or a log shows no use."""
 PERHAPS: Final = 1
@@ -86,7 +138,7 @@ class Candidates:
         would refuse.
         """
         if isinstance(one, EnforceLevel):
-            return 1.0 + len(refused_pods(self.snapshot, one.namespace, one.level))
+            return 1.0 + len(one.refused(self.snapshot))
         if isinstance(one, RefuseAccounts):
             return POLICY_COST + len(one.accounts)
         return self.ways.cost(one)
@@ -94,7 +146,7 @@ class Candidates:
     def harm(self, one: Candidate) -> int:
         """The harm to what is used: ``NONE``, ``PERHAPS`` or ``SURELY``."""
         if isinstance(one, EnforceLevel):
-            return SURELY if refused_pods(self.snapshot, one.namespace, one.level) else NONE
+            return SURELY if one.refused(self.snapshot) else NONE
         if isinstance(one, RefuseAccounts):
             return self._harm_of_policy(one)
         if isinstance(one, ReduceToUsage):
@@ -102,15 +154,15 @@ class Candidates:
         if self._log:
             if next(self.ways.in_use.lost([one]), None) is not None:
                 return SURELY
-            return PERHAPS if self._natures.of(object_of(one)).name == PRODUCT else NONE
-        if self._natures.of(object_of(one)).name in (PRODUCT, SERVER):
+            return PERHAPS if self._natures.of(one.key).name == PRODUCT else NONE
+        if self._natures.of(one.key).name in (PRODUCT, SERVER):
             return SURELY
         return PERHAPS if self._running.intersection(self.ways.subjects(one)) else NONE
 
     def _harm_of_policy(self, one: RefuseAccounts) -> int:
         if self.breaks(one):
             return SURELY
-        if not running_as(self.snapshot, one):
+        if not one.running(self.snapshot):
             return NONE
         known = self._log and all(each.obj is not None for each in writes_of(one, self.used, self.snapshot))
         return NONE if known else PERHAPS
@@ -118,7 +170,7 @@ class Candidates:
     def breaks(self, one: Candidate) -> tuple[str, ...]:
         """The uses that would fail: requests of the log, pods that could not be created again."""
         if isinstance(one, EnforceLevel):
-            pods = refused_pods(self.snapshot, one.namespace, one.level)
+            pods = one.refused(self.snapshot)
             return tuple(f"pod {one.namespace}/{name} could not be recreated" for name in pods)
         if isinstance(one, ReduceToUsage):
             return ()
@@ -131,17 +183,9 @@ class Candidates:
 
     def of(self, edge: Edge) -> tuple[Policy, ...]:
         """The levels and policies that stop a step and break nothing which is known to be used."""
-        return tuple(one for one in policies_of(self._facts, edge) if self._harm_once(one) < SURELY)
-
-    def changes(self, one: Policy) -> tuple[Change, ...]:
-        """The objects of a level or a policy."""
-        return self.remedy(one).changes
-
-    def _harm_once(self, one: Policy) -> int:
-        known = self._harms.get(one)
-        if known is None:
-            known = self._harms[one] = self.harm(one)
-        return known
+        found = tuple(policies_of(self._facts, edge))
+        self._harms.update({one: self.harm(one) for one in found if one not in self._harms})
+        return tuple(one for one in found if self._harms[one] < SURELY)
 
     def moved(self, one: Candidate) -> Iterator[Candidate]:
         """A change that was chosen for an earlier snapshot, as it is to be made in this one; none if it is made.
@@ -158,20 +202,14 @@ class Candidates:
 
     def remedy(self, one: Candidate) -> Remedy:
         """The change with its commands, its effect, its risk and the way back."""
-        text = f"{str(one)[0].upper()}{str(one)[1:]}."
-        if isinstance(one, EnforceLevel):
-            risk = risk_of_level(one.namespace, refused_pods(self.snapshot, one.namespace, one.level))
-            change = enforcing(self.snapshot, one.namespace, one.level)
-            return Remedy(text, risk, (change,), (), self.snapshot)
-        if isinstance(one, RefuseAccounts):
-            risk = risk_of_refusal(one, running_as(self.snapshot, one))
-            return Remedy(text, risk, policy_changes(one), (one.subject,), self.snapshot)
+        if isinstance(one, Policy):
+            return one.remedy(self.snapshot)
         changes = changes_of([one], self.snapshot, index_of(self.snapshot), self.ways.in_use)
         subjects = self.ways.subjects(one)
-        return Remedy(text, self._risk(one, subjects), changes, subjects, self.snapshot)
+        return Remedy(sentence(one), self._risk(one, subjects), changes, subjects, self.snapshot)
 
     def _risk(self, one: Candidate, subjects: Iterable[Subject]) -> str:
-        nature = self._natures.of(object_of(one))
+        nature = self._natures.of(one.key)
         if nature.name == PRODUCT:
             return f"{nature.product} needs it, and may stop working"
         if self._log:
@@ -181,12 +219,3 @@ class Candidates:
             )
         running = [subject for subject in subjects if subject in self._running]
         return f"pods run as {listed(running)} and may need it" if running else ""
-
-
-def object_of(one: Candidate) -> Key:
-    """The object that a change is made to."""
-    if isinstance(one, EnforceLevel):
-        return Key(NAMESPACES, "", one.namespace)
-    if isinstance(one, RefuseAccounts):
-        return one.key
-    return one.role if isinstance(one, RemovePermissions) else one.binding

@@ -11,10 +11,9 @@ from simkit.analysis.escalation.cut.cutter import Candidate, Cutter
 from simkit.analysis.escalation.cut.removal_kinds import RemovePermissions
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.least_privilege.usage import usage
-from simkit.analysis.plan.candidates import SURELY, object_of
-from simkit.analysis.plan.greedy import next_change
+from simkit.analysis.plan.candidates import SURELY
+from simkit.analysis.plan.greedy import Question, Round, first_round, next_change
 from simkit.analysis.plan.result import HARMS, PlanStep, RemediationPlan
-from simkit.analysis.plan.rounds import Question, Round, first_round
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, parse_subject, several
 from simkit.logic.rbac.binding import Subject
@@ -133,7 +132,7 @@ def _steps(first: Round, best: int | None, free: bool, chosen: set[Candidate] | 
 
 def _moved(now: Round, one: Candidate, role: Key) -> Iterable[Candidate]:
     """A change as it is to be made after one of a role."""
-    return now.candidates.moved(one) if object_of(one) == role else (one,)
+    return now.candidates.moved(one) if one.key == role else (one,)
 
 
 def _step(number: int, now: Round, one: Candidate, then: Round) -> PlanStep:

@@ -16,24 +16,27 @@ import pandas as pd
 from simkit.analysis.admission.expression_costs import expression_costs
 from simkit.analysis.admission.policies import policy_effect
 from simkit.analysis.audit_log.events import AuditLog, read_events
-from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.catalogue import binding_object, catalogue_of, policy_object
 from simkit.analysis.escalation.find.path import Path as EscalationPath
+from simkit.analysis.escalation.find.pod_specs import POD_SPECS
 from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.escalation.prove.proof import prove
+from simkit.analysis.escalation.prove.session import SOMEBODY
 from simkit.analysis.escalation.prove.verdicts import NOT_PROVEN
 from simkit.analysis.findings.check import Finding
-from simkit.analysis.prove.policy import CheckedPolicy
-from simkit.analysis.prove.sources import native_policy
+from simkit.analysis.prove.policy import CheckedPolicy, native_policy
 from simkit.analysis.rbac.index import chain_of
+from simkit.analysis.rbac.subject import identity_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, text_lines
 from simkit.analysis.result import Result
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.logic.policy.typecheck import expression_warnings
+from simkit.logic.rbac.binding import GROUP
 from simkit.meta.attributes import ALLOW, Attributes
-from simkit.meta.domain import ADMISSION_GROUP, label
+from simkit.meta.domain import label
 from simkit.meta.errors import SimkitError
-from simkit.meta.identity import AUTHENTICATED, Identity, administrator, service_account_groups, service_account_user
+from simkit.meta.identity import AUTHENTICATED, Identity, administrator
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, name_of
 from simkit.schema.catalogue import Catalogue, Resource
@@ -54,14 +57,7 @@ _OPERATIONS: Final = {
 }
 _CONNECTS: Final = ("exec", "attach", "portforward", "proxy")
 _VERBS: Final = {"create": "CREATE", "update": "UPDATE", "patch": "UPDATE", "delete": "DELETE"}
-_TEMPLATES: Final = {
-    "pods": "object.spec",
-    "cronjobs": "object.spec.jobTemplate.spec.template.spec",
-    **dict.fromkeys(
-        ("deployments", "replicasets", "daemonsets", "statefulsets", "jobs", "replicationcontrollers"),
-        "object.spec.template.spec",
-    ),
-}
+_TEMPLATES: Final = {resource.resource: ".".join(("object", *path)) for resource, path in POD_SPECS.items()}
 _HOST: Final = (
     "!{0}.?hostNetwork.orValue(false) && !{0}.?hostPID.orValue(false) && !{0}.?hostIPC.orValue(false)"
     " && {0}.?volumes.orValue([]).all(v, !has(v.hostPath))"
@@ -229,13 +225,7 @@ class _Candidate:
             "matchConditions": [{"name": "identity", "expression": self.condition}],
             "validations": [{"expression": self.expression}],
         }
-        version = f"{ADMISSION_GROUP}/v1"
-        kind = "ValidatingAdmissionPolicy"
-        bound = {"policyName": name, "validationActions": ["Deny"]}
-        return (
-            {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec},
-            {"apiVersion": version, "kind": f"{kind}Binding", "metadata": {"name": name}, "spec": bound},
-        )
+        return policy_object(name, spec), binding_object(name, {"policyName": name, "validationActions": ["Deny"]})
 
 
 class _Search:
@@ -274,21 +264,17 @@ class _Search:
         """The identity of a request and the condition that it is this one; None for what others do."""
         if performed.status >= 400 and "kubelet would run" not in performed.assumption:
             return None
-        steps = [str(step.becomes) for step in self._path.steps[: performed.step - 1] if step.becomes is not None]
-        for subject in dict.fromkeys((self._path.subject, *steps)):
-            kind, _, name = subject.partition(":")
-            if kind == "sa":
-                place, _, account = name.partition("/")
-                user = service_account_user(place, account)
-                identity = Identity(user, (*service_account_groups(place), AUTHENTICATED))
-            elif kind == "user":
-                user, identity = name, Identity(name, (AUTHENTICATED,))
-            elif kind == "group" and performed.actor == "somebody":
-                return Identity("somebody", (name, AUTHENTICATED)), f"{name!r} in request.userInfo.groups"
-            else:
+        passed = (self._path.start, *(step.becomes for step in self._path.steps[: performed.step - 1]))
+        for state in passed:
+            subject = state.subject if state is not None and not state.impersonated else None
+            if subject is None:
                 continue
-            if performed.actor == user:
-                return identity, f"request.userInfo.username == {user!r}"
+            if subject.kind == GROUP and performed.actor == SOMEBODY:
+                groups = (subject.name, AUTHENTICATED)
+                return Identity(SOMEBODY, groups), f"{subject.name!r} in request.userInfo.groups"
+            identity = identity_of(subject)
+            if performed.actor == identity.user:
+                return identity, f"request.userInfo.username == {identity.user!r}"
         return None
 
     def _expressions(self, resource: Resource, subresource: str, step: int) -> Iterator[str]:

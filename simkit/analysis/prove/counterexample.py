@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from simkit.analysis.least_privilege.recorded_access import Action, may
 from simkit.analysis.prove.answer import NotReproduced
-from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.index import chain_of, index_of
 from simkit.analysis.rbac.objects import display_name
+from simkit.analysis.rbac.tables import rule_text
 from simkit.logic.authorizers.chain import AuthorizerChain
 from simkit.logic.rbac.binding import CLUSTER_ROLES, key_of
 from simkit.logic.rbac.rule import Rule

@@ -11,16 +11,22 @@ from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import with_caveats
 from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer
 from simkit.analysis.prove.authorizers import different, scope_caveats, undecided
-from simkit.analysis.prove.bindings import AddedRule, Held, Holdings, RbacSide
-from simkit.analysis.prove.classes import Coverage, TooManyClasses, coverage
+from simkit.analysis.prove.bindings import (
+    AddedRule,
+    Held,
+    Holdings,
+    RbacSide,
+    holder_text,
+    principals_of_identity,
+    unused_name,
+    weakest_identity,
+)
+from simkit.analysis.prove.classes import Coverage, TooManyClasses, coverage, request_of_class
 from simkit.analysis.prove.counterexample import AccessCounterexample, ReviewedSide, grant_text, reproduced
-from simkit.analysis.prove.familiar import request_of_class
-from simkit.analysis.prove.identities import holder_text, principals_of_identity, unused_name, weakest_identity
-from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import EVERYWHERE, display_name, snapshot_of
 from simkit.analysis.rbac.subject import Members
-from simkit.analysis.rbac.tables import table
+from simkit.analysis.rbac.tables import rule_text, table
 from simkit.analysis.rendering import counted
 from simkit.logic.authorizers.chain import AuthorizerChain
 from simkit.logic.rbac.index import AccessIndex

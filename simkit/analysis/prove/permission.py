@@ -6,14 +6,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from simkit.analysis.access.connections import connection_subresource, connection_verbs
-from simkit.analysis.access.question import question_of, scope_of
-from simkit.analysis.access.resolve import resolve_permission
+from simkit.analysis.access.resolve import (
+    connection_subresource,
+    connection_verbs,
+    question_of,
+    resolve_permission,
+    scope_of,
+)
 from simkit.analysis.escalation.find.goal import Goal, parse_goal, question_goal
 from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.least_privilege.recorded_access import Action
+from simkit.analysis.prove.bindings import holder_text, unused_name, weakest_identity
 from simkit.analysis.prove.counterexample import AccessCounterexample, grant_text
-from simkit.analysis.prove.identities import holder_text, unused_name, weakest_identity
 from simkit.analysis.rbac.index import chain_of, index_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of, text_of_identity
 from simkit.logic.authorizers.chain import node_identity

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeGuard
 
-from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.catalogue import POLICIES, POLICY_BINDINGS, catalogue_of
 from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer, Verdict
 from simkit.analysis.prove.definitions import implies_definition, live_rules, refused_by_all
 from simkit.analysis.prove.object_claim import ObjectClaims, ObjectCounterexample, Verdicts, Witness
 from simkit.analysis.prove.pod_security import LEVELS, controls
-from simkit.analysis.prove.policy import CheckedPolicy, policy_of_expressions
-from simkit.analysis.prove.sources import DEFINITION, policies_of
+from simkit.analysis.prove.policy import DEFINITION, CheckedPolicy, policies_of, policy_of_expressions
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted
-from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, name_of
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 COLUMNS: Final = ("case", "policy", "reason", "executed")
-POLICIES: Final = GroupResource(api_group("admissionregistration"), "validatingadmissionpolicies")
-BINDINGS: Final = GroupResource(api_group("admissionregistration"), "validatingadmissionpolicybindings")
 _NO_SUCH: Final = "The solver proves that there is no such object."
 
 PolicySource = Object | str
@@ -369,7 +365,7 @@ def _policies(snapshot: Snapshot, policies: Iterable[PolicySource] | None, resou
 def _bound(snapshot: Snapshot) -> Iterator[CheckedPolicy]:
     """The policies of a cluster that bindings put in force, once for each binding."""
     stored = {name_of(obj): obj for obj in snapshot.scan(POLICIES)}
-    for binding in snapshot.scan(BINDINGS):
+    for binding in snapshot.scan(POLICY_BINDINGS):
         spec = binding.get("spec") or {}
         if "Deny" in (spec.get("validationActions") or ()) and spec.get("policyName") in stored:
             yield CheckedPolicy(stored[spec["policyName"]], snapshot, binding)

@@ -1,4 +1,4 @@
-"""An admission policy as a formula, as a decision on one write, and in force on a fork."""
+"""An admission policy as a formula, on one write, and on a fork; and the conditions of other objects as policies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.analysis.admission.simulated_writes import SnapshotReader
-from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.catalogue import binding_object, catalogue_of, policy_object
 from simkit.analysis.prove.computed import Functions
 from simkit.analysis.prove.formulas import Formula, Untranslated
 from simkit.analysis.prove.operators import same_values
@@ -31,7 +31,6 @@ from simkit.seams.snapshot import Snapshot
 
 OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
 """The operations that claims are about: the first one that a policy names."""
-_GROUP: Final = api_group("admissionregistration")
 Matches = Callable[[UnknownWrite, Translator], Formula]
 
 
@@ -183,8 +182,7 @@ class CheckedPolicy:
             found = catalogue_of(self._snapshot).kind(kind)
             if found is not None and found.namespaced:
                 bound["paramRef"]["namespace"] = DEFAULT_NAMESPACE
-        header = {"apiVersion": f"{_GROUP}/v1", "kind": "ValidatingAdmissionPolicyBinding"}
-        return {**header, "metadata": {"name": name}, "spec": bound}
+        return binding_object(name, bound)
 
     def accepts(self, write: Write, resource: Resource) -> bool:
         """The decision on one write, by evaluating the expressions."""
@@ -203,8 +201,7 @@ class CheckedPolicy:
         binding = self.binding()
         failure, rules = "Fail" if self._policy.fails else "Ignore", self.object["spec"].get("validations")
         spec = {**self.object["spec"], "failurePolicy": failure, "validations": rules or [{"expression": "true"}]}
-        header = {"apiVersion": f"{_GROUP}/v1", "kind": "ValidatingAdmissionPolicy"}
-        yield {**header, "metadata": {"name": binding["spec"]["policyName"]}, "spec": spec}
+        yield policy_object(binding["spec"]["policyName"], spec)
         yield binding
 
 
@@ -283,15 +280,7 @@ def policy_of_expressions(
         "resources": [resource.resource],
         "operations": list(operations),
     }
-    return {
-        "apiVersion": f"{_GROUP}/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": name},
-        "spec": {
-            "matchConstraints": {"resourceRules": [rule]},
-            "validations": [{"expression": expression} for expression in expressions],
-        },
-    }
+    return _policy(name, expressions, [rule])
 
 
 def all_accepted(
@@ -307,3 +296,86 @@ def all_accepted(
     z3 = write.universe.z3
     each = [policy.accepted(write, functions, kept=policy.facts(passes=passes)) for policy in policies]
     return z3.And(each or [z3.BoolVal(True)])
+
+
+DEFINITION: Final = "CustomResourceDefinition"
+_AUTHORIZATION: Final = "AuthorizationConfiguration"
+_REVIEW_RULE: Final = {
+    "apiGroups": [api_group("authorization")],
+    "apiVersions": ["*"],
+    "operations": ["CREATE"],
+    "resources": ["subjectaccessreviews"],
+}
+
+
+def policies_of(obj: Object) -> Iterator[Object]:
+    """A policy for each list of conditions of an object; a write passes where the conditions hold.
+
+    Raises
+    ------
+    SimkitError
+        For an object that has no conditions.
+    """
+    kind = obj.get("kind")
+    if kind == _AUTHORIZATION:
+        for authorizer in obj.get("authorizers") or ():
+            conditions = at(authorizer, "webhook", "matchConditions") or ()
+            # The conditions call the review's spec request.
+            sources = [f"[object.spec].all(request, {each['expression']})" for each in conditions]
+            if sources:
+                yield _policy(str(authorizer.get("name")), sources, [_REVIEW_RULE])
+    elif kind in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):
+        for webhook in obj.get("webhooks") or ():
+            sources = [each["expression"] for each in webhook.get("matchConditions") or ()]
+            if sources:
+                yield _policy(str(webhook.get("name")), sources, webhook.get("rules") or ())
+    elif kind == "ValidatingAdmissionPolicy":
+        yield obj
+    else:
+        raise SimkitError(f"{kind} {name_of(obj)} has no expressions to look at")
+
+
+def _policy(name: str, expressions: Iterable[str], rules: Any) -> Object:
+    validations = [{"expression": expression} for expression in expressions]
+    return policy_object(name, {"matchConstraints": {"resourceRules": rules}, "validations": validations})
+
+
+def native_policy(engine: str, policy: Object, binding: Object) -> tuple[Object, ...]:
+    """A policy and its binding in the form of ``kubernetes``, ``kyverno`` or ``gatekeeper``.
+
+    Raises
+    ------
+    SimkitError
+        For another engine.
+    """
+    spec, name = policy["spec"], name_of(policy)
+    if engine == "kubernetes":
+        return policy, binding
+    if engine == "kyverno":
+        actions = at(binding, "spec", "validationActions")
+        header = {"apiVersion": "policies.kyverno.io/v1alpha1", "kind": "ValidatingPolicy"}
+        return ({**header, "metadata": {"name": name}, "spec": {**spec, "validationActions": actions}},)
+    if engine != "gatekeeper":
+        raise SimkitError(f"engine {engine!r}: there are kubernetes, kyverno and gatekeeper")
+    kind = "".join(word.capitalize() for word in name.split("-"))
+    rules = at(spec, "matchConstraints", "resourceRules") or ()
+    source = {"failurePolicy": "Fail", "matchCondition": spec["matchConditions"], "validations": spec["validations"]}
+    code = [{"engine": "K8sNativeValidation", "source": source}]
+    target = {"target": "admission.k8s.gatekeeper.sh", "code": code}
+    template = {"crd": {"spec": {"names": {"kind": kind}}}, "targets": [target]}
+    resources = sorted({word.partition("/")[0] for rule in rules for word in rule["resources"]})
+    kinds = [{"apiGroups": rule["apiGroups"], "kinds": resources} for rule in rules]
+    return (
+        {
+            "apiVersion": "templates.gatekeeper.sh/v1",
+            "kind": "ConstraintTemplate",
+            "metadata": {"name": kind.lower()},
+            "spec": template,
+        },
+        {
+            "apiVersion": "constraints.gatekeeper.sh/v1beta1",
+            "kind": kind,
+            "metadata": {"name": name},
+            "spec": {"match": {"kinds": kinds}},
+        },
+    )

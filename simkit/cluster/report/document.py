@@ -179,7 +179,7 @@ def _finding(
 
 def _evidence(finding: Finding, dump: Dump) -> list[dict[str, Any]]:
     """The rules that a finding is about, in words."""
-    from simkit.analysis.rbac.graph import rule_text
+    from simkit.analysis.rbac.tables import rule_text
     from simkit.logic.rbac.rule import rules_of
 
     role = dump.keyed.get(finding.role) if finding.role is not None else None

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from simkit.analysis import audit, escalations
-from simkit.analysis.escalation.find.escapes import escapes_of
 from simkit.analysis.escalation.find.outcomes import OUTCOMES
+from simkit.analysis.escalation.find.pod_specs import escapes_of
 from simkit.analysis.escalation.find.primitive_conditions import CONDITIONS
 from simkit.analysis.escalation.table.primitive import Primitive, primitives, requirements_of
 from simkit.analysis.escalation.table.requirement import Permission, parse_requirements

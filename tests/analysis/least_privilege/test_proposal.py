@@ -15,7 +15,7 @@ from simkit.analysis.least_privilege import (
     unused_grants,
     usage,
 )
-from simkit.analysis.least_privilege.permission_counts import PermissionCounter
+from simkit.analysis.least_privilege.roles import PermissionCounter
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.loading import load
 from simkit.cluster.options import Options

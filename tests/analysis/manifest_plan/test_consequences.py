@@ -7,8 +7,7 @@ import pytest
 import simkit
 from simkit import Cluster
 from simkit.analysis.manifest_plan.planning import plan
-from simkit.analysis.manifest_plan.result import ManifestPlan
-from simkit.analysis.manifest_plan.row import Section
+from simkit.analysis.manifest_plan.result import ManifestPlan, Section
 from tests.analysis.manifest_plan.test_objects import cluster, deployment
 from tests.analysis.worlds import binding, role, rule
 

@@ -19,8 +19,8 @@ from simkit.analysis.escalation.find.graph import graph_of
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.plan.candidates import Candidates
 from simkit.analysis.plan.choice import closing_most
+from simkit.analysis.plan.greedy import Question, Round
 from simkit.analysis.plan.open_paths import OpenPaths
-from simkit.analysis.plan.rounds import Question, Round
 from simkit.analysis.rbac.objects import NAMESPACES, PODS, RBAC, SERVICE_ACCOUNTS
 from simkit.meta.errors import SimkitError
 from simkit.seams.snapshot import Snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simkit.analysis.plan.reach import Reach, Steps
+from simkit.analysis.plan.open_paths import Reach, Steps
 
 PLACES = 9
 places = st.integers(0, PLACES - 1)

@@ -44,9 +44,6 @@ class Policies(Protocol):
     def cost(self, one: Policy) -> float:
         """The cost of one, to be compared with that of removals."""
 
-    def changes(self, one: Policy) -> tuple[Change, ...]:
-        """The objects of one."""
-
 
 @dataclass(frozen=True)
 class Chosen:
@@ -110,9 +107,7 @@ class Cutter:
         """The objects after changes."""
         removals, policies = _parted(chosen)
         made = changes_of(removals, self.snapshot, self.graph.facts.index, self._in_use)
-        if self._policies is None:
-            return made
-        return (*made, *(change for one in sorted(policies, key=str) for change in self._policies.changes(one)))
+        return (*made, *(change for one in sorted(policies, key=str) for change in one.remedy(self.snapshot).changes))
 
     def cost(self, one: Candidate) -> float:
         """The cost of a change."""

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Final, Literal
 
 import orjson
 
-from simkit.analysis.catalogue import POLICIES, POLICY_BINDINGS, catalogue_of
-from simkit.analysis.escalation.cut.remedy import as_written, stored
+from simkit.analysis.catalogue import POLICIES, POLICY_BINDINGS, binding_object, catalogue_of, policy_object
+from simkit.analysis.escalation.cut.remedy import Remedy, as_written, stored
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.enabling import enables_escalation
 from simkit.analysis.escalation.find.facts import ENFORCE, ClusterFacts
@@ -37,6 +37,8 @@ BASELINE: Final = "baseline"
 OPEN_NAMESPACE: Final = "unrestricted-namespace"
 """The condition of primitives that need a namespace which lets privileged pods in."""
 SHOWN: Final = 3
+API_VERSION: Final = f"{ADMISSION_GROUP}/v1"
+_LONGEST_NAME: Final = 63
 
 
 @dataclass(frozen=True, order=True)
@@ -49,6 +51,36 @@ class EnforceLevel:
 
     def __str__(self) -> str:
         return f"enforce the {self.level} pod security level in namespace {self.namespace}"
+
+    @property
+    def key(self) -> Key:
+        """The key of the namespace."""
+        return Key(NAMESPACES, "", self.namespace)
+
+    def refused(self, snapshot: Snapshot) -> tuple[str, ...]:
+        """The running pods of the namespace that the level would refuse if they were made again."""
+        wanted = LevelVersion(self.level)
+
+        def is_refused(pod: Object) -> bool:
+            return bool(violations(wanted, pod.get("metadata") or {}, pod.get("spec") or {}, snapshot.behaviour))
+
+        return tuple(name_of(pod) for pod in _running(snapshot, self.namespace) if is_refused(pod))
+
+    def remedy(self, snapshot: Snapshot) -> Remedy:
+        """The namespace with the label that enforces the level, and the workloads that this may break."""
+        known: Object = stored(snapshot, self.key) or {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": self.namespace},
+        }
+        written = as_written(known)
+        labels = {**labels_of(known), ENFORCE: self.level}
+        change = Change(self.key, {**written, "metadata": {**written["metadata"], "labels": labels}})
+        refused, risk = self.refused(snapshot), f"it refuses no running pod of {self.namespace}"
+        if refused:
+            pods = f"{counted(len(refused), 'running pod')} of {self.namespace}"
+            risk = f"{pods} could not be recreated: {first_of(refused, SHOWN)}"
+        return Remedy(sentence(self), risk, (change,), (), snapshot)
 
     def stops(self, edge: Edge) -> bool:
         """True if a step is no longer possible by it: one that makes a privileged pod there, and could nowhere else."""
@@ -66,39 +98,6 @@ def _is_bound_to(namespace: str, edge: Edge) -> bool:
     if not granted:
         return edge.source.namespace == namespace and edge.source.namespace != states.ALL
     return all(any(source.binding.namespace == namespace for source in some) for some in edge.granted_by if some)
-
-
-def enforcing(snapshot: Snapshot, namespace: str, level: Level = BASELINE) -> Change:
-    """The namespace with the label that enforces a level."""
-    key = Key(NAMESPACES, "", namespace)
-    known: Object = stored(snapshot, key) or {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-    written = as_written(known)
-    labels = {**labels_of(known), ENFORCE: level}
-    return Change(key, {**written, "metadata": {**written["metadata"], "labels": labels}})
-
-
-def refused_pods(snapshot: Snapshot, namespace: str, level: Level = BASELINE) -> tuple[str, ...]:
-    """The running pods of a namespace that a level would refuse if they were made again."""
-    if PODS not in snapshot.captured():
-        return ()
-    wanted = LevelVersion(level)
-
-    def is_refused(pod: Object) -> bool:
-        return bool(violations(wanted, pod.get("metadata") or {}, pod.get("spec") or {}, snapshot.behaviour))
-
-    return tuple(name_of(pod) for pod in snapshot.scan(PODS, namespace) if not has_ended(pod) and is_refused(pod))
-
-
-def risk_of_level(namespace: str, refused: tuple[str, ...]) -> str:
-    """The workloads that a pod security level may break, in words."""
-    if not refused:
-        return f"it refuses no running pod of {namespace}"
-    shown = first_of(refused, SHOWN)
-    return f"{counted(len(refused), 'running pod')} of {namespace} could not be recreated: {shown}"
-
-
-API_VERSION: Final = f"{ADMISSION_GROUP}/v1"
-_LONGEST_NAME: Final = 63
 
 
 @dataclass(frozen=True, order=True)
@@ -127,6 +126,36 @@ class RefuseAccounts:
     def key(self) -> Key:
         """The key of the policy."""
         return Key(POLICIES, "", self.name)
+
+    def running(self, snapshot: Snapshot) -> tuple[str, ...]:
+        """The running pods of the namespace with one of the accounts."""
+        pods = _running(snapshot, self.namespace)
+        return tuple(name_of(pod) for pod in pods if account_named(pod) in self.accounts)
+
+    def remedy(self, snapshot: Snapshot) -> Remedy:
+        """The policy with its binding, and the workloads that they may break."""
+        running, risk = self.running(snapshot), f"no running pod in {self.namespace} uses one of these service accounts"
+        if running:
+            risk = (
+                f"{counted(len(running), 'running pod')} in {self.namespace} run as these service accounts: "
+                f"{first_of(running, SHOWN)}; {text_of(self.subject)} will not be able to create or change their "
+                "workloads"
+            )
+        binding = binding_object(self.name, {"policyName": self.name, "validationActions": ["Deny"]})
+        changes = Change(self.key, _policy(self)), Change(Key(POLICY_BINDINGS, "", self.name), binding)
+        return Remedy(sentence(self), risk, changes, (self.subject,), snapshot)
+
+
+def _running(snapshot: Snapshot, namespace: str) -> Iterable[Object]:
+    """The running pods of a namespace."""
+    pods = snapshot.scan(PODS, namespace) if PODS in snapshot.captured() else ()
+    return (pod for pod in pods if not has_ended(pod))
+
+
+def sentence(change: object) -> str:
+    """A change in words, as a sentence."""
+    text = str(change)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def refusing(facts: ClusterFacts, edge: Edge) -> RefuseAccounts | None:
@@ -170,62 +199,24 @@ def _powerful_accounts(facts: ClusterFacts) -> Iterable[Subject]:
                 yield account
 
 
-def running_as(snapshot: Snapshot, one: RefuseAccounts) -> tuple[str, ...]:
-    """The running pods of the namespace with one of the accounts."""
-    if PODS not in snapshot.captured():
-        return ()
-    return tuple(
-        name_of(pod)
-        for pod in snapshot.scan(PODS, one.namespace)
-        if not has_ended(pod) and account_named(pod) in one.accounts
-    )
-
-
-def risk_of_refusal(one: RefuseAccounts, running: tuple[str, ...]) -> str:
-    """The workloads that the policy may break, in words."""
-    if not running:
-        return f"no running pod in {one.namespace} uses one of these service accounts"
-    shown = first_of(running, SHOWN)
-    return (
-        f"{counted(len(running), 'running pod')} in {one.namespace} run as these service accounts: {shown}; "
-        f"{text_of(one.subject)} will not be able to create or change their workloads"
-    )
-
-
-def policy_changes(one: RefuseAccounts) -> tuple[Change, Change]:
-    """The policy and its binding."""
-    binding: Object = {
-        "apiVersion": API_VERSION,
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": one.name},
-        "spec": {"policyName": one.name, "validationActions": ["Deny"]},
-    }
-    return Change(one.key, _policy(one)), Change(Key(POLICY_BINDINGS, "", one.name), binding)
-
-
 def _policy(one: RefuseAccounts) -> Mapping[str, Any]:
     refused = [*one.accounts, *([""] if DEFAULT in one.accounts else [])]
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": one.name},
-        "spec": {
-            "failurePolicy": "Fail",
-            "matchConstraints": {"resourceRules": list(_rules())},
-            "matchConditions": [
-                {"name": "namespace", "expression": f"request.namespace == {_quoted(one.namespace)}"},
-                {"name": "subject", "expression": _is_subject(one.subject)},
-            ],
-            "variables": [{"name": "account", "expression": _account()}],
-            "validations": [
-                {
-                    "expression": f"!(variables.account in [{', '.join(map(_quoted, refused))}])",
-                    "message": f"{text_of(one.subject)} may not run pods as this service account",
-                    "reason": "Forbidden",
-                }
-            ],
-        },
+    validation = {
+        "expression": f"!(variables.account in [{', '.join(map(_quoted, refused))}])",
+        "message": f"{text_of(one.subject)} may not run pods as this service account",
+        "reason": "Forbidden",
     }
+    spec = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": list(_rules())},
+        "matchConditions": [
+            {"name": "namespace", "expression": f"request.namespace == {_quoted(one.namespace)}"},
+            {"name": "subject", "expression": _is_subject(one.subject)},
+        ],
+        "variables": [{"name": "account", "expression": _account()}],
+        "validations": [validation],
+    }
+    return policy_object(one.name, spec)
 
 
 def _rules() -> Iterable[Mapping[str, Any]]:

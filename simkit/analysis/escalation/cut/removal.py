@@ -19,11 +19,10 @@ from simkit.analysis.escalation.table.primitive import requirements_of
 from simkit.analysis.escalation.table.requirement import Alternative, Permission, Requirement
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.proposal import granting_changes, without
-from simkit.analysis.least_privilege.recorded_access import Action
+from simkit.analysis.least_privilege.recorded_access import Action, Use
 from simkit.analysis.least_privilege.roles import minimal_rules
 from simkit.analysis.least_privilege.usage import default_bindings, granting
-from simkit.analysis.rbac.administrators import administrators
-from simkit.analysis.rbac.default_objects import is_of_control_plane
+from simkit.analysis.rbac.default_objects import administrators, is_of_control_plane
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import kind_of
 from simkit.analysis.rbac.subject import normalize_subject
@@ -72,7 +71,6 @@ def _granted(rule: Rule, requirement: Requirement) -> tuple[Permission, ...]:
     return tuple(option.permission for option in requirement.any_of if option.permission.granted_by(rule))
 
 
-Use = tuple[Identity, Action]
 Granting = tuple[RemoveSubject, Key]
 
 

@@ -37,6 +37,11 @@ class RemoveSubject(_HashedOnce):
 
     __hash__ = _HashedOnce.__hash__
 
+    @property
+    def key(self) -> Key:
+        """The object that is changed."""
+        return self.binding
+
     def __str__(self) -> str:
         return f"remove {text_of(self.subject)} from {display_name(self.binding)}"
 
@@ -52,6 +57,11 @@ class RemovePermissions(_HashedOnce):
 
     __hash__ = _HashedOnce.__hash__
 
+    @property
+    def key(self) -> Key:
+        """The object that is changed."""
+        return self.role
+
     def __str__(self) -> str:
         return f"remove {', '.join(map(str, self.permissions))} from rule {self.rule} of {display_name(self.role)}"
 
@@ -63,6 +73,11 @@ class ReduceToUsage:
     kind: ClassVar[str] = "reduce to usage"
     binding: Key
     subject: Subject
+
+    @property
+    def key(self) -> Key:
+        """The object that is changed."""
+        return self.binding
 
     def __str__(self) -> str:
         user = "its members have" if self.subject.kind == GROUP else "it has"

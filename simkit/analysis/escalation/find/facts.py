@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.catalogue import DEFINITIONS, POLICIES, catalogue_of
-from simkit.analysis.escalation.find.escapes import Escape, escapes_of
-from simkit.analysis.escalation.find.pod_specs import account_named
+from simkit.analysis.escalation.find.pod_specs import Escape, account_named, escapes_of
 from simkit.analysis.escalation.find.remembered_facts import RecordedFact, RememberedFacts
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import NAMESPACES, PODS, SERVICE_ACCOUNTS

@@ -8,8 +8,15 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
-from simkit.analysis.access.question import WHOLE_CLUSTER, question_of, scope_of
-from simkit.analysis.access.resolve import REQUEST_VERBS, SPECIAL_VERBS, URL_VERBS, resolve_permission
+from simkit.analysis.access.resolve import (
+    REQUEST_VERBS,
+    SPECIAL_VERBS,
+    URL_VERBS,
+    WHOLE_CLUSTER,
+    question_of,
+    resolve_permission,
+    scope_of,
+)
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.states import ALL, CLUSTER_ADMIN, AttackState, role_of, subject_state

@@ -8,10 +8,15 @@ from typing import Any, Final
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.path import Path, Step
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.escalation.prove.credentials import (
+from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork, message_of
+from simkit.analysis.escalation.prove.required_requests import make_needed_requests
+from simkit.analysis.escalation.prove.session import (
     BOOTSTRAP_USER,
+    REFUSALS,
     SOMEBODY,
     Credential,
+    Refused,
+    Session,
     impersonating,
     initial_credential,
     node_identity,
@@ -19,10 +24,6 @@ from simkit.analysis.escalation.prove.credentials import (
     signed,
     token_credential,
 )
-from simkit.analysis.escalation.prove.goal_check import Question
-from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork, message_of
-from simkit.analysis.escalation.prove.required_requests import make_needed_requests
-from simkit.analysis.escalation.prove.session import REFUSALS, Refused, Session
 from simkit.analysis.escalation.prove.simulated_nodes import (
     PRINTED,
     RunningPods,
@@ -31,8 +32,7 @@ from simkit.analysis.escalation.prove.simulated_nodes import (
     output_of,
     see_output,
 )
-from simkit.analysis.escalation.prove.templates import TOKEN_FILE, body_of, debugger, fill
-from simkit.analysis.escalation.prove.variables import StepVariables
+from simkit.analysis.escalation.prove.variables import TOKEN_FILE, StepVariables, body_of, debugger, fill
 from simkit.analysis.escalation.table.primitive import Operation, primitives
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.least_privilege.change import MERGE, aggregate_roles
@@ -69,6 +69,8 @@ UPGRADE: Final = {
 OPENED: Final = ("exec", "attach", "portforward")
 """Subresources whose requests open a stream."""
 STRATEGIC: Final = "application/strategic-merge-patch+json"
+Question = tuple[Action, Identity | None]
+"""The attributes of a review, and its subject: the attacker itself if None."""
 
 
 class Attacker:

@@ -10,7 +10,7 @@ from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.matching import ONLY
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable
-from simkit.analysis.escalation.prove.templates import body_of, collection
+from simkit.analysis.escalation.prove.variables import body_of, collection
 from simkit.analysis.escalation.table.primitive import Operation, primitives, requirements_of
 from simkit.analysis.escalation.table.requirement import ANY_SUBRESOURCE, Permission
 from simkit.analysis.least_privilege.change import MERGE

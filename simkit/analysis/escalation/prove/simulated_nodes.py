@@ -6,9 +6,9 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from simkit.analysis.escalation.prove.credentials import reviewed
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable, ProvingFork
-from simkit.analysis.escalation.prove.templates import body_of, fill
+from simkit.analysis.escalation.prove.session import reviewed
+from simkit.analysis.escalation.prove.variables import body_of, fill
 from simkit.analysis.escalation.table.primitive import Operation
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import administrator
