@@ -56,9 +56,8 @@ from simkit.analysis.membership import (
     members_of_tokens,
     merge_members,
 )
-from simkit.analysis.operations.nodes import drain_nodes, lose_nodes
+from simkit.analysis.operations.rehearsals import drain_nodes, lose_nodes, put_under_load, roll_out
 from simkit.analysis.operations.result import Operation
-from simkit.analysis.operations.workloads import put_under_load, roll_out
 from simkit.analysis.plan import PlanStep, PlanVerified, RemediationPlan, remediation_plan
 from simkit.analysis.prove import (
     ClosingPolicy,

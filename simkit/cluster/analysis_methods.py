@@ -25,7 +25,7 @@ class AnalysisMethods(AnalysedCluster):
     bindings = Question("rbac.tables")
     roles = Question("rbac.tables")
     rules = Question("rbac.tables")
-    access_graph = Question("rbac.graph")
+    access_graph = Question("rbac.tables")
     members_of_snapshot = Question("membership.cluster")
 
     audit = Question("findings.audit")
@@ -56,8 +56,8 @@ class AnalysisMethods(AnalysedCluster):
     plan = Question("manifest_plan.planning", snapshot="", cluster="sandbox")
 
     usage = Question("least_privilege.usage")
-    unused_grants = Question("least_privilege.unused")
-    refused_requests = Question("least_privilege.refused_requests", snapshot="after", by_name=("before",))
+    unused_grants = Question("least_privilege.usage")
+    refused_requests = Question("least_privilege.usage", snapshot="after", by_name=("before",))
     least_privilege = Question("least_privilege.proposal", cluster="sandbox")
 
     removal_report = Question("upgrade.removal_report", snapshot="", cluster="cluster")
@@ -69,7 +69,7 @@ class AnalysisMethods(AnalysedCluster):
     webhook_coverage = Question("admission.webhooks")
     expression_costs = Question("admission.expression_costs")
 
-    drain_nodes = Question("operations.nodes", snapshot="", cluster="sandbox")
-    lose_nodes = Question("operations.nodes", snapshot="", cluster="sandbox")
-    roll_out = Question("operations.workloads", snapshot="", cluster="sandbox")
-    put_under_load = Question("operations.workloads", snapshot="", cluster="sandbox")
+    drain_nodes = Question("operations.rehearsals", snapshot="", cluster="sandbox")
+    lose_nodes = Question("operations.rehearsals", snapshot="", cluster="sandbox")
+    roll_out = Question("operations.rehearsals", snapshot="", cluster="sandbox")
+    put_under_load = Question("operations.rehearsals", snapshot="", cluster="sandbox")

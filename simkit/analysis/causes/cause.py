@@ -166,7 +166,7 @@ class Causes(InLines, Sequence[Cause]):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The causes as bars of paths and findings, in a figure of its own unless axes are given."""
-        from simkit.analysis.plots.bars import causes_bars
+        from simkit.analysis.plots.charts import causes_bars
 
         return causes_bars(self.to_frame(), ax=ax)
 

@@ -146,7 +146,7 @@ class Audit(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The findings as bars by check and severity, in a figure of its own unless axes are given."""
-        from simkit.analysis.plots.bars import findings_by_severity
+        from simkit.analysis.plots.charts import findings_by_severity
 
         return findings_by_severity(self.to_frame(), ax=ax)
 

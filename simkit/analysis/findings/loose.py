@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -45,28 +46,25 @@ def missing_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
     for binding, subject in _account_subjects(survey):
         known = (subject.namespace, subject.name) in survey.accounts
         if not known and subject.namespace in survey.namespaces:
-            yield check.finding(
-                f"{display_name(binding.key)} grants {display_name(binding.role)} to {text_of(subject)}, "
-                "which does not exist.",
-                severity=Severity.HIGH if binding.role in survey.full_roles else Severity.MEDIUM,
-                **{**binding_evidence(binding, subject), "namespace": subject.namespace},
-                manifest=_without(survey, binding, subject),
-                command="" if len(binding.subjects) > 1 else delete_command(binding.key),
-            )
+            finding = _missing(survey, check, binding, subject, "which does not exist")
+            yield replace(finding, namespace=subject.namespace)
 
 
 def missing_namespaces(survey: Survey, check: Check) -> Iterator[Finding]:
     """Bindings that name a service account of a namespace which does not exist."""
     for binding, subject in _account_subjects(survey):
         if subject.namespace not in survey.namespaces:
-            yield check.finding(
-                f"{display_name(binding.key)} grants {display_name(binding.role)} to {text_of(subject)}, "
-                "whose namespace does not exist.",
-                severity=Severity.HIGH if binding.role in survey.full_roles else Severity.MEDIUM,
-                **binding_evidence(binding, subject),
-                manifest=_without(survey, binding, subject),
-                command="" if len(binding.subjects) > 1 else delete_command(binding.key),
-            )
+            yield _missing(survey, check, binding, subject, "whose namespace does not exist")
+
+
+def _missing(survey: Survey, check: Check, binding: Binding, subject: Subject, what: str) -> Finding:
+    return check.finding(
+        f"{display_name(binding.key)} grants {display_name(binding.role)} to {text_of(subject)}, {what}.",
+        severity=Severity.HIGH if binding.role in survey.full_roles else Severity.MEDIUM,
+        **binding_evidence(binding, subject),
+        manifest=_without(survey, binding, subject),
+        command="" if len(binding.subjects) > 1 else delete_command(binding.key),
+    )
 
 
 def _account_subjects(survey: Survey) -> Iterator[tuple[Binding, Subject]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.analysis.escalation.find.pod_specs import account_named
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import (
     Check,
@@ -17,6 +16,7 @@ from simkit.analysis.findings.check import (
     pods_run,
 )
 from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
+from simkit.analysis.findings.workloads import pods_by_account
 from simkit.analysis.rbac.objects import PODS, RBAC, display_name
 from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
 from simkit.analysis.rbac.tables import rule_text
@@ -25,7 +25,6 @@ from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, SERVICE_ACCOUNTS, UNAUTHENTICATED
 from simkit.meta.names import Key
-from simkit.meta.objects import name_of, namespace_of
 
 
 def administrators(survey: Survey, check: Check) -> Iterator[Finding]:
@@ -153,10 +152,7 @@ def default_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
 
 def admin_pods(survey: Survey, check: Check) -> Iterator[Finding]:
     """Pods that run as a service account with all permissions in the whole cluster."""
-    pods: dict[Subject, list[str]] = {}
-    for obj in survey.snapshot.scan(PODS):
-        account = account_named(obj)
-        pods.setdefault(Subject(SERVICE_ACCOUNT, account, namespace_of(obj)), []).append(name_of(obj))
+    pods = pods_by_account(survey)
     for binding in survey.bindings:
         if binding.namespace or binding.role not in survey.full_roles:
             continue

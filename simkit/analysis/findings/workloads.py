@@ -31,7 +31,7 @@ _TEMPLATES: Final = {
 
 def dangerous_pods(survey: Survey, check: Check) -> Iterator[Finding]:
     """Pods whose account has a risky permission in the whole cluster without being an administrator."""
-    pods = _pods_by_account(survey)
+    pods = pods_by_account(survey)
     held: dict[Subject, dict[str, tuple[Severity, Any]]] = defaultdict(dict)
     for permission in risky_permission_table().permissions if pods else ():
         for (subject, namespace), holding in holders(survey, permission).items():
@@ -87,7 +87,7 @@ def accounts_in_use(survey: Survey) -> frozenset[Subject]:
     """The accounts that pods run as, that templates of pods name, and those of the server's own controllers."""
 
     def found() -> frozenset[Subject]:
-        running = _pods_by_account(survey).keys()
+        running = pods_by_account(survey).keys()
         return frozenset((*running, *_named_in_templates(survey), *control_plane(survey.snapshot.release)))
 
     known: frozenset[Subject] = survey.once(OfObjects("accounts in use"), found)
@@ -135,7 +135,9 @@ def _found_mounting(survey: Survey) -> Mapping[Subject, tuple[Object | None, lis
     return found
 
 
-def _pods_by_account(survey: Survey) -> Mapping[Subject, list[str]]:
+def pods_by_account(survey: Survey) -> Mapping[Subject, list[str]]:
+    """The names of the pods that run as each service account."""
+
     def found() -> Mapping[Subject, list[str]]:
         pods: dict[Subject, list[str]] = defaultdict(list)
         for pod in survey.snapshot.scan(PODS):

@@ -145,6 +145,6 @@ class Operation(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The pods that are ready, pending and terminating, over time."""
-        from simkit.analysis.plots.curves import operation_curve
+        from simkit.analysis.plots.charts import operation_curve
 
         return operation_curve(self.timeline(), name=self.name, ax=ax)

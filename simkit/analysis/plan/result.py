@@ -221,7 +221,7 @@ class RemediationPlan(InLines, Sequence[PlanStep]):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The remaining paths after each change as a curve, in a figure of its own unless axes are given."""
-        from simkit.analysis.plots.curves import plan_curve
+        from simkit.analysis.plots.charts import plan_curve
 
         before = (self.paths, self.subjects, self.findings)
         return plan_curve(self.to_frame(), before=before, knee=self.knee, ax=ax)

@@ -1,8 +1,14 @@
-from simkit.analysis.plots.bars import access_drift, causes_bars, findings_by_severity, subjects_by_reach
 from simkit.analysis.plots.bindinggraph import binding_graph
 from simkit.analysis.plots.blast import blast_figure
-from simkit.analysis.plots.curves import operation_curve, plan_curve
-from simkit.analysis.plots.heat import access_heat_map
+from simkit.analysis.plots.charts import (
+    access_drift,
+    access_heat_map,
+    causes_bars,
+    findings_by_severity,
+    operation_curve,
+    plan_curve,
+    subjects_by_reach,
+)
 from simkit.analysis.plots.paths import paths_figure
 from simkit.analysis.plots.timeline import timeline as version_timeline
 

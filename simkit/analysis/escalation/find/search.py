@@ -30,10 +30,9 @@ def from_places(
     *,
     by: By = "hops",
     within: int | None = None,
-    usable: Callable[[Edge], bool] | None = None,
 ) -> dict[AttackState, Reached]:
     """Every state that can be reached from any of the sources, each with its best path."""
-    return _spread(sources, graph.edges, attrgetter("target"), by, within, usable)
+    return _spread(sources, graph.edges, attrgetter("target"), by, within)
 
 
 def towards(
@@ -75,7 +74,7 @@ def _spread(
     other: Callable[[Edge], AttackState],
     by: By,
     within: int | None,
-    usable: Callable[[Edge], bool] | None,
+    usable: Callable[[Edge], bool] | None = None,
 ) -> dict[AttackState, Reached]:
     """Dijkstra's search from some states over edges to the states that ``other`` gives."""
     best: dict[AttackState, Reached] = {state: Reached(START, None) for state in starts}

@@ -131,11 +131,11 @@ def certificate_request(user: str, groups: Sequence[str] = ()) -> str:
     return base64.b64encode(made.public_bytes(serialization.Encoding.PEM)).decode()
 
 
-def _issued(subject: x509.Name, key: Any, now: datetime | None = None) -> x509.CertificateBuilder:
+def _issued(subject: x509.Name, key: Any) -> x509.CertificateBuilder:
     """An unsigned certificate of the authority, valid for a day."""
     from cryptography import x509
 
-    start = now or datetime.now(UTC)
+    start = datetime.now(UTC)
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(_name(AUTHORITY, ()))
     builder = builder.public_key(key).serial_number(x509.random_serial_number())
     return builder.not_valid_before(start).not_valid_after(start + timedelta(days=1))
@@ -152,14 +152,14 @@ def authority() -> str:
     return builder.sign(_key("authority"), hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
 
 
-def signed(request: str, now: datetime | None = None) -> tuple[str, str, tuple[str, ...]]:
+def signed(request: str) -> tuple[str, str, tuple[str, ...]]:
     """A certificate for a request as PEM in base64, with the user and the groups that it names."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.x509.oid import NameOID
 
     asked = x509.load_pem_x509_csr(base64.b64decode(request))
-    certificate = _issued(asked.subject, asked.public_key(), now).sign(_key("authority"), hashes.SHA256())
+    certificate = _issued(asked.subject, asked.public_key()).sign(_key("authority"), hashes.SHA256())
     user = asked.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[-1].value
     groups = [str(one.value) for one in asked.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
     return base64.b64encode(certificate.public_bytes(serialization.Encoding.PEM)).decode(), str(user), tuple(groups)

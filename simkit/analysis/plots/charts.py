@@ -1,14 +1,18 @@
-"""Bars: findings by check and severity, subjects by reach, root causes, and permissions gained and lost."""
+"""Charts of tables: bars of findings, subjects, causes and changes; curves of plans and operations; a heat map."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from simkit.analysis.plots.style import INK, SEVERITY_COLOURS, figure, shortened, title
+from simkit.analysis.rbac.objects import EVERYWHERE
 from simkit.analysis.rendering import counted
 from simkit.present.colours import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
 
@@ -166,3 +170,147 @@ def _counts(changes: pd.DataFrame) -> pd.DataFrame:
     summed = summed.astype({"gained_all": bool, "lost_all": bool})
     keys = pd.DataFrame({"all": summed["gained_all"] | summed["lost_all"], "sum": summed["gained"] + summed["lost"]})
     return summed.loc[keys.sort_values(["all", "sum"], ascending=False, kind="stable").index]
+
+
+NAMED: Final = 12
+"""Changes whose words stand under the curve."""
+LINE: Final = 0.16
+"""Inches of a line of them."""
+
+
+def plan_curve(steps: pd.DataFrame, *, before: tuple[int, int, int], knee: int = 0, ax: Axes | None = None) -> Axes:
+    """The numbers of paths, subjects and findings that remain after each change of a plan.
+
+    Parameters
+    ----------
+    steps
+        A table of ``plan``: the columns ``change``, ``remaining``, ``subjects`` and ``findings`` are read.
+    before
+        How many paths, subjects and findings there are before the first change.
+    knee
+        The step to mark as the one after which more changes bring little; 0 for none.
+    ax
+        Axes to draw into; None: a figure of its own.
+    """
+    named = [f"{place}. {shortened(str(change), 100)}" for place, change in enumerate(steps["change"][:NAMED], 1)]
+    if len(steps) > NAMED:
+        named.append(f"... and {len(steps) - NAMED:,} more")
+    _, axes = figure(10, 4.2 + LINE * len(named), ax)
+    places = list(range(len(steps) + 1))
+    curves = (("remaining", "paths", VERMILION, "o"), ("subjects", "subjects with a path", BLUE, "s"))
+    for (column, label, colour, marker), first in zip((*curves, ("findings", "findings", GREEN, "^")), before):
+        axes.step(places, [first, *steps[column]], where="post", color=colour, linewidth=1.2, alpha=0.6)
+        axes.plot(places, [first, *steps[column]], marker, color=colour, markersize=4, label=label)
+    if knee:
+        axes.axvline(knee, color=INK, linewidth=1, linestyle=":")
+        axes.text(knee, max(before), " later changes close less", fontsize=8, color=INK, va="top")
+    axes.set_ylim(bottom=0)
+    axes.xaxis.set_major_locator(MaxNLocator(20, integer=True))
+    axes.set_xlim(-0.3, len(steps) + 0.3)
+    axes.set_xlabel("changes made", fontsize=9)
+    below = axes.annotate(
+        "\n".join(named), (0, 0), xytext=(0, -44), xycoords="axes fraction", textcoords="offset points"
+    )
+    below.set(fontsize=8.5, color=INK, va="top")
+    axes.set_ylabel("left", fontsize=9)
+    title(axes, f"What remains after {counted(len(steps), 'change')}")
+    axes.legend(fontsize=8, frameon=False, loc="upper right")
+    return axes
+
+
+def operation_curve(moments: pd.DataFrame, *, name: str = "", ax: Axes | None = None) -> Axes:
+    """The numbers of pods over the time of an operation.
+
+    Parameters
+    ----------
+    moments
+        A table of ``Operation.timeline``: the columns ``second``, ``ready``, ``pending`` and ``terminating``.
+    name
+        What was done, for the title.
+    ax
+        Axes to draw into; None: a figure of its own.
+    """
+    _, axes = figure(9, 3.6, ax)
+    minutes = [second / 60 for second in moments["second"]]
+    for column, colour in (("ready", GREEN), ("pending", VERMILION), ("terminating", BLUE)):
+        axes.step(minutes, list(moments[column]), where="post", color=colour, linewidth=1.4, label=column)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("minutes", fontsize=9)
+    axes.set_ylabel("pods", fontsize=9)
+    title(axes, f"Pods during a {name}" if name else "Pods during an operation")
+    axes.legend(fontsize=8, frameon=False, loc="center right")
+    return axes
+
+
+COLOURS = "Oranges"
+"""From pale to dark, which colour-blind readers and grey prints tell apart: the most is the loudest."""
+
+
+def access_heat_map(matrix: pd.DataFrame, *, top: int = 60, ax: Axes | None = None) -> Axes:
+    """Namespaces by held permissions; the darker a field, the more subjects hold the permission there.
+
+    Parameters
+    ----------
+    matrix
+        A table of ``exposure``: one row a namespace, one column a permission, numbers of subjects.
+    top
+        How many namespaces are drawn at most: those in which most is held, besides the whole cluster.
+    ax
+        Axes to draw into; None: a figure of its own.
+    """
+    if not matrix.to_numpy().any():
+        return _nobody(ax)
+    every, matrix = len(matrix), _fullest(matrix, top)
+    rows, columns = matrix.shape
+    made, axes = figure(3.2 + 0.42 * columns, 2.6 + 0.21 * rows, ax)
+    highest = max(int(matrix.to_numpy().max(initial=0)), 2)
+    image = axes.imshow(matrix.where(matrix > 0), aspect="auto", cmap=COLOURS, norm=LogNorm(1, highest))
+    places = ["(whole cluster)" if name == EVERYWHERE else shortened(str(name), 32) for name in matrix.index]
+    axes.set_yticks(range(len(places)), places)
+    axes.set_xticks(range(len(matrix.columns)), list(matrix.columns), rotation=60, ha="left", rotation_mode="anchor")
+    axes.xaxis.tick_top()
+    for (row, column), number in np.ndenumerate(matrix.to_numpy(dtype=int)):
+        _write_number(axes, row, column, int(number), highest)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    bar = made.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
+    bar.set_label("subjects", fontsize=9)
+    bar.set_ticks(_round_numbers(highest))
+    bar.ax.yaxis.set_minor_locator(NullLocator())
+    bar.ax.yaxis.set_major_formatter("{x:.0f}")
+    bar.ax.tick_params(labelsize=8)
+    cut = f" (the {rows:,} fullest of {every:,} rows)" if rows < every else ""
+    title(axes, f"Who can do what where: number of subjects per permission and namespace{cut}")
+    return axes
+
+
+def _round_numbers(highest: int) -> list[int]:
+    """Numbers for the scale: 1, 2, 5, 10, 20, ... and the highest."""
+    found = [step * 10**power for power in range(len(str(highest))) for step in (1, 2, 5)]
+    return [*(number for number in found if number <= highest * 0.8), highest]
+
+
+def _fullest(matrix: pd.DataFrame, top: int) -> pd.DataFrame:
+    """The rows and columns with the largest numbers first, and the columns that are not empty in them.
+
+    The row of the whole cluster is always kept, on top.
+    """
+    places = matrix.drop(index=EVERYWHERE, errors="ignore").sum(axis=1).nlargest(top).index
+    wide = [EVERYWHERE] if EVERYWHERE in matrix.index else []
+    kept = matrix.loc[[*wide, *places]]
+    kept = kept.loc[kept.any(axis=1), kept.any()]
+    return kept[kept.sum().sort_values(ascending=False, kind="stable").index]
+
+
+def _nobody(ax: Axes | None) -> Axes:
+    """A figure for a matrix without rows."""
+    _, axes = figure(6, 1, ax)
+    axes.set_axis_off()
+    title(axes, "Nobody holds any of the permissions")
+    return axes
+
+
+def _write_number(axes: Axes, row: int, column: int, number: int, highest: int) -> None:
+    if number:
+        colour = "white" if number > highest**0.55 else INK
+        axes.text(column, row, str(number), ha="center", va="center", fontsize=7.5, color=colour)
