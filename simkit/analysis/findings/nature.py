@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
@@ -62,14 +62,8 @@ class Natures:
         self._bindings = {binding.key: binding for binding in survey.index.bindings()}
         self._defaults = default_bindings(snapshot) | survey.defaults
         self._managed = managed_bindings(snapshot, managed) if managed else frozenset[Key]()
-        self._known: dict[Key, Nature] = {}
-
-    def of(self, key: Key) -> Nature:
+        self.of: Callable[[Key], Nature] = cache(self._found)
         """The nature of a binding, or of a role by its bindings."""
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._found(key)
-        return known
 
     def _found(self, key: Key) -> Nature:
         binding = self._bindings.get(key)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 
 from simkit.analysis.escalation.find.graph import derive_graph
 from simkit.analysis.memo import SnapshotMemo
@@ -25,7 +25,9 @@ class RoleAggregation:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._roles = {name_of(role): role for role in snapshot.scan(CLUSTER_ROLES)}
-        self._parts: dict[str, tuple[str, ...]] = {}
+        self._names: Callable[[str], tuple[str, ...]] = cache(
+            lambda name: tuple(dict.fromkeys(self._leaves(name, set())))
+        )
         self.fixed = frozenset(
             key_of(role, resource)
             for resource in (CLUSTER_ROLES, ROLES)
@@ -38,10 +40,7 @@ class RoleAggregation:
         """The roles that an aggregated role is filled from in the end; a role that is not aggregated gives itself."""
         if role.resource != CLUSTER_ROLES or not is_aggregated(self._roles.get(role.name, {})):
             return (role,)
-        known = self._parts.get(role.name)
-        if known is None:
-            known = self._parts[role.name] = tuple(dict.fromkeys(self._leaves(role.name, set())))
-        return tuple(Key(CLUSTER_ROLES, "", name) for name in known)
+        return tuple(Key(CLUSTER_ROLES, "", name) for name in self._names(role.name))
 
     def _leaves(self, name: str, seen: set[str]) -> Iterator[str]:
         if name in seen:

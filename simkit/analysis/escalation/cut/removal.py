@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from simkit.analysis.escalation.cut.aggregation import aggregation_of
@@ -44,7 +45,7 @@ class GoalHolders:
         self.test = goal.test(graph)
         self._graph = graph
         self._sources: dict[Subject, list[GrantSource]] = defaultdict(list)
-        self._known: dict[AttackState, tuple[GrantSource, ...]] = {}
+        self._held: Callable[[AttackState, Subject], tuple[GrantSource, ...]] = cache(self._found)
         self._need: Requirement | None = None
         if goal.question is not None:
             question = goal.question(graph)
@@ -59,12 +60,11 @@ class GoalHolders:
         """The requirements of the goal in a state; empty for goals that are states themselves."""
         if self._need is None or state.subject is None:
             return []
-        known = self._known.get(state)
-        if known is None:
-            principals = sorted(self._graph.principals(state, state.subject))
-            known = tuple(source for one in principals for source in self._sources.get(normalize_subject(one), ()))
-            self._known[state] = known
-        return [(self._need, known)]
+        return [(self._need, self._held(state, state.subject))]
+
+    def _found(self, state: AttackState, subject: Subject) -> tuple[GrantSource, ...]:
+        principals = sorted(self._graph.principals(state, subject))
+        return tuple(source for one in principals for source in self._sources.get(normalize_subject(one), ()))
 
 
 def _granted(rule: Rule, requirement: Requirement) -> tuple[Permission, ...]:
@@ -72,6 +72,8 @@ def _granted(rule: Rule, requirement: Requirement) -> tuple[Permission, ...]:
 
 
 Granting = tuple[RemoveSubject, Key]
+_Granting = tuple[Key, int, tuple[Permission, ...]]
+"""A role, the number of a rule of it, and the permissions that the rule grants."""
 
 
 class UsedAccess:
@@ -160,16 +162,13 @@ class PossibleRemovals:
         self._administrators = administrators(snapshot)
         self._gathering = aggregation_of(snapshot)
         self._roles = {binding.key: binding.role for binding in self._index.bindings()}
-        self._known: dict[tuple[GrantSource, Requirement], tuple[Removal, ...]] = {}
-        self._known_parts: dict[tuple[Key, Requirement], list[tuple[Key, int, tuple[Permission, ...]]]] = {}
-        self._costs: dict[Removal, float] = {}
-
-    def of(self, source: GrantSource, requirement: Requirement) -> tuple[Removal, ...]:
+        self._parts: Callable[[Key, Requirement], Sequence[_Granting]] = cache(self._granting)
+        self.of: Callable[[GrantSource, Requirement], tuple[Removal, ...]] = cache(
+            lambda source, requirement: tuple(self._found(source, requirement))
+        )
         """The removals that stop a source from meeting a requirement."""
-        known = self._known.get((source, requirement))
-        if known is None:
-            known = self._known[source, requirement] = tuple(self._found(source, requirement))
-        return known
+        self.cost: Callable[[Removal], float] = cache(lambda removal: 1 + self._loss(removal))
+        """The access that a removal takes: single permissions times subjects that lose them, and one for the change."""
 
     def _found(self, source: GrantSource, requirement: Requirement) -> Iterator[Removal]:
         subject = normalize_subject(source.subject)
@@ -189,18 +188,15 @@ class PossibleRemovals:
             if self._may_narrow(narrow):
                 yield narrow
 
-    def _parts(self, role: Key, requirement: Requirement) -> list[tuple[Key, int, tuple[Permission, ...]]]:
+    def _granting(self, role: Key, requirement: Requirement) -> Sequence[_Granting]:
         """The rules by which a role, or the roles that it is filled from, meet a need."""
-        known = self._known_parts.get((role, requirement))
-        if known is None:
-            known = self._known_parts[role, requirement] = [
-                (part, number, granted)
-                for part in self._gathering.parts(role)
-                for number, rule in enumerate(self._index.rules(part) or ())
-                for granted in (_granted(rule, requirement),)
-                if granted
-            ]
-        return known
+        return [
+            (part, number, granted)
+            for part in self._gathering.parts(role)
+            for number, rule in enumerate(self._index.rules(part) or ())
+            for granted in (_granted(rule, requirement),)
+            if granted
+        ]
 
     def parts(self, role: Key, requirement: Requirement) -> tuple[Key, ...]:
         """The roles whose rules meet a requirement for the holders of a role: itself, or those aggregated into it."""
@@ -274,14 +270,6 @@ class PossibleRemovals:
         """The removals that close a path: for each requirement those of its first open source."""
         for edge in path.edges:
             yield from self.of_needs(self.needs(edge), chosen)
-
-    def cost(self, removal: Removal) -> float:
-        """The access that a removal takes: single permissions times subjects that lose them, plus one for the
-        change."""
-        known = self._costs.get(removal)
-        if known is None:
-            known = self._costs[removal] = 1 + self._loss(removal)
-        return known
 
     def _loss(self, removal: Removal) -> float:
         if isinstance(removal, ReduceToUsage):
