@@ -112,6 +112,11 @@ class Resource:
         """The path of the group version: ``/api/v1`` or ``/apis/<group>/<version>``."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
+    def collection(self, namespace: str = "") -> str:
+        """The path of its objects in a namespace (empty: everywhere), or of all where they live in none."""
+        scope = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
+        return f"{self.path}{scope}/{self.resource}"
+
     def subresource_gvk(self, name: str) -> GroupVersionKind:
         """The kind of a subresource. Raises KeyError if there is no such subresource."""
         info = self.subresources[name]

@@ -14,6 +14,7 @@ from simkit.analysis.admission.simulated_writes import POLICY
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Evidence, InLines, proven
+from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
@@ -91,8 +92,7 @@ def prove(effect: PolicyEffect, sandbox: Sandbox, *, limit: int = 100) -> Policy
 
 def _enforce(fork: Sandbox, obj: Object, admin: Identity) -> None:
     resource = catalogue_of(fork.snapshot()).resource_of(obj)
-    scope = f"/namespaces/{namespace_of(obj) or 'default'}" if resource.namespaced else ""
-    path = f"{resource.path}{scope}/{resource.resource}"
+    path = resource.collection(namespace_of(obj) or DEFAULT_NAMESPACE)
     response = fork.perform(Request.of("POST", path, obj), identity=admin)
     if response.status == 409:
         live = fork.perform(Request.of("GET", f"{path}/{quote(name_of(obj))}"), identity=admin).object
@@ -105,8 +105,7 @@ def _enforce(fork: Sandbox, obj: Object, admin: Identity) -> None:
 
 def _tried(fork: Sandbox, row: Any, admin: Identity) -> tuple[Any, ...]:
     resource = catalogue_of(fork.snapshot()).lookup(row.resource)
-    scope = f"/namespaces/{row.namespace}" if row.namespace else ""
-    path = f"{resource.path}{scope}/{resource.resource}/{quote(row.name, safe=':')}?dryRun=All"
+    path = f"{resource.collection(row.namespace)}/{quote(row.name, safe=':')}?dryRun=All"
     touch = {"metadata": {"annotations": {"simkit/proof": "policy"}}}
     request = Request.of("PATCH", path, touch, content_type="application/merge-patch+json")
     response = fork.perform(request, identity=admin)

@@ -229,9 +229,7 @@ _OF_THE_SERVER: Final = frozenset(
 
 
 def _path(resource: Resource, namespace: str, name: str = "") -> str:
-    scope = f"/namespaces/{namespace}" if resource.namespaced else ""
-    collection = f"{resource.path}{scope}/{resource.resource}"
-    return f"{collection}/{name}" if name else collection
+    return f"{resource.collection(namespace)}/{name}" if name else resource.collection(namespace)
 
 
 def _word(resource: Resource) -> str:

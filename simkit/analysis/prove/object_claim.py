@@ -250,17 +250,12 @@ def _referenced(spec: Object, place: str) -> Iterator[Object]:
 def _create(fork: Sandbox, obj: Object) -> Response:
     """Create an object as an administrator; one that is there already stays."""
     resource = catalogue_of(fork.snapshot()).resource_of(obj)
-    return fork.perform(Request.of("POST", _path(resource, namespace_of(obj)), obj), identity=administrator())
-
-
-def _path(resource: Resource, namespace: str) -> str:
-    scope = f"/namespaces/{namespace}" if resource.namespaced else ""
-    return f"{resource.path}{scope}/{resource.resource}"
+    return fork.perform(Request.of("POST", resource.collection(namespace_of(obj)), obj), identity=administrator())
 
 
 def created(fork: Sandbox, write: Write, resource: Resource) -> Response:
     """The answer to a write on a fork."""
-    path = _path(resource, namespace_of(write.present))
+    path = resource.collection(namespace_of(write.present))
     if write.operation == "CREATE":
         return fork.perform(Request.of("POST", path, write.object), identity=write.identity)
     path = f"{path}/{quote(name_of(write.present))}"

@@ -10,7 +10,7 @@ from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.matching import ONLY
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable
-from simkit.analysis.escalation.prove.variables import body_of, collection
+from simkit.analysis.escalation.prove.variables import body_of
 from simkit.analysis.escalation.table.primitive import Operation, primitives, requirements_of
 from simkit.analysis.escalation.table.requirement import ANY_SUBRESOURCE, Permission
 from simkit.analysis.least_privilege.change import MERGE
@@ -69,7 +69,7 @@ def _make_request(attacker: Attacker, permission: Permission, names: tuple[str, 
     resource = attacker.step_variables.served(permission)
     operation = Operation.model_validate({"as": "attacker"})
     if permission.nameless and permission.verb == "create":
-        path = collection(resource, attacker.values["namespace"])
+        path = resource.collection(attacker.values["namespace"])
         attacker.take(
             operation,
             attacker.ask(
@@ -79,7 +79,7 @@ def _make_request(attacker: Attacker, permission: Permission, names: tuple[str, 
         return
     if permission.verb in ("list", "watch", "deletecollection"):
         method = "DELETE" if permission.verb == "deletecollection" else "GET"
-        attacker.ask(operation, method, collection(resource, attacker.values["namespace"]), None)
+        attacker.ask(operation, method, resource.collection(attacker.values["namespace"]), None)
         return
     path = _existing(attacker, resource, names)
     behind = f"/{permission.subresource}" if permission.subresource else ""
@@ -141,7 +141,7 @@ def _existing(attacker: Attacker, resource: Resource, names: tuple[str, ...]) ->
         for place in (where, None) if anywhere else (where,):
             for obj in snapshot.scan(key, place):
                 if not wanted or name_of(obj) in wanted:
-                    return f"{collection(resource, namespace_of(obj))}/{name_of(obj)}"
+                    return f"{resource.collection(namespace_of(obj))}/{name_of(obj)}"
     named = f" named {' or '.join(wanted)}" if wanted else ""
     raise NotExecutable(f"there is no object of {resource.group_resource}{named} to use it on")
 

@@ -25,7 +25,7 @@ from simkit.analysis.escalation.find.states import PODS, AttackState, subject_st
 from simkit.analysis.escalation.prove.proving_fork import NotExecutable
 from simkit.analysis.escalation.prove.required_requests import example_of
 from simkit.analysis.escalation.prove.session import certificate_request
-from simkit.analysis.escalation.prove.variables import body_of, collection, fill, resource_of, workload
+from simkit.analysis.escalation.prove.variables import body_of, fill, resource_of, workload
 from simkit.analysis.escalation.table.primitive import Primitive, primitives
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.escalation.table.severity import Severity, worst
@@ -107,7 +107,7 @@ def _objects(sandbox: Sandbox, match: VariantMatch, values: Mapping[str, Any]) -
         except NotExecutable:
             continue  # the use itself will say so
         place = met.requirement.namespace or values["namespace"]
-        yield f"an object of {resource.group_resource}", collection(resource, place), body
+        yield f"an object of {resource.group_resource}", resource.collection(place), body
 
 
 def _example(catalogue: Catalogue, permission: Permission, values: Mapping[str, Any], snapshot: Any) -> Any:

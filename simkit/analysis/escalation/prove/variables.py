@@ -105,12 +105,6 @@ def resource_of(catalogue: Catalogue, permission: Permission) -> Resource | None
     return None
 
 
-def collection(resource: Resource, namespace: str) -> str:
-    """The path of a resource's objects: of one namespace, or of the cluster."""
-    scope = f"/namespaces/{namespace}" if resource.namespaced and namespace else ""
-    return f"{resource.path}{scope}/{resource.resource}"
-
-
 TOKEN_FILE: Final = f"/var/run/secrets/{label('serviceaccount')}/token"
 _SOME_USER: Final = 65532
 
@@ -220,7 +214,7 @@ class StepVariables:
         resource = self.served(permission)
         if "resource" in step.variables:
             resource = self.catalogue.lookup(step.variables["resource"])
-        values |= {"resource": resource, "collection": collection(resource, values["namespace"])}
+        values |= {"resource": resource, "collection": resource.collection(values["namespace"])}
         values["workload_change"] = workload_change(resource, _own_specification(values))
         values["privileged_change"] = workload_change(resource, _host_specification(values))
 
