@@ -9,19 +9,17 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from simkit.analysis.access.near_misses import Difference, NearMiss
-from simkit.analysis.rbac.objects import display_name, kind_of
+from simkit.analysis.rbac.objects import binding_object, display_name, role_object
 from simkit.analysis.rbac.subject import text_of
-from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, ROLES, SERVICE_ACCOUNT, Subject
+from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, Subject
 from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.attributes import Attributes
-from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.names import Key
 from simkit.meta.visible_text import html_text
 
 ROLE_NAME_FORMAT: Final = "allow-{verb}-{what}"
-_API: Final = f"{RBAC_GROUP}/v1"
 MAX_EXTRA_PERMISSIONS: Final = 20
 """The most permissions that an existing role may add before a new role is the better remedy."""
 _WIDE: Final = frozenset({Difference.NAME, Difference.SUBRESOURCE, Difference.GROUP, Difference.VERB})
@@ -66,7 +64,7 @@ def remedies(index: AccessIndex, subject: Subject, ask: Attributes, misses: Iter
     subject much besides comes after that.
     """
     found = [remedy for miss in misses if (remedy := _of_miss(index, subject, ask, miss)) is not None]
-    found.append(_own_role(index, subject, ask))
+    found.append(_ownrole_object(index, subject, ask))
     ordered = sorted(enumerate(found), key=lambda each: (each[1].others, _is_much(each[1]), each[0]))
     return tuple({remedy.text: remedy for _, remedy in ordered}.values())
 
@@ -95,18 +93,18 @@ def _of_miss(index: AccessIndex, subject: Subject, ask: Attributes, miss: NearMi
         text = f"bind {display_name(grant.role)} to {text_of(subject)} in the whole cluster"
         return Remedy(text, (bound,), also=_besides(grant.rules))
     if miss.kind is Difference.MISSING_ROLE:
-        made = _role(grant.role, (_rule(ask),))
+        made = role_object(grant.role, (_rule(ask),))
         return Remedy(
             f"create {display_name(grant.role)}, which is already bound", (made,), _others(index, grant.role, subject)
         )
     if miss.kind in _WIDE:
         rules = (*(index.rules(grant.role) or ()), _rule(ask))
         text = f"add the rule {_worded(ask)} to {display_name(grant.role)}"
-        return Remedy(text, (_role(grant.role, rules),), _others(index, grant.role, subject))
+        return Remedy(text, (role_object(grant.role, rules),), _others(index, grant.role, subject))
     return None
 
 
-def _own_role(index: AccessIndex, subject: Subject, ask: Attributes) -> Remedy:
+def _ownrole_object(index: AccessIndex, subject: Subject, ask: Attributes) -> Remedy:
     """A new role with only the permission, bound to the subject."""
     what = (f"{ask.resource}-{ask.subresource}" if ask.subresource else ask.resource) or "url"
     wide = not ask.is_resource or not ask.namespace
@@ -114,7 +112,7 @@ def _own_role(index: AccessIndex, subject: Subject, ask: Attributes) -> Remedy:
     place = "" if wide else ask.namespace
     key = _free(Key(CLUSTER_ROLES if wide else ROLES, place, name), lambda key: index.rules(key) is not None)
     where = "in the whole cluster" if wide else f"in {ask.namespace}"
-    objects = (_role(key, (_rule(ask),)), _binding(index, key, subject, place, key.name))
+    objects = (role_object(key, (_rule(ask),)), _binding(index, key, subject, place, key.name))
     return Remedy(f"give {text_of(subject)} a role that allows only {_worded(ask)} {where}", objects)
 
 
@@ -131,24 +129,10 @@ def _worded(ask: Attributes) -> str:
     return f"{ask.verb} {what}{f' named {ask.name}' if ask.name else ''}"
 
 
-def _role(key: Key, rules: Iterable[Rule]) -> Mapping[str, Any]:
-    entries = [rule.entry() for rule in rules]
-    return {"apiVersion": _API, "kind": kind_of(key), "metadata": _metadata(key.name, key.namespace), "rules": entries}
-
-
 def _binding(index: AccessIndex, role: Key, subject: Subject, namespace: str, name: str) -> Mapping[str, Any]:
-    kind = "RoleBinding" if namespace else "ClusterRoleBinding"
+    wished = Key(ROLE_BINDINGS if namespace else CLUSTER_ROLE_BINDINGS, namespace, name)
     taken = {binding.key for binding in index.bindings()}
-    name = _free(Key(RESOURCES_OF_KINDS[kind], namespace, name), taken.__contains__).name
-    entry: dict[str, str] = {"kind": subject.kind, "name": subject.name}
-    entry |= {"namespace": subject.namespace} if subject.kind == SERVICE_ACCOUNT else {"apiGroup": RBAC_GROUP}
-    return {
-        "apiVersion": _API,
-        "kind": kind,
-        "metadata": _metadata(name, namespace),
-        "roleRef": {"apiGroup": RBAC_GROUP, "kind": kind_of(role), "name": role.name},
-        "subjects": [entry],
-    }
+    return binding_object(_free(wished, taken.__contains__), role, subject)
 
 
 def _free(key: Key, taken: Callable[[Key], bool]) -> Key:
@@ -156,10 +140,6 @@ def _free(key: Key, taken: Callable[[Key], bool]) -> Key:
     if not taken(key):
         return key
     return next(other for number in count(2) if not taken(other := key._replace(name=f"{key.name}-{number}")))
-
-
-def _metadata(name: str, namespace: str) -> dict[str, str]:
-    return {"name": name, "namespace": namespace} if namespace else {"name": name}
 
 
 def _others(index: AccessIndex, role: Key, subject: Subject) -> int:

@@ -8,10 +8,10 @@ from typing import Any, Final, Literal
 
 from simkit.analysis.access.can import AccessDecision, can
 from simkit.analysis.history.timeline import UNKNOWN, Timeline
-from simkit.analysis.rbac.objects import RBAC
-from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
+from simkit.analysis.rbac.objects import RBAC, rbac_object
+from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLES
 from simkit.meta.domain import RBAC_GROUP
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import Key
 from simkit.meta.objects import Object
 from simkit.seams.caveats import Caveat
 from simkit.snapshot.memory import MemorySnapshot
@@ -21,11 +21,12 @@ ANY: Final = "(not captured)"
 """The name that stands for all objects of a resource that no dump tells of."""
 _ANY: Final = "simkit:unknown"
 """The role that stands for one whose rules are not known."""
-_RULES: Final = (
-    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
-    {"nonResourceURLs": ["*"], "verbs": ["*"]},
-)
-_API: Final = f"{RBAC_GROUP}/v1"
+_RULES: Final = {
+    "rules": [
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+        {"nonResourceURLs": ["*"], "verbs": ["*"]},
+    ]
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,26 +122,11 @@ def _stand_ins(unknown: Iterable[Key]) -> Iterator[Object]:
         {"kind": "Group", "apiGroup": RBAC_GROUP, "name": f"system:{name}"}
         for name in ("authenticated", "unauthenticated")
     ]
-    yield _role(Key(CLUSTER_ROLES, "", _ANY))
+    yield rbac_object(Key(CLUSTER_ROLES, "", _ANY), _RULES)
     for key in unknown:
         if key.resource in (ROLES, CLUSTER_ROLES) and key.name != ANY:
-            yield _role(key)
+            yield rbac_object(key, _RULES)
         else:
             place = Key(CLUSTER_ROLE_BINDINGS, "", _ANY) if key.name == ANY else key
             reference = {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": _ANY}
-            yield {**_head(place), "roleRef": reference, "subjects": everybody}
-
-
-def _role(key: Key) -> Object:
-    return {**_head(key), "rules": list(_RULES)}
-
-
-def _head(key: Key) -> dict[str, Any]:
-    kinds: dict[GroupResource, str] = {
-        ROLES: "Role",
-        CLUSTER_ROLES: "ClusterRole",
-        ROLE_BINDINGS: "RoleBinding",
-        CLUSTER_ROLE_BINDINGS: "ClusterRoleBinding",
-    }
-    meta = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
-    return {"apiVersion": _API, "kind": kinds[key.resource], "metadata": meta}
+            yield rbac_object(place, {"roleRef": reference, "subjects": everybody})

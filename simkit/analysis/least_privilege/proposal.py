@@ -19,7 +19,7 @@ from simkit.analysis.least_privilege.replay import Replay, replay
 from simkit.analysis.least_privilege.roles import Names, PermissionCounter, minimal_rules
 from simkit.analysis.least_privilege.usage import Usage, default_bindings, question_of, unused_grants, usage
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.objects import kind_of
+from simkit.analysis.rbac.objects import binding_object, rbac_object, role_object
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rbac.unknown_names import known_subject
@@ -39,16 +39,13 @@ from simkit.logic.rbac.binding import (
 )
 from simkit.logic.rbac.cover import covers
 from simkit.logic.rbac.rule import Rule
-from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import ANONYMOUS, MASTERS
 from simkit.meta.names import Key
-from simkit.meta.objects import Object
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 COLUMNS: Final = ("subject", "before", "after", "roles", "reused", "new")
-API_VERSION: Final = f"{RBAC_GROUP}/v1"
 PREFIX: Final = "least-privilege"
 OF_THE_SERVER: Final = ("system:",)
 """Users and groups whose access the server manages."""
@@ -307,7 +304,10 @@ def without(snapshot: Snapshot, binding: Binding, leaving: Iterable[Subject]) ->
     ]
     if not stays:
         return Change(binding.key, None)
-    return _written(binding.key, {"roleRef": dict(obj["roleRef"]), "subjects": stays}, obj)
+    made = rbac_object(binding.key, {"roleRef": dict(obj["roleRef"]), "subjects": stays})
+    before = obj.get("metadata") or {}
+    made["metadata"] |= {name: before[name] for name in ("labels", "annotations") if before.get(name)}
+    return Change(binding.key, made)
 
 
 def granting_changes(subject: Subject, rules: Mapping[str, tuple[Rule, ...]], name: str) -> list[Change]:
@@ -321,33 +321,18 @@ def granting_changes(subject: Subject, rules: Mapping[str, tuple[Rule, ...]], na
 
 def _role(namespace: str, name: str, rules: Iterable[Rule]) -> Change:
     key = Key(ROLES if namespace else CLUSTER_ROLES, namespace, name)
-    return _written(key, {"rules": [rule.entry() for rule in rules]})
+    return Change(key, role_object(key, rules))
 
 
 def _binding(namespace: str, name: str, role: Key, subject: Subject) -> Change:
     key = Key(ROLE_BINDINGS if namespace else CLUSTER_ROLE_BINDINGS, namespace, name)
-    reference = {"apiGroup": RBAC_GROUP, "kind": kind_of(role), "name": role.name}
-    return _written(key, {"roleRef": reference, "subjects": [_entry(subject)]})
+    return Change(key, binding_object(key, role, subject))
 
 
 def _subject(entry: Mapping[str, Any], namespace: str) -> Subject:
     kind = entry.get("kind") or ""
     where = entry.get("namespace") or namespace if kind == SERVICE_ACCOUNT else ""
     return Subject(kind, entry.get("name") or "", where)
-
-
-def _written(key: Key, content: Mapping[str, Any], old: Object | None = None) -> Change:
-    """An RBAC object with this content, and with the labels and annotations of an earlier one."""
-    before = (old or {}).get("metadata") or {}
-    kept = {name: before[name] for name in ("labels", "annotations") if before.get(name)}
-    metadata = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {}), **kept}
-    return Change(key, {"apiVersion": API_VERSION, "kind": kind_of(key), "metadata": metadata, **content})
-
-
-def _entry(subject: Subject) -> dict[str, str]:
-    if subject.kind == SERVICE_ACCOUNT:
-        return {"kind": SERVICE_ACCOUNT, "namespace": subject.namespace, "name": subject.name}
-    return {"kind": subject.kind, "name": subject.name, "apiGroup": RBAC_GROUP}
 
 
 def _name(subject: Subject) -> str:

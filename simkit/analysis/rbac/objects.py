@@ -1,19 +1,23 @@
-"""RBAC objects: roles and bindings with their keys."""
+"""RBAC objects: roles and bindings with their keys, read from snapshots and made."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from simkit.logic.rbac.binding import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     ROLE_BINDINGS,
     ROLES,
+    SERVICE_ACCOUNT,
     Binding,
+    Subject,
     key_of,
 )
+from simkit.logic.rbac.rule import Rule
+from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
@@ -76,6 +80,30 @@ def all_roles(snapshot: Snapshot) -> Iterator[tuple[Key, Object]]:
 def kind_of(key: Key) -> str:
     """The kind of a role or binding."""
     return KINDS.get(key.resource, key.resource.resource)
+
+
+def rbac_object(key: Key, content: Mapping[str, Any]) -> dict[str, Any]:
+    """A role or binding with this content, as people write it."""
+    metadata = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+    return {"apiVersion": f"{RBAC_GROUP}/v1", "kind": kind_of(key), "metadata": metadata, **content}
+
+
+def role_object(key: Key, rules: Iterable[Rule]) -> dict[str, Any]:
+    """A role with some rules."""
+    return rbac_object(key, {"rules": [rule.entry() for rule in rules]})
+
+
+def binding_object(key: Key, role: Key, subject: Subject) -> dict[str, Any]:
+    """A binding of a role to a subject."""
+    reference = {"apiGroup": RBAC_GROUP, "kind": kind_of(role), "name": role.name}
+    return rbac_object(key, {"roleRef": reference, "subjects": [subject_entry(subject)]})
+
+
+def subject_entry(subject: Subject) -> dict[str, str]:
+    """A subject as bindings name it."""
+    if subject.kind == SERVICE_ACCOUNT:
+        return {"kind": SERVICE_ACCOUNT, "namespace": subject.namespace, "name": subject.name}
+    return {"kind": subject.kind, "name": subject.name, "apiGroup": RBAC_GROUP}
 
 
 def display_name(key: Key) -> str:

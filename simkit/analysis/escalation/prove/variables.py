@@ -22,10 +22,10 @@ from simkit.analysis.escalation.prove.session import (
 )
 from simkit.analysis.escalation.table.primitive import primitives, requirements_of
 from simkit.analysis.escalation.table.requirement import Permission
-from simkit.analysis.rbac.objects import PODS
+from simkit.analysis.rbac.objects import PODS, subject_entry
 from simkit.analysis.rbac.subject import identity_of
-from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER
-from simkit.meta.domain import RBAC_GROUP, label
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER, Subject
+from simkit.meta.domain import label
 from simkit.meta.objects import Object, at, name_of
 from simkit.schema.catalogue import Catalogue, Resource
 
@@ -239,10 +239,10 @@ def _entry(credential: Credential) -> dict[str, str]:
     identity = credential.seen
     account = identity.service_account
     if account is not None:
-        return {"kind": SERVICE_ACCOUNT, "namespace": account[0], "name": account[1]}
+        return subject_entry(Subject(SERVICE_ACCOUNT, account[1], account[0]))
     if credential.user == SOMEBODY and identity.groups:
-        return {"kind": GROUP, "name": identity.groups[0], "apiGroup": RBAC_GROUP}
-    return {"kind": USER, "name": credential.user, "apiGroup": RBAC_GROUP}
+        return subject_entry(Subject(GROUP, identity.groups[0]))
+    return subject_entry(Subject(USER, credential.user))
 
 
 def _names(step: Step) -> tuple[str, tuple[str, ...]]:
