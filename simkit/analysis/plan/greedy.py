@@ -24,8 +24,9 @@ from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.findings.kept import CountedFindings
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.least_privilege.change import Change
+from simkit.analysis.least_privilege.recorded_access import Use
 from simkit.analysis.memo import SnapshotMemo
-from simkit.analysis.plan.candidates import NONE, SURELY, Candidates, Use
+from simkit.analysis.plan.candidates import NONE, SURELY, Candidates
 from simkit.analysis.plan.open_paths import LeftOver, OpenPaths
 from simkit.analysis.rbac.subject import Members
 from simkit.logic.rbac.binding import Subject
