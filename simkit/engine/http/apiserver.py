@@ -18,7 +18,6 @@ from simkit.engine.pipeline.prepared_reads import Moment, PreparedReads
 from simkit.engine.pipeline.prepared_reviews import PreparedReviews
 from simkit.engine.pipeline.work_estimate import may_pause, takes_long
 from simkit.meta.domain import api_group
-from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.integers import is_digits, saturating_int
 from simkit.meta.message import Request, Response
 from simkit.schema.health_checks import ENDPOINTS
@@ -28,26 +27,6 @@ _HEALTH: Final = tuple(f"/{endpoint}" for endpoint in ENDPOINTS)
 _TOKENS: Final = frozenset({"authorization", "sec-websocket-protocol"})
 """The headers in which tokens come."""
 _PODS: Final = re.compile(r"/api/v1/namespaces/([^/]+)/pods")
-
-
-class AuthorizedRequest:
-    """An authorized request whose body is still to come. It holds no seat yet."""
-
-    def __init__(self, handled: HandledRequest) -> None:
-        self._handled = handled
-
-    def receive(self, body: bytes) -> Response:
-        """The answer to the request with its body."""
-        self._handled.receive_body(body)
-        return self._handled.serve()
-
-    def fail(self, error: StatusError) -> Response:
-        """The answer to a request whose body could not be read."""
-        return self._handled.fail(error)
-
-    def give_up(self, *, gone: bool = False) -> None:
-        """End the request, because the client disconnected."""
-        self._handled.fail(unexplained("unexpected EOF"))
 
 
 class APIServerHandler:
@@ -65,7 +44,7 @@ class APIServerHandler:
     def answer(self, request: Request) -> Response:
         """The answer to a request. Authentication is part of it."""
         if request.refreshed or request.method != "GET":  # other reads were tried at once
-            prepared = self._prepared(request)
+            prepared = self.at_once(request)
             if prepared is not None:
                 return prepared
         began = self._reads.moment()
@@ -76,9 +55,6 @@ class APIServerHandler:
 
     def at_once(self, request: Request) -> Response | None:
         """The answer to a request like one before; None if the whole handler chain has to answer."""
-        return self._prepared(request)
-
-    def _prepared(self, request: Request) -> Response | None:
         if request.method == "GET":
             return self._reads.answer(request)
         if request.body and request.path.startswith(_REVIEWS):  # or its body is still to come
@@ -92,10 +68,10 @@ class APIServerHandler:
         elif context.request.path.startswith(_REVIEWS):
             self._reviews.learn(context, response, began)
 
-    def enter(self, request: Request) -> Response | AuthorizedRequest:
+    def enter(self, request: Request) -> Response | HandledRequest:
         """The refusal of an unauthenticated or forbidden request, or the request that takes its body."""
         handled = HandledRequest(self._engine, request)
-        return handled.serve_headers() or AuthorizedRequest(handled)
+        return handled.serve_headers() or handled
 
     def execution_mode(self, request: Request) -> ExecutionMode:
         """The execution mode of a request: it may take long, or wait for a service or a later revision."""

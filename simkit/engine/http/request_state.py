@@ -109,7 +109,7 @@ class AuthorizedRequest(Protocol):
         """The answer to a request whose body did not come, or was too long to be read."""
         ...
 
-    def give_up(self, *, gone: bool = False) -> None:
+    def give_up(self) -> None:
         """End the request, because the client disconnected."""
         ...
 
@@ -299,13 +299,13 @@ class RequestState:
         """End the request without an answer, since the client went away."""
         authorized, self._authorized = self._authorized, None
         if authorized is not None:
-            authorized.give_up(gone=True)
+            authorized.give_up()
 
 
 def release(outcome: Response | AuthorizedRequest) -> None:
     """Let go of what came too late for anybody to read it."""
     if not isinstance(outcome, Response):
-        outcome.give_up(gone=True)
+        outcome.give_up()
     elif outcome.stream is not None:
         outcome.stream.close()
 

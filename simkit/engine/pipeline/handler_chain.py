@@ -34,7 +34,7 @@ from simkit.engine.pipeline.request_info import parse_request_info as info_of
 from simkit.meta import go_json
 from simkit.meta.attributes import ALLOW, Decision
 from simkit.meta.domain import AUTHORIZATION_GROUP
-from simkit.meta.errors import PlainError, StatusError, internal, no_path, too_large, unauthorized
+from simkit.meta.errors import PlainError, StatusError, internal, no_path, too_large, unauthorized, unexplained
 from simkit.meta.fielderror import quoted
 from simkit.meta.foreign import passes
 from simkit.meta.identity import Identity
@@ -181,24 +181,29 @@ class HandledRequest:
         self._left, self._trusted = filters, identity is not None
 
     def serve_headers(self) -> Response | None:
-        """The refusal of a request before its body; None if ``receive_body`` may follow. Never raises."""
+        """The refusal of a request before its body; None if its body may follow. Never raises."""
         self._left = BEFORE_BODY
         refused = self._serve()
         self._left = WITH_BODY
         return refused
 
-    def receive_body(self, body: bytes) -> None:
-        """Take the body of an authorized request; ``serve`` answers it."""
+    def receive(self, body: bytes) -> Response:
+        """The answer to an authorized request with its body."""
         self.context.request = replace(self.context.request, body=body)
+        return self.serve()
 
     def fail(self, error: StatusError) -> Response:
         """The answer to an authorized request whose body does not come."""
 
-        def give_up(engine: Engine, context: RequestContext) -> None:
+        def refuse(engine: Engine, context: RequestContext) -> None:
             raise error
 
-        self._left = (give_up,)
+        self._left = (refuse,)
         return self.serve()
+
+    def give_up(self) -> None:
+        """End an authorized request whose client disconnected."""
+        self.fail(unexplained("unexpected EOF"))
 
     def serve(self) -> Response:
         """The answer. Never raises."""

@@ -60,7 +60,7 @@ class AuthorizeAll:
     def fail(self, error: StatusError) -> Response:
         return error_response(error)
 
-    def give_up(self, *, gone: bool = False) -> None: ...
+    def give_up(self) -> None: ...
 
 
 @dataclass

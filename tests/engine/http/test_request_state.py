@@ -57,7 +57,7 @@ class Scripted:
         self.said.append(f"failed {error.code}")
         return error_response(error)
 
-    def give_up(self, *, gone: bool = False) -> None:
+    def give_up(self) -> None:
         self.said.append("gone")
 
 
