@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Annotated, Final, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from simkit.meta.duration import seconds
 from simkit.meta.quantity import QuantityError, parse
@@ -36,42 +37,8 @@ PROCESS_NUMBERS: Final = 32_768
 """The process numbers of a node."""
 INODES: Final = 6_553_600
 """The inodes of the file system of a node, which has one for each 16 KiB of 100 GiB."""
-IMAGE_THRESHOLDS: Final = (85, 80)
-"""The percentages of the disk at which images are removed, and at which no more are."""
-TRANSITION: Final = "5m"
 EvictionSetting = str | int | Mapping[str, str]
 """A setting of a KubeletConfiguration about evictions or images: one value, or one for each signal."""
-
-
-@dataclass(frozen=True, slots=True)
-class EvictionSettings:
-    """The settings of one kubelet.
-
-    Attributes
-    ----------
-    hard
-        Thresholds by signal: quantities, or percentages of the capacity.
-    transition_period
-        The seconds for which a condition stays after its threshold was met last.
-    soft
-        Thresholds that have to be met for some time before pods are evicted.
-    grace
-        That time for each signal of ``soft``, in seconds.
-    reclaim
-        The amounts by signal that have to be free beyond a threshold once pods were evicted for it.
-    most_pod_grace
-        The most seconds that pods have to stop when they are evicted for a soft threshold.
-    images
-        The percentages of the disk at which images are removed that no pod uses, and at which no more are.
-    """
-
-    hard: Mapping[str, str] = field(default_factory=lambda: HARD)
-    transition_period: float = 300.0
-    soft: Mapping[str, str] = field(default_factory=dict)
-    grace: Mapping[str, float] = field(default_factory=dict)
-    reclaim: Mapping[str, str] = field(default_factory=dict)
-    most_pod_grace: int = 0
-    images: tuple[int, int] = IMAGE_THRESHOLDS
 
 
 def percentage(text: str) -> float | None:
@@ -96,6 +63,9 @@ def checked_thresholds(given: Mapping[str, str]) -> Mapping[str, str]:
         checked_signal(signal)
         checked_amount(text)
     return given
+
+
+Thresholds = Annotated[Mapping[str, str], AfterValidator(checked_thresholds)]
 
 
 def checked_amount(text: str) -> str:
@@ -131,6 +101,56 @@ def checked_signal(signal: str) -> str:
     if signal not in SIGNALS:
         raise ValueError(f"no eviction signal {signal!r} is simulated; there are {', '.join(SIGNALS)}")
     return signal
+
+
+class EvictionSettings(BaseModel):
+    """The settings of one kubelet.
+
+    Attributes
+    ----------
+    eviction_hard
+        Amounts, or percentages, that have to be free: ``memory.available``, ``nodefs.available``,
+        ``imagefs.available``, ``nodefs.inodesFree``, ``imagefs.inodesFree`` and ``pid.available``; those that are not
+        named never matter.
+    eviction_soft, eviction_soft_grace_period
+        Amounts that have to be free, but for a time, which each of them needs.
+    eviction_minimum_reclaim
+        Amounts that have to be free beyond a threshold once pods were evicted for it.
+    eviction_max_pod_grace_period
+        The most seconds that pods have to stop when they are evicted for a soft threshold.
+    image_gc_high_threshold_percent, image_gc_low_threshold_percent
+        The share of the disk at which images are removed that no pod uses, and at which no more are.
+    eviction_pressure_transition_period
+        The time for which a node stays under pressure after that is over.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    eviction_hard: Thresholds = Field(default_factory=lambda: dict(HARD))
+    eviction_pressure_transition_period: Annotated[str, AfterValidator(checked_period)] = "5m"
+    eviction_soft: Thresholds = Field(default_factory=dict)
+    eviction_soft_grace_period: Annotated[Mapping[str, str], AfterValidator(checked_periods)] = Field(
+        default_factory=dict
+    )
+    eviction_minimum_reclaim: Thresholds = Field(default_factory=dict)
+    eviction_max_pod_grace_period: Annotated[int, Field(ge=0)] = 0
+    image_gc_high_threshold_percent: Annotated[int, Field(ge=0, le=100)] = 85
+    image_gc_low_threshold_percent: Annotated[int, Field(ge=0, le=100)] = 80
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        for signal in self.eviction_soft:
+            if signal not in self.eviction_soft_grace_period:
+                raise ValueError(f"grace period must be specified for the soft eviction threshold {signal}")
+        high, low = self.image_gc_high_threshold_percent, self.image_gc_low_threshold_percent
+        if low > high:
+            raise ValueError(f"LowThresholdPercent {low} can not be higher than HighThresholdPercent {high}")
+        return self
+
+    @property
+    def transition_period(self) -> float:
+        """The seconds for which a condition stays after its threshold was met last."""
+        return seconds(self.eviction_pressure_transition_period)
 
 
 def field_named(name: str) -> str:

@@ -136,7 +136,7 @@ class Kubelets:
         addresses = PodAddresses(wanted["spec"]["podCIDR"])
         node = SimulatedNode(name_of(wanted), wanted["status"]["addresses"][0]["address"], addresses)
         node.images = NodeImages(wanted["status"]["images"], complete=bool(config.images))
-        node.eviction = config.eviction()
+        node.eviction = config
         client = NodeClient(self._perform, node)
         response = client.perform(Request.of("POST", path_of(NODES), wanted))
         if not response.succeeded:

@@ -6,9 +6,9 @@ Upstream: pkg/kubelet/kubelet_node_status.go and pkg/kubelet/nodestatus/setters.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final, Self
+from typing import Any, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from simkit.client.controller import Client
 from simkit.client.lister import uid_of
@@ -16,20 +16,11 @@ from simkit.client.requests import path_of
 from simkit.client.resources import RESOURCE_SLICES
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
-from simkit.meta.duration import seconds
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, name_of
 from simkit.schema.feature_gates import is_enabled, parse_feature_gates
-from simkit.simulation.kubelet.eviction_settings import (
-    HARD,
-    IMAGE_THRESHOLDS,
-    TRANSITION,
-    EvictionSettings,
-    checked_period,
-    checked_periods,
-    checked_thresholds,
-)
+from simkit.simulation.kubelet.eviction_settings import EvictionSettings
 
 # The devices of a simulated node, which their drivers publish as resource slices.
 # Upstream: k8s.io/dynamic-resource-allocation/resourceslice, release 1.34.
@@ -142,8 +133,8 @@ _LABELS: Final = ("os", "arch")
 KUBELET_PORT: Final = 10250
 
 
-class NodeConfig(BaseModel):
-    """The properties of some nodes.
+class NodeConfig(EvictionSettings):
+    """The properties of some nodes, with the settings of their kubelets about pressure.
 
     Attributes
     ----------
@@ -163,23 +154,7 @@ class NodeConfig(BaseModel):
         Names of images that are there, with their sizes in bytes.
     devices
         The devices of drivers, which are published as resource slices.
-    eviction_hard
-        Amounts, or percentages, that have to be free: ``memory.available``, ``nodefs.available``,
-        ``imagefs.available``, ``nodefs.inodesFree``, ``imagefs.inodesFree`` and ``pid.available``; those that are not
-        named never matter.
-    eviction_soft, eviction_soft_grace_period
-        Amounts that have to be free, but for a time, which each of them needs.
-    eviction_minimum_reclaim
-        Amounts that have to be free beyond a threshold once pods were evicted for it.
-    eviction_max_pod_grace_period
-        The most seconds that pods have to stop when they are evicted for a soft threshold.
-    image_gc_high_threshold_percent, image_gc_low_threshold_percent
-        The share of the disk at which images are removed that no pod uses, and at which no more are.
-    eviction_pressure_transition_period
-        The time for which a node stays under pressure after that is over.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     count: int = Field(1, ge=0, le=20_000)
     name: str = "node-{}"
@@ -193,42 +168,6 @@ class NodeConfig(BaseModel):
     zones: Sequence[str] = ()
     images: Mapping[str, int] = Field(default_factory=dict)
     devices: Sequence[DriverConfig] = ()
-    eviction_hard: Annotated[Mapping[str, str], AfterValidator(checked_thresholds)] = Field(
-        default_factory=lambda: dict(HARD)
-    )
-    eviction_pressure_transition_period: Annotated[str, AfterValidator(checked_period)] = TRANSITION
-    eviction_soft: Annotated[Mapping[str, str], AfterValidator(checked_thresholds)] = Field(default_factory=dict)
-    eviction_soft_grace_period: Annotated[Mapping[str, str], AfterValidator(checked_periods)] = Field(
-        default_factory=dict
-    )
-    eviction_minimum_reclaim: Annotated[Mapping[str, str], AfterValidator(checked_thresholds)] = Field(
-        default_factory=dict
-    )
-    eviction_max_pod_grace_period: Annotated[int, Field(ge=0)] = 0
-    image_gc_high_threshold_percent: Annotated[int, Field(ge=0, le=100)] = IMAGE_THRESHOLDS[0]
-    image_gc_low_threshold_percent: Annotated[int, Field(ge=0, le=100)] = IMAGE_THRESHOLDS[1]
-
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        for signal in self.eviction_soft:
-            if signal not in self.eviction_soft_grace_period:
-                raise ValueError(f"grace period must be specified for the soft eviction threshold {signal}")
-        high, low = self.image_gc_high_threshold_percent, self.image_gc_low_threshold_percent
-        if low > high:
-            raise ValueError(f"LowThresholdPercent {low} can not be higher than HighThresholdPercent {high}")
-        return self
-
-    def eviction(self) -> EvictionSettings:
-        """The settings of their kubelets about pressure."""
-        return EvictionSettings(
-            self.eviction_hard,
-            seconds(self.eviction_pressure_transition_period),
-            self.eviction_soft,
-            {signal: seconds(text) for signal, text in self.eviction_soft_grace_period.items()},
-            self.eviction_minimum_reclaim,
-            self.eviction_max_pod_grace_period,
-            (self.image_gc_high_threshold_percent, self.image_gc_low_threshold_percent),
-        )
 
     def node_name(self, number: int) -> str:
         """The name of the node of a number."""

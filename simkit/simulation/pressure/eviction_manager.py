@@ -227,7 +227,7 @@ class EvictionManager:
     def _remove_images(self, node: SimulatedNode, stored: Object, pods: Iterable[Object], room: _Room) -> Object:
         """Remove images while the disk is too full; gives back the node with those that are left."""
         capacity, used = room.capacity.get(STORAGE, 0), room.used(stored).get(STORAGE, 0)
-        wanted = bytes_to_free(capacity, used, node.eviction.images)
+        wanted = bytes_to_free(capacity, used, node.eviction)
         if not wanted or not at(stored, "status", "images"):
             return stored
         removal = without_unused(stored, pods, wanted)
@@ -294,7 +294,7 @@ class EvictionManager:
             if not room.short(stored, node.eviction, thresholds(node.eviction)):
                 return False
         active = [each for each in room.pods if not is_terminating(each.pod)]
-        most = node.eviction.most_pod_grace if short[0].threshold.grace else _AFTER_EVICTION
+        most = node.eviction.eviction_max_pod_grace_period if short[0].threshold.grace else _AFTER_EVICTION
         for pod in in_order(active, short[0].resource):
             if not is_critical(pod.pod):
                 message = eviction_message(pod, short[0])

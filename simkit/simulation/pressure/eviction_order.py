@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.logic.workloads.images import tagged
+from simkit.meta.duration import seconds
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
 from simkit.meta.quantity import Quantity, QuantityError, canonical, parse
 from simkit.simulation.kubelet.behaviour import PREFIX, Behaviours
@@ -94,12 +95,17 @@ def shown(resource: str, amount: int) -> str:
 
 def thresholds(given: EvictionSettings) -> list[Threshold]:
     """The thresholds that a kubelet is given, with those of memory first, as they are told of."""
-    hard = [Threshold(SIGNALS[signal], text, 0.0, given.reclaim.get(signal, "")) for signal, text in given.hard.items()]
-    soft = [
-        Threshold(SIGNALS[signal], text, given.grace.get(signal, 0.0), given.reclaim.get(signal, ""))
-        for signal, text in given.soft.items()
-    ]
-    return sorted([*hard, *soft], key=lambda each: each.resource != MEMORY)
+
+    def made(amounts: Mapping[str, str], graces: Mapping[str, str]) -> list[Threshold]:
+        return [
+            Threshold(
+                SIGNALS[signal], text, seconds(graces.get(signal, "0s")), given.eviction_minimum_reclaim.get(signal, "")
+            )
+            for signal, text in amounts.items()
+        ]
+
+    found = [*made(given.eviction_hard, {}), *made(given.eviction_soft, given.eviction_soft_grace_period)]
+    return sorted(found, key=lambda each: each.resource != MEMORY)
 
 
 def capacities(told: Mapping[str, str]) -> ResourceAmounts:
@@ -305,15 +311,15 @@ def _full(image: str) -> str:
     return tagged(image.removeprefix("docker.io/").removeprefix("library/"))
 
 
-def bytes_to_free(capacity: int, used: int, thresholds: tuple[int, int]) -> int:
+def bytes_to_free(capacity: int, used: int, settings: EvictionSettings) -> int:
     """The bytes that the removal of images is to free; 0 as long as the disk is not full enough.
 
     Examples
     --------
-    >>> bytes_to_free(1000, 900, (85, 80)), bytes_to_free(1000, 800, (85, 80))
+    >>> bytes_to_free(1000, 900, EvictionSettings()), bytes_to_free(1000, 800, EvictionSettings())
     (100, 0)
     """
-    high, low = thresholds
+    high, low = settings.image_gc_high_threshold_percent, settings.image_gc_low_threshold_percent
     available = max(0, capacity - used)
     if not capacity or 100 - available * 100 // capacity < high:
         return 0
