@@ -28,15 +28,11 @@ from simkit.snapshot.memory import MemorySnapshot
 
 Obj = dict[str, Any]
 FOLDER = Path(__file__).parent / "recorded"
-PLUGINS = {
-    "preferred_taints": ["TaintToleration"],
-    "preferred_affinity": ["NodeAffinity"],
-    "allocation": ["NodeResourcesFit", "NodeResourcesBalancedAllocation"],
-    "spread_score": ["PodTopologySpread"],
-    "affinity_score": ["InterPodAffinity"],
-    "alternatives_score": ["DynamicResources"],
-    "image_locality": ["ImageLocality"],
-}
+PLUGINS = (
+    "TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
+    "DynamicResources", "NodeResourcesBalancedAllocation", "ImageLocality",
+)  # fmt: skip
+"""The plugins that score, in the order of the profile."""
 CAPTURED = [
     "namespaces", "services", "replicationcontrollers", "persistentvolumes", "persistentvolumeclaims",
     "replicasets.apps", "statefulsets.apps", "poddisruptionbudgets.policy", "storageclasses.storage.k8s.io",
@@ -68,19 +64,16 @@ def view_of(objects: list[Obj], release: str) -> View:
 def scores(pod: PodInfo, view: View, findings: Findings) -> dict[str, dict[str, int]]:
     """The scores of each node, by the plugins that give them."""
     found: dict[str, dict[str, int]] = {info.name: {} for info in findings.feasible}
-    for weight, plugin in SCORES:
+    for name, (weight, plugin) in zip(PLUGINS, SCORES, strict=True):
         given = plugin(pod, view, findings.feasible) or [0] * len(findings.feasible)
         for info, score in zip(findings.feasible, given, strict=True):
-            found[info.name]["+".join(PLUGINS[plugin.__name__])] = weight * score
+            found[info.name][name] = weight * score
     return found
 
 
 def recorded_scores(answer: Obj) -> dict[str, dict[str, int]]:
     """The recorded scores in the same form; a plugin that had nothing to say gave none."""
-    return {
-        node: {"+".join(names): sum(given.get(name, 0) for name in names) for names in PLUGINS.values()}
-        for node, given in answer["scores"].items()
-    }
+    return {node: {name: given.get(name, 0) for name in PLUGINS} for node, given in answer["scores"].items()}
 
 
 @pytest.mark.parametrize(("release", "world"), list(worlds()))

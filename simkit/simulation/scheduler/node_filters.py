@@ -169,55 +169,6 @@ def fit_without(pod: PodInfo, view: View, ignored: Collection[str] = (), groups:
 # Scores
 
 
-def allocation(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:
-    """The sum of two scores: of nodes with more left, and of those whose CPU and memory are used to the same degree.
-
-    NodeResourcesFit (LeastAllocated) and NodeResourcesBalancedAllocation have the same weight.
-    """
-    amounts = tuple(asked.get(name, 0) for asked in (pod.scored_requests, pod.requests) for name in (CPU, MEMORY))
-    balance = _balance_for(view.behaviour, *amounts[2:])
-    for info in nodes:
-        if amounts not in info.scores:
-            info.scores[amounts] = _least_allocated(info, *amounts[:2]) + balance(info, *amounts[2:])
-    return [info.scores[amounts] for info in nodes]
-
-
-def _balance_for(behaviour: ServedBehaviour, cpu: int, memory: int) -> Callable[[NodeInfo, int, int], int]:
-    if not cpu and not memory and behaviour.applies("scheduler-balances-no-best-effort-pods"):
-        return _no_balance
-    return _gained_balance if behaviour.applies("scheduler-scores-change-of-balance") else _balanced
-
-
-def _least_allocated(info: NodeInfo, cpu: int, memory: int) -> int:
-    total = count = 0
-    for name, value in ((CPU, cpu), (MEMORY, memory)):
-        capacity = info.allocatable.get(name, 0)
-        if capacity:
-            count += 1
-            left = capacity - info.scored[name] - value
-            total += left * MOST // capacity if left > 0 else 0
-    return total // count if count else 0
-
-
-def _balanced(info: NodeInfo, cpu: int, memory: int) -> int:
-    fractions = []
-    for name, value in ((CPU, cpu), (MEMORY, memory)):
-        capacity = info.allocatable.get(name, 0)
-        if capacity:
-            fractions.append(min(1.0, (info.requested.get(name, 0) + value) / capacity))
-    deviation = abs(fractions[0] - fractions[1]) / 2 if len(fractions) == 2 else 0.0
-    return int((1 - deviation) * MOST)
-
-
-def _gained_balance(info: NodeInfo, cpu: int, memory: int) -> int:
-    change = _balanced(info, cpu, memory) - _balanced(info, 0, 0)
-    return MOST // 2 + int((MOST // 2 + change) / 2)
-
-
-def _no_balance(info: NodeInfo, cpu: int, memory: int) -> int:
-    return 0
-
-
 def preferred_taints(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:
     """More for nodes with fewer taints that keep pods away if possible."""
     if not any(info.avoided for info in nodes):
@@ -292,8 +243,25 @@ def fit_score(strategy: Mapping[str, Any]) -> Scores:
     resources = [(each["name"], each["weight"]) for each in strategy["resources"]]
     score = _STRATEGIES[strategy["type"]](strategy)
 
+    def scored(info: NodeInfo, pod: PodInfo, view: View) -> int:
+        return score(_amounts(info, pod, resources))
+
+    return _kept([name for name, _ in resources], scored)
+
+
+def _kept(names: Sequence[str], score: Callable[[NodeInfo, PodInfo, View], int]) -> Scores:
+    """Scores that pods with the same requests of some resources share as long as nothing changes on a node."""
+    mark = object()
+
     def scores(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:
-        return [score(_amounts(info, pod, resources)) for info in nodes]
+        key = (mark, *(asked.get(name, 0) for asked in (pod.scored_requests, pod.requests) for name in names))
+        found = []
+        for info in nodes:
+            known = info.scores.get(key)
+            if known is None:
+                known = info.scores[key] = score(info, pod, view)
+            found.append(known)
+        return found
 
     return scores
 
@@ -364,13 +332,13 @@ def balance_score(resources: Sequence[Mapping[str, Any]]) -> Scores:
     """The score of NodeResourcesBalancedAllocation: nodes whose resources are used to the same degree."""
     names = [each["name"] for each in resources]
 
-    def scores(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:
+    def scored(info: NodeInfo, pod: PodInfo, view: View) -> int:
         idle = not any(pod.requests.get(name) for name in names)
         if idle and view.behaviour.applies("scheduler-balances-no-best-effort-pods"):
-            return [0] * len(nodes)
-        return [_gain(view.behaviour, info, pod, names) for info in nodes]
+            return 0
+        return _gain(view.behaviour, info, pod, names)
 
-    return scores
+    return _kept(names, scored)
 
 
 def _gain(behaviour: ServedBehaviour, info: NodeInfo, pod: PodInfo, names: Sequence[str]) -> int:

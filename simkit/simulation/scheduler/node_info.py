@@ -348,7 +348,7 @@ class NodeInfo:
         self.ports: dict[HostPort, int] = {}
         self.avoided = False
         """True if it has taints that keep pods away if possible."""
-        self.scores: dict[tuple[int, ...], int] = {}
+        self.scores: dict[tuple[object, ...], int] = {}
         """Scores for pods that ask for certain amounts, as long as nothing changes on this node."""
         self.verdicts: dict[bytes, Any] = {}
         """The rejections of pods with certain demands, by filters that look at this node alone; None: it fits."""

@@ -15,11 +15,10 @@ from simkit.simulation.scheduler import node_filters, topology_spread, volume_fi
 from simkit.simulation.scheduler.devices.alternatives_score import alternatives_score
 from simkit.simulation.scheduler.devices.dynamic_resources import dynamic_resources
 from simkit.simulation.scheduler.node_filters import balance_score, fit_score
-from simkit.simulation.scheduler.node_info import CPU, MEMORY, NodeInfo, PodInfo
+from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
 from simkit.simulation.scheduler.plugin_arguments import (
     ARGUMENTS,
     CONFIGURATION,
-    STRATEGIES,
     Arguments,
     Misfit,
     PluginError,
@@ -223,8 +222,6 @@ _SCORES: Final[Mapping[str, ScorePlugin]] = {
     "DynamicResources": alternatives_score,
     "ImageLocality": node_filters.image_locality,
 }
-_TWO: Final = ("NodeResourcesFit", "NodeResourcesBalancedAllocation")
-_EQUAL: Final = [(CPU, 1), (MEMORY, 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,11 +262,12 @@ def profile_of(config: ProfileConfig, percentage: int = 0) -> Profile:
     named = [name for name in config.names("filter") if name in _NODE_FILTERS or name in _CLUSTER_FILTERS]
     first = next((index for index, name in enumerate(named) if name in _CLUSTER_FILTERS), len(named))
     filters = [_filter(name, config) for name in named]
+    scores = [(_score(name, config), weight) for name, weight in config.plugins["score"]]
     return Profile(
         config.name,
         tuple(filters[:first]),
         tuple(filters[first:]),
-        tuple(_scores(config)),
+        tuple((weight, score) for score, weight in scores if score is not None),
         percentage if config.percentage is None else config.percentage,
         "DefaultPreemption" in config.names("postFilter"),
         "SchedulingGates" in config.names("preEnqueue"),
@@ -290,32 +288,10 @@ def _filter(name: str, config: ProfileConfig) -> FilterPlugin:
     return _NODE_FILTERS.get(name) or _CLUSTER_FILTERS[name]
 
 
-def _scores(config: ProfileConfig) -> list[tuple[int, ScorePlugin]]:
-    weights = dict(config.plugins["score"])
-    fit, balance = (weights.get(name) for name in _TWO)
-    together = fit is not None and fit == balance and _usual(config)
-    found: list[tuple[int, ScorePlugin]] = []
-    for name, weight in config.plugins["score"]:
-        if together and name in _TWO:
-            if name == _TWO[0]:
-                found.append((weight, node_filters.allocation))
-        elif (score := _score(name, config)) is not None:
-            found.append((weight, score))
-    return found
-
-
-def _usual(config: ProfileConfig) -> bool:
-    """True if resources are scored as they are by default, which is quicker."""
-    fit, balance = (config.of(name) for name in _TWO)
-    strategy = fit["scoringStrategy"]
-    listed = [[(each["name"], each["weight"]) for each in some["resources"]] for some in (strategy, balance)]
-    return strategy["type"] == STRATEGIES[0] and listed == [_EQUAL, _EQUAL]
-
-
 def _score(name: str, config: ProfileConfig) -> ScorePlugin | None:
-    if name == _TWO[0]:
+    if name == "NodeResourcesFit":
         return fit_score(config.of(name)["scoringStrategy"])
-    if name == _TWO[1]:
+    if name == "NodeResourcesBalancedAllocation":
         return balance_score(config.of(name)["resources"])
     given = config.arguments.get(name)
     if given and name == "NodeAffinity":
