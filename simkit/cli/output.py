@@ -47,9 +47,8 @@ def write_rows(
     short: Callable[[Row], Row] | None = None,
     empty: str = "nothing was found",
     cases: Callable[[], Sequence[Case]] | None = None,
-    stream: TextIO | None = None,
 ) -> None:
-    """Write an answer of many rows to standard output or another stream.
+    """Write an answer of many rows to standard output.
 
     Parameters
     ----------
@@ -67,7 +66,7 @@ def write_rows(
     if form in reports.FORMS and cases is not None:
         write_report(form, cases())
         return
-    out, listed = stream or sys.stdout, list(rows)
+    out, listed = sys.stdout, list(rows)
     if form not in COMPLETE:
         listed = list(map(short, listed)) if short else listed
         columns = shown or columns

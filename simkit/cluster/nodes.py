@@ -26,7 +26,7 @@ from simkit.simulation.kubelet.eviction_settings import checked_amount
 from simkit.simulation.kubelet.image_pulls import NOT_FOUND
 from simkit.simulation.kubelet.node_config import NodeConfig
 from simkit.simulation.metrics import provided_metrics
-from simkit.simulation.metrics.metrics_server import SERVICE, MetricsServer, reader_role, registration
+from simkit.simulation.metrics.metrics_server import GROUP, SERVICE, VERSION, MetricsServer, reader_role, registration
 from simkit.simulation.metrics.provided_metrics import ProvidedMetric, ProvidedMetrics
 from simkit.simulation.scheduler.scheduler_config import scheduler_config
 from simkit.simulation.simulation import Simulation
@@ -197,7 +197,7 @@ def provide_metric(made: ControlPlane, metric: ProvidedMetric) -> None:
 
 def _register_metrics(made: ControlPlane) -> None:
     """Register the group of metrics, unless somebody has done that already."""
-    if _register(made, registration()):
+    if _register(made, registration(GROUP, VERSION, SERVICE)):
         role = reader_role()
         performing(made.engine)(Request.of("POST", f"/apis/{role['apiVersion']}/clusterroles", role), administrator())
 

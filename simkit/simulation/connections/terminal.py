@@ -25,19 +25,15 @@ def lines(printed: Iterable[Printed]) -> Iterator[Line]:
     >>> list(lines([Printed(1.0, "stdout", b"a"), Printed(2.0, "stdout", b"b\\nc\\n")]))
     [(1.0, b'ab\\n'), (2.0, b'c\\n')]
     """
-    return ((time, text) for time, _, text in _of_streams(printed))
-
-
-def _of_streams(printed: Iterable[Printed]) -> Iterator[tuple[float, str, bytes]]:
     begun: dict[str, Line] = {}
     for each in printed:
         for part in each.data.splitlines(keepends=True):
             since, before = begun.pop(each.stream, (each.time, b""))
             if part.endswith(b"\n"):
-                yield since, each.stream, before + part
+                yield since, before + part
             else:
                 begun[each.stream] = since, before + part
-    yield from ((since, stream, before) for stream, (since, before) in begun.items())
+    yield from begun.values()
 
 
 def log_text(process: Process, options: Mapping[str, Any], now: float) -> bytes:

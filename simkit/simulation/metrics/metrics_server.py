@@ -287,18 +287,18 @@ def _partial(obj: Object) -> dict[str, Any]:
     return {"kind": "PartialObjectMetadata", "apiVersion": f"{META_GROUP}/v1", "metadata": obj["metadata"]}
 
 
-def registration() -> dict[str, Any]:
-    """The APIService by which the group is registered."""
-    namespace, name = SERVICE
+def registration(group: str, version: str, service: tuple[str, str], priority: int = 100) -> dict[str, Any]:
+    """The APIService by which a version of a group is registered, with the namespace and name of its service."""
+    namespace, name = service
     return {
         "apiVersion": f"{REGISTRATION_GROUP}/v1",
         "kind": "APIService",
-        "metadata": {"name": f"{VERSION}.{GROUP}"},
+        "metadata": {"name": f"{version}.{group}"},
         "spec": {
-            "group": GROUP,
-            "version": VERSION,
+            "group": group,
+            "version": version,
             "groupPriorityMinimum": 100,
-            "versionPriority": 100,
+            "versionPriority": priority,
             "insecureSkipTLSVerify": True,
             "service": {"namespace": namespace, "name": name, "port": 443},
         },

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from simkit.meta import go_json
 from simkit.meta.clock import Clock, timestamp
-from simkit.meta.domain import CUSTOM_METRICS_GROUP, EXTERNAL_METRICS_GROUP, REGISTRATION_GROUP, SYSTEM_NAMESPACE
+from simkit.meta.domain import CUSTOM_METRICS_GROUP, EXTERNAL_METRICS_GROUP, SYSTEM_NAMESPACE
 from simkit.meta.errors import StatusError, internal, method_not_allowed
 from simkit.meta.foreign import ForeignFault, call, judged_amount
 from simkit.meta.labels import parse as parse_labels
@@ -25,7 +25,7 @@ from simkit.meta.objects import Object, labels_of, name_of
 from simkit.meta.quantity import Quantity, parse
 from simkit.schema.catalogue import Catalogue
 from simkit.seams.snapshot import Snapshot
-from simkit.simulation.metrics.metrics_server import unknown_path
+from simkit.simulation.metrics.metrics_server import registration, unknown_path
 
 SERVICE: Final = (SYSTEM_NAMESPACE, "provided-metrics")
 """The service whose place the server of this process takes."""
@@ -197,20 +197,4 @@ def _answered(document: Mapping[str, Any]) -> Response:
 
 def registrations() -> list[dict[str, Any]]:
     """The APIServices by which the groups are registered."""
-    namespace, name = SERVICE
-    return [
-        {
-            "apiVersion": f"{REGISTRATION_GROUP}/v1",
-            "kind": "APIService",
-            "metadata": {"name": f"{version}.{group}"},
-            "spec": {
-                "group": group,
-                "version": version,
-                "groupPriorityMinimum": 100,
-                "versionPriority": 200 if version == "v1beta2" else 100,
-                "insecureSkipTLSVerify": True,
-                "service": {"namespace": namespace, "name": name, "port": 443},
-            },
-        }
-        for group, version in VERSIONS
-    ]
+    return [registration(group, version, SERVICE, 200 if version == "v1beta2" else 100) for group, version in VERSIONS]
