@@ -109,7 +109,7 @@ def test_a_trial_knows_what_to_compare_with() -> None:
 
 def test_what_the_server_does_not_confirm_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """It raises an error that is ours."""
-    monkeypatch.setattr(counterexample, "allowed", lambda *_: False)
+    monkeypatch.setattr(counterexample, "may", lambda *_: False)
     cluster = simkit.Cluster(seed=1)
     with cluster.what_if() as trial:
         trial.apply(binding("all", "cluster-admin", "group:devs"))
