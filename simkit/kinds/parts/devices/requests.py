@@ -185,7 +185,7 @@ _TOLERATION: Final = table(
     row("key", QUALIFIED),
     row(
         "value",
-        must.be_absent("must be empty for operator `Exists`"),
+        must.hold(lambda value: not value, "must be empty for operator `Exists`"),
         when=fields.equal("operator", "Exists"),
     ),
     row("value", must.be(label_value), when=fields.equal("operator", "Equal"), zero=""),
