@@ -78,7 +78,7 @@ def test_a_file_that_has_changed_since(file: Path) -> None:
     dump = load(file)
     file.write_text("# moved\n")
     found = as_diff([Change(ROLE, None)], dump.snapshot(), dump.origins)
-    assert found.startswith("--- a/")
+    assert found.startswith("--- a/roles/shop/reader.yaml\n+++ /dev/null\n")
     assert "- name: reader" not in found
     assert "-  name: reader" in found
 
@@ -115,7 +115,9 @@ def test_json_that_is_indented_keeps_its_form(tmp_path: Path) -> None:
     changed = [line.strip("+- ") for line in found.splitlines()[2:] if line[:1] in "+-"]
     assert changed == ['"secrets"', '"configmaps"']
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-    assert "-  - secrets" in narrowed(file)
+    found = narrowed(file)
+    assert found.startswith("--- a/roles/shop/reader.yaml\n+++ b/roles/shop/reader.yaml\n")
+    assert "-  - secrets" in found
 
 
 def test_members_of_archives(tmp_path: Path, file: Path) -> None:

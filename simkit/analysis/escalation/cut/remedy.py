@@ -123,8 +123,8 @@ def as_diff(changes: Iterable[Change], snapshot: Snapshot, places: Mapping[Key, 
     Parameters
     ----------
     places
-        Where the objects are written: in YAML files the diff is that of the file, with its comments and its order.
-        Else objects are named by kind, namespace and name.
+        Where the objects are written: the diff is that of the file, with its comments and its order. Where that
+        cannot be told, as in JSON on one line, it is that of the object, named by resource, namespace and name.
     """
     return "".join(_diff(change, stored(snapshot, change.key), (places or {}).get(change.key)) for change in changes)
 
@@ -136,8 +136,7 @@ def _diff(change: Change, before: Object | None, place: FilePosition | None) -> 
         written = diff_of_file(*place, key, patch)
         if written:
             return written
-    file = place[0] if place else "/".join(filter(None, (key.resource.resource, key.namespace, f"{key.name}.yaml")))
-    file = one_line(file)
+    file = one_line("/".join(filter(None, (key.resource.resource, key.namespace, f"{key.name}.yaml"))))
     old, new = _lines(before), _lines(change.obj)
     found = unified_diff(old, new, f"a/{file}", f"b/{file}" if new else "/dev/null", n=4)
     return "".join(found)
