@@ -25,9 +25,7 @@ from simkit.simulation.kubelet.container_runtime import REFERENCES
 from simkit.simulation.kubelet.eviction_settings import checked_amount
 from simkit.simulation.kubelet.image_pulls import NOT_FOUND
 from simkit.simulation.kubelet.node_config import NodeConfig
-from simkit.simulation.metrics import provided_metrics
-from simkit.simulation.metrics.metrics_server import GROUP, SERVICE, VERSION, MetricsServer, reader_role, registration
-from simkit.simulation.metrics.provided_metrics import ProvidedMetric, ProvidedMetrics
+from simkit.simulation.metrics.metrics_server import SERVICE, MetricsServer, reader_role, registration
 from simkit.simulation.scheduler.scheduler_config import scheduler_config
 from simkit.simulation.simulation import Simulation
 
@@ -183,38 +181,23 @@ def serve_metrics(made: ControlPlane, simulation: Simulation) -> None:
     """Answer requests for the usage of nodes and pods."""
     server = MetricsServer(made.clock, made.everything, simulation.behaviours, simulation.connections.reaches)
     made.extensions.forwarder.serve_in_process(SERVICE, server)
-    provided = ProvidedMetrics(made.clock, made.everything, lambda: made.engine.catalogue, simulation.provided)
-    made.extensions.forwarder.serve_in_process(provided_metrics.SERVICE, provided)
-
-
-def provide_metric(made: ControlPlane, metric: ProvidedMetric) -> None:
-    """Have a metric served for autoscalers. Raises SimkitError where another server has the groups."""
-    simulation = simulation_of(made, events=False)  # nobody reads what kubelets record in a rehearsal
-    simulation.provided.insert(0, metric)
-    for wanted in provided_metrics.registrations():
-        _register(made, wanted)
 
 
 def _register_metrics(made: ControlPlane) -> None:
-    """Register the group of metrics, unless somebody has done that already."""
-    if _register(made, registration(GROUP, VERSION, SERVICE)):
-        role = reader_role()
-        performing(made.engine)(Request.of("POST", f"/apis/{role['apiVersion']}/clusterroles", role), administrator())
-
-
-def _register(made: ControlPlane, wanted: Mapping[str, Any]) -> bool:
-    """Register a group version, unless somebody has done that already; gives back whether it is new."""
-    perform = performing(made.engine)
+    """Register the group of metrics, and a role that reads it, unless somebody has done that already."""
+    perform, wanted = performing(made.engine), registration()
     path = f"/apis/{wanted['apiVersion']}/apiservices"
     response = perform(Request.of("POST", path, wanted), administrator())
-    if response.succeeded:
-        told = {"type": "Available", "status": "True", "reason": "Passed", "message": "all checks passed"}
-        condition = {**told, "lastTransitionTime": timestamp(made.clock.now())}
-        body = {**response.object, "status": {"conditions": [condition]}}
-        perform(Request.of("PUT", f"{path}/{wanted['metadata']['name']}/status", body), administrator())
-    elif response.status != 409:
+    if response.status == 409:
+        return
+    if not response.succeeded:
         raise SimkitError(f"the group of metrics cannot be registered: {response.object['message']}")
-    return response.succeeded
+    told = {"type": "Available", "status": "True", "reason": "Passed", "message": "all checks passed"}
+    condition = {**told, "lastTransitionTime": timestamp(made.clock.now())}
+    body = {**response.object, "status": {"conditions": [condition]}}
+    perform(Request.of("PUT", f"{path}/{wanted['metadata']['name']}/status", body), administrator())
+    role = reader_role()
+    perform(Request.of("POST", f"/apis/{role['apiVersion']}/clusterroles", role), administrator())
 
 
 def _provide_storage_class(made: ControlPlane) -> None:

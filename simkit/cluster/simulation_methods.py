@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from simkit.seams import PortHandler
     from simkit.simulation.kubelet.behaviour import Command, ProvidedProgram, Usage
     from simkit.simulation.kubelet.eviction_settings import EvictionSetting
-    from simkit.simulation.metrics.provided_metrics import Value
     from simkit.simulation.simulation import Simulation
 
 
@@ -157,53 +156,6 @@ class SimulationMethods(AnalysedCluster):
         told = {name.replace("_", "-"): value for name, value in settings.items()}
         made = Behaviour(image, namespace, selector, program, commands or {}, files or {}, ports or {}, usage, told)
         self._simulation().behave(made)
-
-    def provide_metric(
-        self,
-        name: str,
-        value: Value,
-        *,
-        resource: str = "",
-        object_name: str = "*",
-        namespace: str = "*",
-        labels: Mapping[str, str] | None = None,
-    ) -> None:
-        """Serve a metric for autoscalers, as an adapter of a monitoring system does.
-
-        Of several values that fit, the latest counts.
-
-        Parameters
-        ----------
-        name
-            The name of the metric.
-        value
-            A quantity (``"500m"``, 20), or a function of an object and the time that gives one; the object is None for
-            a metric from outside of the cluster.
-        resource
-            The resource whose objects it is about: ``pods`` for ``type: Pods``, others such as ``services`` or
-            ``ingresses.networking.k8s.io`` for ``type: Object``. An empty text is for ``type: External``.
-        object_name, namespace
-            Patterns of the objects and namespaces that are meant.
-        labels
-            The labels of the metric, among which autoscalers may choose.
-
-        Raises
-        ------
-        SimkitError
-            Where the groups of these metrics cannot be registered.
-
-        Examples
-        --------
-        >>> from simkit import Cluster
-        >>> cluster = Cluster(seed=1)
-        >>> cluster.provide_metric("queue_length", 120, labels={"queue": "orders"})
-        >>> cluster.provide_metric("requests_per_second", lambda pod, now: 20, resource="pods")
-        """
-        from simkit.cluster.nodes import provide_metric
-        from simkit.simulation.metrics.provided_metrics import ProvidedMetric
-
-        made = ProvidedMetric(name, value, resource, namespace, object_name, dict(labels or {}))
-        provide_metric(self._control_plane, made)
 
     def configure_scheduler(self, source: str | Path | Object) -> None:
         """Have the scheduler of the simulated nodes follow a KubeSchedulerConfiguration.

@@ -32,8 +32,6 @@ META_GROUP: Final = api_group("meta")
 EVENTS_GROUP: Final = api_group("events")
 CERTIFICATES_GROUP: Final = api_group("certificates")
 ADMISSION_GROUP: Final = api_group("admissionregistration")
-CUSTOM_METRICS_GROUP: Final = api_group("custom.metrics")
-EXTERNAL_METRICS_GROUP: Final = api_group("external.metrics")
 """Groups that code must name. Groups that only data names stay in the data."""
 LAST_APPLIED: Final = label("last-applied-configuration", "kubectl")
 """The annotation in which ``kubectl apply`` keeps what was applied."""

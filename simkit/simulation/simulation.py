@@ -16,7 +16,6 @@ from simkit.simulation.kubelet.behaviour import Behaviour, Behaviours
 from simkit.simulation.kubelet.host_programs import HostPrograms, found_programs
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.node_config import NodeConfig, node_address, pod_range
-from simkit.simulation.metrics.provided_metrics import ProvidedMetric
 from simkit.simulation.pressure.eviction_manager import EvictionManager
 from simkit.simulation.provisioner import VolumeProvisioner
 from simkit.simulation.scheduler.scheduler import Scheduler
@@ -61,8 +60,6 @@ class Simulation:
             self.evictions,
         )
         self.connections = KubeletConnections(self.kubelets, clock)
-        self.provided: list[ProvidedMetric] = []
-        """Metrics that a test provides for autoscalers, the one that was said last first."""
         self._registered = 0
 
     def fork(
@@ -74,7 +71,7 @@ class Simulation:
         """The same for a fork; its kubelets take over from those of its origin."""
         copy = Simulation(clock, perform, catalogue, seed=self._seed, events=self._events)
         copy.behaviours.given = list(self.behaviours.given)
-        copy.provided, copy._registered = list(self.provided), self._registered
+        copy._registered = self._registered
         return copy
 
     def behave(self, *given: Behaviour) -> None:

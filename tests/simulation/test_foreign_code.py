@@ -93,7 +93,6 @@ PROGRAMS = (
 )
 ANSWERS_OF_PORTS = (*FAILING, *map(gives, (None, "HTTP/1.1 200 OK\r\n\r\n", 200, True, [b"x"])))
 USAGES = (*FAILING, *map(gives, (None, "200m", {"cpu": "lots"}, {"cpu": True}, {"disk": "1Gi"}, [("cpu", "1")], 3)))
-METRICS = (*FAILING, *map(gives, (None, "lots", True, [1], float("nan"), b"1", {"value": 1})))
 REVIEWS = (
     *FAILING,
     *map(
@@ -218,16 +217,6 @@ def test_the_usage_of_a_container(usage: Any) -> None:
     measured = cluster.perform(Request.of("GET", "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods/a"))
     assert not measured.succeeded or not measured.object["containers"]
     assert any("the usage of container main" in text for text in messages(cluster, "Failed"))
-
-
-@pytest.mark.parametrize("value", METRICS, ids=named)
-def test_a_metric(value: Any) -> None:
-    """A request for it gets 500 with the fault."""
-    cluster = simulated(0)
-    cluster.provide_metric("queue", value if callable(value) else gives(value))
-    answer = cluster.perform(Request.of("GET", "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue"))
-    assert answer.status == 500
-    assert "metric queue" in answer.object["message"]
 
 
 def hooked(function: Any, policy: str, *, mutating: bool = False, seconds: int = 10) -> Cluster:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
 from simkit.engine.pipeline.handler_chain import serve_client
 from simkit.logic.workloads.scaling_limits import History
+from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
 from tests.simulation.worlds import deployment, messages, pod, simulated
@@ -134,6 +136,20 @@ def test_an_autoscaler_needs_requests_and_follows_amounts_without_them() -> None
     cluster.advance(minutes=1)
     assert size(cluster) == 8
     assert "cpu resource above target" in messages(cluster, "SuccessfulRescale")[-1]
+
+
+@pytest.mark.parametrize(("tolerance", "wanted"), [(None, 2), ("0.01", 3)])
+def test_a_tolerance_of_its_own(tolerance: str | None, wanted: int) -> None:
+    """By default usage of 5 % more changes nothing; a rule may say how much is too much."""
+    rules = {"behavior": {"scaleUp": {"tolerance": tolerance}}} if tolerance else {}
+    gates = {"HPAConfigurableTolerance": True}
+    cluster = Cluster(options=Options(clock=SimulatedClock(), seed=7, release="1.34", feature_gates=gates))
+    cluster.add_nodes(1)
+    cluster.create(deployment("web", 2))
+    cluster.behave(selector="app=web", cpu_load="210m")
+    cluster.create(scaler(resource("cpu", averageValue="100m"), **rules))
+    cluster.advance(minutes=1)
+    assert size(cluster) == wanted
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ class HorizontalController(ResourceWatcher):
             self._histories.pop(key, None)
             return None
         history = self._histories.setdefault(key, History())
-        look = _Reconciliation(client, lister, self._events, self._clock, scaler, history, self._catalogue)
+        look = _Reconciliation(client, lister, self._events, self._clock, scaler, history)
         look.take(self._scale_path(scaler))
         return self._clock.now() + _PERIOD
 
@@ -88,9 +88,7 @@ class _Reconciliation:
         clock: Clock,
         scaler: Object,
         history: History,
-        catalogue: Callable[[], Catalogue],
     ) -> None:
-        self._catalogue = catalogue
         self._client, self._lister, self._events, self._scaler = client, lister, events, scaler
         self._clock, self._history = clock, history
         self._now = timestamp(clock.now())
@@ -157,7 +155,7 @@ class _Reconciliation:
     def _follow(self, path: str, scale: Object, current: int, least: int) -> None:
         """Scale as the metrics ask for, within the limits of the rules."""
         specs: Sequence[Mapping[str, Any]] = at(self._scaler, "spec", "metrics") or ()
-        reader = MetricReader(self._client, self._lister, self._scaler, self._clock, self._catalogue, scale)
+        reader = MetricReader(self._client, self._lister, self._scaler, self._clock, scale)
         found = [reader.read(each) for each in specs]
         failures = [each for each in found if isinstance(each, FailedMetric)]
         for each in failures:

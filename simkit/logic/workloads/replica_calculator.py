@@ -10,14 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from simkit.logic.workloads.pods import is_ready
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import moment
 from simkit.meta.objects import Object, at, metadata, name_of
 from simkit.meta.quantity import Quantity, parse
 
 TOLERANCE: Final = 0.1
-_MOST: Final = 2**31 - 1
 _CPU_INITIALIZATION: Final = 300.0
 _INITIAL_READINESS: Final = 30.0
 _NANO_PER_MILLI: Final = 10**6
@@ -167,59 +165,6 @@ def _careful(ratio: float, before: float, pods: int, current: int, tolerances: T
     wanted = math.ceil(ratio * pods)
     turned = (ratio < 1.0 and wanted > current) or (ratio > 1.0 and wanted < current)
     return current if turned else wanted
-
-
-def by_value(pods: Sequence[Object], value: int, target: int, *, current: int, tolerances: Tolerances) -> int:
-    """The number of pods at which one value for all of them would be as wanted, if it goes down with each.
-
-    Parameters
-    ----------
-    pods
-        The pods of the scaled object; those that are ready count.
-    value, target
-        The present and the wanted value, in thousandths.
-    current
-        The present number of replicas.
-
-    Examples
-    --------
-    >>> by_value([], 300, 100, current=0, tolerances=Tolerances())
-    3
-    """
-    ratio = value / target
-    if not current:
-        return min(_MOST, math.ceil(ratio))
-    if tolerances.covers(ratio):
-        return current
-    if not pods:
-        raise NoReplicaCount(
-            "unable to calculate ready pods: no pods returned by selector while calculating replica count"
-        )
-    return min(_MOST, math.ceil(ratio * sum(_is_serving(pod) for pod in pods)))
-
-
-def per_pod(value: int, target: int, *, present: int, tolerances: Tolerances) -> Proposal:
-    """The number of pods at which the share of each in one value would be as wanted.
-
-    Parameters
-    ----------
-    value, target
-        The present value, and the wanted one for each pod, in thousandths.
-    present
-        The number of pods that the scaled object has.
-
-    Examples
-    --------
-    >>> per_pod(900, 100, present=3, tolerances=Tolerances())
-    Proposal(replicas=9, average=300, utilization=None)
-    """
-    ratio = value / (target * present) if present else math.inf
-    wanted = present if tolerances.covers(ratio) else min(_MOST, math.ceil(value / target))
-    return Proposal(wanted, math.ceil(value / present) if present else 0)
-
-
-def _is_serving(pod: Object) -> bool:
-    return at(pod, "status", "phase") == "Running" and is_ready(pod)
 
 
 class _Usage:

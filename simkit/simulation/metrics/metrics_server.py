@@ -179,7 +179,7 @@ class MetricsServer:
         namespace = parts[1] if parts[0] == "namespaces" and len(parts) > 2 else ""
         kind, *name = parts[2:] if namespace else parts
         if not request.path.startswith(f"{_PATH}/") or kind not in ("nodes", "pods") or len(name) > 1:
-            raise unknown_path()
+            raise StatusError(404, "NotFound", "the server could not find the requested resource")
         if request.method != "GET" or request.option("watch") in ("1", "true"):
             raise method_not_allowed()
         found = list(self._pods(namespace) if kind == "pods" else self._nodes())
@@ -287,18 +287,18 @@ def _partial(obj: Object) -> dict[str, Any]:
     return {"kind": "PartialObjectMetadata", "apiVersion": f"{META_GROUP}/v1", "metadata": obj["metadata"]}
 
 
-def registration(group: str, version: str, service: tuple[str, str], priority: int = 100) -> dict[str, Any]:
-    """The APIService by which a version of a group is registered, with the namespace and name of its service."""
-    namespace, name = service
+def registration() -> dict[str, Any]:
+    """The APIService by which the group is registered."""
+    namespace, name = SERVICE
     return {
         "apiVersion": f"{REGISTRATION_GROUP}/v1",
         "kind": "APIService",
-        "metadata": {"name": f"{version}.{group}"},
+        "metadata": {"name": f"{VERSION}.{GROUP}"},
         "spec": {
-            "group": group,
-            "version": version,
+            "group": GROUP,
+            "version": VERSION,
             "groupPriorityMinimum": 100,
-            "versionPriority": priority,
+            "versionPriority": 100,
             "insecureSkipTLSVerify": True,
             "service": {"namespace": namespace, "name": name, "port": 443},
         },
@@ -314,8 +314,3 @@ def reader_role() -> dict[str, Any]:
         "metadata": {"name": "system:aggregated-metrics-reader", "labels": labels},
         "rules": [{"apiGroups": [GROUP], "resources": ["pods", "nodes"], "verbs": ["get", "list", "watch"]}],
     }
-
-
-def unknown_path() -> StatusError:
-    """The 404 for a path that a server of metrics does not know."""
-    return StatusError(404, "NotFound", "the server could not find the requested resource")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import simkit
 from tests.engine.controllers.worlds import obj, patch, told, workload
 
@@ -67,6 +69,63 @@ def test_without_metrics_nothing_is_followed(cluster: simkit.Cluster) -> None:
     assert [each[:3] for each in told(cluster, "h")] == [
         ("Warning", "FailedComputeMetricsReplicas", first),
         ("Warning", "FailedGetResourceMetric", NO_API),
+    ]
+
+
+_CUSTOM = "unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered"
+_EXTERNAL = (
+    "unable to fetch metrics from external metrics API: the server could not find the requested resource "
+    "(get queue.external.metrics.k8s.io)"
+)
+_AVERAGE, _VALUE = {"type": "AverageValue", "averageValue": "1"}, {"type": "Value", "value": "1"}
+_SERVICE = {"apiVersion": "v1", "kind": "Service", "name": "web"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "message", "inner"),
+    [
+        ("Pods", {"target": _AVERAGE}, f"unable to get metric queue: {_CUSTOM}", "failed to get pods metric value: "),
+        (
+            "Object",
+            {"target": _VALUE, "describedObject": _SERVICE},
+            f"unable to get metric queue: Service on default web/{_CUSTOM}",
+            "failed to get object metric value: ",
+        ),
+        (
+            "Object",
+            {"target": _AVERAGE, "describedObject": _SERVICE},
+            f"unable to get metric queue: Service on default web/{_CUSTOM}",
+            "failed to get object metric value: failed to get queue object metric: ",
+        ),
+        (
+            "External",
+            {"target": _VALUE},
+            f"unable to get external metric default/queue/nil: {_EXTERNAL}",
+            "failed to get queue external metric value: failed to get external metric queue: ",
+        ),
+        (
+            "External",
+            {"target": _AVERAGE},
+            f"unable to get external metric default/queue/nil: {_EXTERNAL}",
+            "failed to get queue external metric value: failed to get queue external metric: ",
+        ),
+    ],
+)
+def test_metrics_that_nothing_serves(
+    cluster: simkit.Cluster, kind: str, source: dict[str, Any], message: str, inner: str
+) -> None:
+    """Metrics of pods, of other objects and from outside: the words are those of a cluster without such an API."""
+    cluster.create(workload("Deployment", "d", replicas=3))
+    metric = {"type": kind, kind.lower(): {"metric": {"name": "queue"}, **source}}
+    cluster.create(scaler(metrics=[metric]))
+    cluster.settle()
+    reason = f"FailedGet{kind}Metric"
+    text = f"the HPA was unable to compute the replica count: {message}"
+    assert conditions(cluster)["ScalingActive"] == ("False", reason, text)
+    first = f"invalid metrics (1 invalid out of 1), first error is: {inner}{message}"
+    assert [each[:3] for each in told(cluster, "h")] == [
+        ("Warning", "FailedComputeMetricsReplicas", first),
+        ("Warning", reason, message),
     ]
 
 
