@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
     from simkit.seams import PortHandler
     from simkit.simulation.kubelet.behaviour import Command, ProvidedProgram, Usage
-    from simkit.simulation.kubelet.eviction_settings import EvictionSetting
     from simkit.simulation.simulation import Simulation
 
 
@@ -47,7 +46,7 @@ class SimulationMethods(AnalysedCluster):
         images: Mapping[str, int] | None = None,
         devices: Sequence[Object] = (),
         eviction_hard: Mapping[str, str] | None = None,
-        eviction: Mapping[str, EvictionSetting] | None = None,
+        eviction: Mapping[str, str] | None = None,
         events: bool = True,
     ) -> list[Object]:
         """Add simulated nodes; from then on a scheduler and kubelets run with the controllers.
@@ -65,7 +64,7 @@ class SimulationMethods(AnalysedCluster):
         zones
             Zones, given to the nodes in turn.
         images
-            The images that are there, with their sizes in bytes, in the order in which kubelets remove them.
+            The images that are there, with their sizes in bytes, which take room on the disk.
         devices
             Devices that drivers publish as resource slices:
             ``[{"driver": "gpu.example.com", "devices": [{"name": "gpu-{}", "count": 4, "attributes": {}}]}]``.
@@ -73,9 +72,7 @@ class SimulationMethods(AnalysedCluster):
             What has to be free before kubelets evict pods, as ``evictionHard`` of a KubeletConfiguration:
             ``{"memory.available": "100Mi", "nodefs.available": "10%"}`` and ``imagefs.available``, ``pid.available``.
         eviction
-            Further settings of a KubeletConfiguration, by their names there: ``evictionSoft``,
-            ``evictionSoftGracePeriod``, ``evictionMinimumReclaim``, ``evictionMaxPodGracePeriod``,
-            ``evictionPressureTransitionPeriod``, ``imageGCHighThresholdPercent``, ``imageGCLowThresholdPercent``.
+            A further setting of a KubeletConfiguration: ``evictionPressureTransitionPeriod``, ``5m`` by default.
         events
             Whether kubelets record events; the first call decides.
 

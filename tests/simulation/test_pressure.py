@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from simkit.cluster.cluster import Cluster
+from simkit.cluster.nodes import read_config
 from simkit.cluster.options import Options
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
@@ -174,71 +177,18 @@ def test_wrong_amounts_are_told() -> None:
         cluster.add_nodes(1, name="n", eviction_hard={"cpu.available": "1"})
 
 
-def test_a_soft_threshold_has_its_grace_period() -> None:
-    """The condition holds at once; a pod goes when the threshold was met for the time."""
-    soft = {"evictionSoft": {"memory.available": "50%"}, "evictionSoftGracePeriod": {"memory.available": "90s"}}
-    cluster = simulated(1, capacity={"memory": "1Gi", "cpu": "1"}, eviction=soft)
-    cluster.create(pod("p", annotations={"simkit/memory": "600Mi"}))
-    cluster.settle()
-    assert condition(cluster, "MemoryPressure")["status"] == "True"
-    cluster.advance(89)
-    assert evicted(cluster) == []
-    cluster.advance(1)
-    assert evicted(cluster) == ["p"]
-
-
-def test_a_soft_threshold_that_is_met_for_a_moment_evicts_nobody() -> None:
-    """The time begins anew."""
-    soft = {"evictionSoft": {"memory.available": "50%"}, "evictionSoftGracePeriod": {"memory.available": "60s"}}
-    cluster = simulated(1, capacity={"memory": "1Gi", "cpu": "1"}, eviction=soft)
-    cluster.create(pod("p", annotations={"simkit/memory": "10Mi"}))
-    cluster.settle()
-    for memory in ("600Mi", "", "600Mi"):
-        cluster.fill_node("node-0", memory=memory)
-        cluster.settle()
-        cluster.advance(40)
-    assert evicted(cluster) == []
-    cluster.advance(20)
-    assert evicted(cluster) == ["p"]
-
-
-def test_evictions_go_on_until_the_minimum_is_reclaimed() -> None:
-    """Although less is needed for the threshold itself."""
-    for reclaim, wanted in (({}, ["p0"]), ({"memory.available": "200Mi"}, ["p0", "p1"])):
-        given = {"evictionMinimumReclaim": reclaim}
-        hard = {"memory.available": "300Mi"}
-        cluster = simulated(1, capacity={"memory": "1000Mi", "cpu": "1"}, eviction_hard=hard, eviction=given)
-        for number in range(4):
-            cluster.create(pod(f"p{number}", annotations={"simkit/memory": f"{170 - number}Mi"}))
-        cluster.settle()
-        cluster.advance(60)
-        assert evicted(cluster) == wanted
-
-
-def test_images_go_before_pods() -> None:
-    """Those that no pod uses, first while the disk is too full, and all of them before a pod is evicted."""
-    images = {"app:1": 10 << 30, "old:1": 20 << 30, "older:1": 10 << 30}
+def test_images_take_room_on_the_disk() -> None:
+    """Beside what pods and programs use; nothing removes them, so that pods are evicted."""
+    images = {"app:1": 10 << 30, "old:1": 20 << 30}
     cluster = simulated(1, images=images, capacity={"ephemeral-storage": "100Gi", "memory": "8Gi", "cpu": "4"})
     cluster.create(pod("p", annotations={"simkit/storage": "10Gi"}))
-    cluster.settle()
     cluster.fill_node("node-0", storage="40Gi")
-    cluster.settle()
-    assert _images(cluster) == ["app:1", "older:1"]
+    cluster.advance(10)
     assert evicted(cluster) == []
-    cluster.fill_node("node-0", storage="57Gi")
-    cluster.settle()
-    assert _images(cluster) == ["app:1"]
-    assert messages(cluster, "FreeDiskSpaceFailed") == []
-    cluster.fill_node("node-0", storage="85Gi")
-    cluster.settle()
-    told = messages(cluster, "FreeDiskSpaceFailed")
-    assert any("image filesystem (100% of 100.0 GiB used)" in each for each in told)
+    cluster.fill_node("node-0", storage="60Gi")
     cluster.advance(10)
     assert evicted(cluster) == ["p"]
-
-
-def _images(cluster: Cluster) -> list[str]:
-    return [each["names"][0] for each in cluster.get("node", "node-0")["status"]["images"]]
+    assert [each["names"] for each in cluster.get("node", "node-0")["status"]["images"]] == [["app:1"], ["old:1"]]
 
 
 def test_inodes_run_short() -> None:
@@ -270,10 +220,34 @@ def test_the_exit_code_of_who_is_evicted(script: str, code: int, reason: str) ->
     assert (ended["exitCode"], ended["reason"]) == (code, reason)
 
 
-def test_wrong_settings_are_told() -> None:
-    """A soft threshold needs a grace period, and images stop to go before they begin."""
-    cluster = simulated(0)
-    with pytest.raises(SimkitError, match="grace period must be specified for the soft eviction threshold"):
-        cluster.add_nodes(1, eviction={"evictionSoft": {"memory.available": "1Gi"}})
-    with pytest.raises(SimkitError, match="LowThresholdPercent 80 can not be higher than HighThresholdPercent 70"):
-        cluster.add_nodes(1, eviction={"imageGCHighThresholdPercent": 70})
+@pytest.mark.parametrize(
+    ("name", "value", "field"),
+    [
+        ("evictionSoft", {"memory.available": "1Gi"}, "eviction_soft"),
+        ("evictionSoftGracePeriod", {"memory.available": "1m"}, "eviction_soft_grace_period"),
+        ("evictionMinimumReclaim", {"memory.available": "1Gi"}, "eviction_minimum_reclaim"),
+        ("evictionMaxPodGracePeriod", 10, "eviction_max_pod_grace_period"),
+        ("imageGCHighThresholdPercent", 70, "image_gc_high_threshold_percent"),
+        ("imageGCLowThresholdPercent", 70, "image_gc_low_threshold_percent"),
+    ],
+)
+def test_settings_that_are_not_simulated_are_refused(name: str, value: Any, field: str, tmp_path: Path) -> None:
+    """In calls and in files alike, so that nobody takes them to have an effect."""
+    with pytest.raises(SimkitError, match=f"the nodes: {field} is not simulated"):
+        simulated(0).add_nodes(1, eviction={name: value})
+    path = tmp_path / "nodes.yaml"
+    path.write_text(json.dumps({"nodes": [{field: value}]}), encoding="utf-8")
+    with pytest.raises(SimkitError, match=f"nodes.0: {field} is not simulated"):
+        read_config(path)
+
+
+def test_a_transition_period_of_its_own() -> None:
+    """The condition stays for as long as the setting says."""
+    cluster = simulated(1, eviction={"evictionPressureTransitionPeriod": "30s"})
+    cluster.fill_node("node-0", memory="100%")
+    cluster.settle()
+    cluster.fill_node("node-0")
+    cluster.advance(29)
+    assert condition(cluster, "MemoryPressure")["status"] == "True"
+    cluster.advance(1)
+    assert condition(cluster, "MemoryPressure")["status"] == "False"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Final, Self
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -37,8 +37,6 @@ PROCESS_NUMBERS: Final = 32_768
 """The process numbers of a node."""
 INODES: Final = 6_553_600
 """The inodes of the file system of a node, which has one for each 16 KiB of 100 GiB."""
-EvictionSetting = str | int | Mapping[str, str]
-"""A setting of a KubeletConfiguration about evictions or images: one value, or one for each signal."""
 
 
 def percentage(text: str) -> float | None:
@@ -88,19 +86,21 @@ def checked_period(text: str) -> str:
     return text
 
 
-def checked_periods(given: Mapping[str, str]) -> Mapping[str, str]:
-    """The same durations by signal. Raises ValueError for one that is wrong, and for a signal that is not simulated."""
-    for signal, text in given.items():
-        checked_signal(signal)
-        checked_period(text)
-    return given
-
-
 def checked_signal(signal: str) -> str:
     """The same signal. Raises ValueError for one that is not simulated."""
     if signal not in SIGNALS:
         raise ValueError(f"no eviction signal {signal!r} is simulated; there are {', '.join(SIGNALS)}")
     return signal
+
+
+_NOT_SIMULATED: Final = (
+    "eviction_soft",
+    "eviction_soft_grace_period",
+    "eviction_minimum_reclaim",
+    "eviction_max_pod_grace_period",
+    "image_gc_high_threshold_percent",
+    "image_gc_low_threshold_percent",
+)
 
 
 class EvictionSettings(BaseModel):
@@ -112,14 +112,6 @@ class EvictionSettings(BaseModel):
         Amounts, or percentages, that have to be free: ``memory.available``, ``nodefs.available``,
         ``imagefs.available``, ``nodefs.inodesFree``, ``imagefs.inodesFree`` and ``pid.available``; those that are not
         named never matter.
-    eviction_soft, eviction_soft_grace_period
-        Amounts that have to be free, but for a time, which each of them needs.
-    eviction_minimum_reclaim
-        Amounts that have to be free beyond a threshold once pods were evicted for it.
-    eviction_max_pod_grace_period
-        The most seconds that pods have to stop when they are evicted for a soft threshold.
-    image_gc_high_threshold_percent, image_gc_low_threshold_percent
-        The share of the disk at which images are removed that no pod uses, and at which no more are.
     eviction_pressure_transition_period
         The time for which a node stays under pressure after that is over.
     """
@@ -128,24 +120,15 @@ class EvictionSettings(BaseModel):
 
     eviction_hard: Thresholds = Field(default_factory=lambda: dict(HARD))
     eviction_pressure_transition_period: Annotated[str, AfterValidator(checked_period)] = "5m"
-    eviction_soft: Thresholds = Field(default_factory=dict)
-    eviction_soft_grace_period: Annotated[Mapping[str, str], AfterValidator(checked_periods)] = Field(
-        default_factory=dict
-    )
-    eviction_minimum_reclaim: Thresholds = Field(default_factory=dict)
-    eviction_max_pod_grace_period: Annotated[int, Field(ge=0)] = 0
-    image_gc_high_threshold_percent: Annotated[int, Field(ge=0, le=100)] = 85
-    image_gc_low_threshold_percent: Annotated[int, Field(ge=0, le=100)] = 80
 
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        for signal in self.eviction_soft:
-            if signal not in self.eviction_soft_grace_period:
-                raise ValueError(f"grace period must be specified for the soft eviction threshold {signal}")
-        high, low = self.image_gc_high_threshold_percent, self.image_gc_low_threshold_percent
-        if low > high:
-            raise ValueError(f"LowThresholdPercent {low} can not be higher than HighThresholdPercent {high}")
-        return self
+    @model_validator(mode="before")
+    @classmethod
+    def _is_simulated(cls, given: Any) -> Any:
+        if named := [name for name in _NOT_SIMULATED if isinstance(given, Mapping) and name in given]:
+            raise ValueError(
+                f"{named[0]} is not simulated: kubelets evict pods for hard thresholds (eviction_hard) alone"
+            )
+        return given
 
     @property
     def transition_period(self) -> float:

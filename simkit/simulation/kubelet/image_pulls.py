@@ -79,11 +79,6 @@ class NodeImages:
             self._listed[full] = (full,), size
             self.changed = True
 
-    def forget(self, listed: Iterable[Mapping[str, Any]]) -> None:
-        """Forget images that were removed, given as the status of a node lists them."""
-        gone = {full_name(name) for each in listed for name in each.get("names") or ()}
-        self._listed = {full: each for full, each in self._listed.items() if full not in gone}
-
     def listed(self) -> Sequence[Mapping[str, Any]]:
         """The images as the status of a node has them: the largest first, at most 50."""
         different = sorted(set(self._listed.values()), key=lambda each: (-each[1], each[0]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from simkit.client.controller import Client, Perform
 from simkit.client.event_recorder import EventRecorder, node_reference
@@ -24,7 +24,6 @@ from simkit.meta.objects import Object, annotations_of, at, name_of
 from simkit.seams import Change
 from simkit.seams.snapshot import Snapshot
 from simkit.simulation.kubelet.behaviour import Behaviour
-from simkit.simulation.kubelet.eviction_settings import EvictionSettings
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.pod_admission import EVICTED, is_critical
 from simkit.simulation.kubelet.pod_status import given_up
@@ -32,26 +31,19 @@ from simkit.simulation.kubelet.simulated_node import NodeClient, SimulatedNode, 
 from simkit.simulation.metrics.metrics_server import UsageModel
 from simkit.simulation.pressure.eviction_order import (
     CONDITIONS,
-    FILES,
     SETTINGS,
     Met,
     PodConsumption,
-    Removal,
-    Threshold,
     beyond_limits,
-    bytes_to_free,
     capacities,
     consumption,
     eviction_message,
-    failure,
     in_order,
     met,
     tells_usage,
     thresholds,
     used_besides,
-    without_unused,
 )
-from simkit.simulation.scheduler.node_info import STORAGE, ResourceAmounts
 
 _AFTER_EVICTION: Final = 1.0
 """Seconds after which a kubelet looks again when it has evicted a pod."""
@@ -67,28 +59,6 @@ _EVENTS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-class _Room(NamedTuple):
-    """The capacity of a node, and what its pods use."""
-
-    capacity: ResourceAmounts
-    pods: Sequence[PodConsumption]
-
-    def used(self, node: Object) -> ResourceAmounts:
-        """The amounts that are used on a node, by its pods, its images and programs beside them."""
-        used = used_besides(node, self.capacity)
-        for pod in self.pods:
-            used = {name: used.get(name, 0) + amount for name, amount in pod.total().items()}
-        return used
-
-    def short(self, node: Object, settings: EvictionSettings, reclaiming: Sequence[Threshold]) -> list[Met]:
-        """The thresholds that are met, those among them of which not enough was reclaimed."""
-        used = self.used(node)
-        found = met(thresholds(settings), self.capacity, used)
-        known = {each.threshold for each in found}
-        further = met(reclaiming, self.capacity, used, reclaiming=True)
-        return [*found, *(each for each in further if each.threshold not in known)]
-
-
 @dataclass(slots=True)
 class _Watched:
     """The pressure on one node, as far as it is known."""
@@ -99,20 +69,9 @@ class _Watched:
     """The time at which the threshold of each condition was met last."""
     pauses_until: float = 0.0
     """The time until which the last evicted pod may take to end."""
-    first: dict[Threshold, float] = field(default_factory=dict)
-    """The time since which each threshold is met."""
-    driving: list[Threshold] = field(default_factory=list)
-    """Thresholds for which pods were evicted: they count until there is free what is to be reclaimed."""
 
     def copy(self) -> _Watched:
-        return _Watched(set(self.met), dict(self.last), self.pauses_until, dict(self.first), list(self.driving))
-
-    def observed(self, short: Sequence[Met], now: float) -> list[Met]:
-        """Those for which pods are evicted now: thresholds that are met, and were for their grace period."""
-        self.first = {each.threshold: self.first.get(each.threshold, now) for each in short}
-        found = [each for each in short if now - self.first[each.threshold] >= each.threshold.grace]
-        self.driving = [each.threshold for each in found]
-        return found
+        return _Watched(set(self.met), dict(self.last), self.pauses_until)
 
 
 class EvictionManager:
@@ -204,49 +163,23 @@ class EvictionManager:
     def _look(self, lister: Lister, usage: UsageModel, node: SimulatedNode, stored: Object, now: float) -> float | None:
         """Look at one node; gives back when to look again without a change."""
         watched = self._watched.setdefault(node.name, _Watched())
-        behaviours, everything = self._kubelets.behaviours, lister.pods_on(node.name)
-        pods = [consumption(pod, usage, behaviours) for pod in everything if not has_ended(pod)]
+        behaviours = self._kubelets.behaviours
+        pods = [consumption(pod, usage, behaviours) for pod in lister.pods_on(node.name) if not has_ended(pod)]
         capacity = capacities(at(stored, "status", "capacity") or {})
-        room = _Room(capacity, pods)
-        stored = self._remove_images(node, stored, everything, room)
-        short = room.short(stored, node.eviction, watched.driving)
+        besides = used_besides(stored, capacity)
+        used = {name: besides.get(name, 0) + sum(pod.used(name) for pod in pods) for name in SETTINGS}
+        short = met(thresholds(node.eviction), capacity, used)
         self._note(lister, node, stored, watched, short, now)
-        driving = watched.observed(short, now)
         times = [
             watched.last[each] + node.eviction.transition_period for each in node.pressing if each not in watched.met
         ]
-        times += [since + each.grace for each, since in watched.first.items() if now - since < each.grace]
-        if now >= watched.pauses_until and self._evict(node, stored, room, driving, everything, now):
+        if now >= watched.pauses_until and self._evict(node, stored, pods, short, now):
             watched.pauses_until = now + _AFTER_EVICTION
         if now < watched.pauses_until:
             times.append(watched.pauses_until)
         if any(each.usage is not None for each in behaviours.given):
             times.append(now + (_MONITOR_SIMULATED if isinstance(self._clock, SimulatedClock) else _MONITOR))
         return min(times, default=None)
-
-    def _remove_images(self, node: SimulatedNode, stored: Object, pods: Iterable[Object], room: _Room) -> Object:
-        """Remove images while the disk is too full; gives back the node with those that are left."""
-        capacity, used = room.capacity.get(STORAGE, 0), room.used(stored).get(STORAGE, 0)
-        wanted = bytes_to_free(capacity, used, node.eviction)
-        if not wanted or not at(stored, "status", "images"):
-            return stored
-        removal = without_unused(stored, pods, wanted)
-        if removal.freed < wanted:
-            told = failure(capacity, used, removal.freed)
-            self._tell(node, node_reference(stored), "FreeDiskSpaceFailed", told, warning=True)
-        return self._with_images(node, stored, removal)
-
-    def _with_images(self, node: SimulatedNode, stored: Object, removal: Removal) -> Object:
-        if not removal.freed:
-            return stored
-        change = {"status": {"images": removal.kept}}
-        request = Request.of(
-            "PATCH", path_of(NODES, "", node.name, "status"), change, content_type="application/merge-patch+json"
-        )
-        response = NodeClient(self._perform, node).perform(request)
-        if response.succeeded:
-            node.images.forget(each for each in at(stored, "status", "images") if each not in removal.kept)
-        return response.object if response.succeeded else stored
 
     def _note(
         self, lister: Lister, node: SimulatedNode, stored: Object, watched: _Watched, short: Sequence[Met], now: float
@@ -273,52 +206,31 @@ class EvictionManager:
             )
 
     def _evict(
-        self,
-        node: SimulatedNode,
-        stored: Object,
-        room: _Room,
-        short: Sequence[Met],
-        everything: Iterable[Object],
-        now: float,
+        self, node: SimulatedNode, stored: Object, pods: Sequence[PodConsumption], short: Sequence[Met], now: float
     ) -> bool:
         """Evict the pods that use too much disk, else one pod for what is short; gives back whether one was."""
-        greedy = list(beyond_limits(room.pods))
+        greedy = list(beyond_limits(pods))
         for pod, message in greedy:
             self._end(node, pod.pod, message, now, disrupted=False)
         if greedy or not short:
             return bool(greedy)
         text = f"Attempting to reclaim {short[0].resource}"
         self._tell(node, node_reference(stored), "EvictionThresholdMet", text, warning=True)
-        if short[0].resource in (STORAGE, FILES):
-            stored = self._with_images(node, stored, without_unused(stored, everything))
-            if not room.short(stored, node.eviction, thresholds(node.eviction)):
-                return False
-        active = [each for each in room.pods if not is_terminating(each.pod)]
-        most = node.eviction.eviction_max_pod_grace_period if short[0].threshold.grace else _AFTER_EVICTION
+        active = [each for each in pods if not is_terminating(each.pod)]
         for pod in in_order(active, short[0].resource):
             if not is_critical(pod.pod):
-                message = eviction_message(pod, short[0])
-                self._end(node, pod.pod, message, now, disrupted=self._disruption, seconds=most)
+                self._end(node, pod.pod, eviction_message(pod, short[0]), now, disrupted=self._disruption)
                 return True
         return False
 
-    def _end(
-        self,
-        node: SimulatedNode,
-        pod: Object,
-        message: str,
-        now: float,
-        *,
-        disrupted: bool,
-        seconds: float = _AFTER_EVICTION,
-    ) -> None:
+    def _end(self, node: SimulatedNode, pod: Object, message: str, now: float, *, disrupted: bool) -> None:
         self._tell(node, pod, EVICTED, message, warning=True)
         for container in at(pod, "spec", "containers") or ():
             if at(pod, "status", "phase") == "Running":
                 name = container.get("name", "")
                 self._tell(node, pod, "Killing", f"Stopping container {name}", part=f"spec.containers{{{name}}}")
         codes = self._kubelets.runtime.processes.stop(pod, now)
-        late = self._stops_late(pod, min(seconds, at(pod, "spec", "terminationGracePeriodSeconds") or 0) or seconds)
+        late = self._stops_late(pod)
         codes = dict.fromkeys(codes, _KILLED) if late else codes
         status = given_up(pod, now, EVICTED, message, codes, code=_KILLED if late else 0)
         if disrupted:
@@ -327,11 +239,11 @@ class EvictionManager:
         path = path_of(PODS, pod["metadata"]["namespace"], name_of(pod), "status")
         NodeClient(self._perform, node).perform(Request.of_object("PUT", path, {**pod, "status": status}))
 
-    def _stops_late(self, pod: Object, seconds: float) -> bool:
-        """True if a container does not stop in the time that it has."""
+    def _stops_late(self, pod: Object) -> bool:
+        """True if a container does not stop in the second that it has."""
         behaviours = self._kubelets.behaviours
         containers = at(pod, "spec", "containers") or ()
-        return any(behaviours.duration(pod, each, "stop-after") > seconds for each in containers)
+        return any(behaviours.duration(pod, each, "stop-after") > _AFTER_EVICTION for each in containers)
 
     def _tell(
         self, node: SimulatedNode, about: Object, reason: str, message: str, *, warning: bool = False, part: str = ""

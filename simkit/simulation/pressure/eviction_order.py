@@ -1,12 +1,10 @@
-"""What nodes are short of: thresholds, usage, and the order in which pods and images have to go."""
+"""What nodes are short of: thresholds, usage, and the order in which pods have to go."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from simkit.logic.workloads.images import tagged
-from simkit.meta.duration import seconds
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
 from simkit.meta.quantity import Quantity, QuantityError, canonical, parse
 from simkit.simulation.kubelet.behaviour import PREFIX, Behaviours
@@ -30,24 +28,12 @@ CONDITIONS: Final[Mapping[str, str]] = {
 
 
 class Threshold(NamedTuple):
-    """The amount of a resource that has to be free.
-
-    Attributes
-    ----------
-    text
-        A quantity, or a percentage of the capacity.
-    grace
-        The seconds for which less has to be free before pods are evicted; 0 for a hard threshold.
-    reclaim
-        The amount that has to be free besides once pods were evicted for it, or an empty text.
-    """
+    """The amount of a resource that has to be free: a quantity, or a percentage of the capacity."""
 
     resource: str
     text: str
-    grace: float = 0.0
-    reclaim: str = ""
 
-    def amount(self, capacity: int, *, reclaiming: bool = False) -> int:
+    def amount(self, capacity: int) -> int:
         """The amount in whole units.
 
         Examples
@@ -55,12 +41,8 @@ class Threshold(NamedTuple):
         >>> Threshold("memory", "100Mi").amount(0), Threshold("pids", "5%").amount(1000)
         (104857600, 50)
         """
-        return _amount(self.text, capacity) + (_amount(self.reclaim, capacity) if reclaiming and self.reclaim else 0)
-
-
-def _amount(text: str, capacity: int) -> int:
-    share = percentage(text)
-    return parse(text).whole if share is None else int(capacity * share)
+        share = percentage(self.text)
+        return parse(self.text).whole if share is None else int(capacity * share)
 
 
 class Met(NamedTuple):
@@ -95,16 +77,7 @@ def shown(resource: str, amount: int) -> str:
 
 def thresholds(given: EvictionSettings) -> list[Threshold]:
     """The thresholds that a kubelet is given, with those of memory first, as they are told of."""
-
-    def made(amounts: Mapping[str, str], graces: Mapping[str, str]) -> list[Threshold]:
-        return [
-            Threshold(
-                SIGNALS[signal], text, seconds(graces.get(signal, "0s")), given.eviction_minimum_reclaim.get(signal, "")
-            )
-            for signal, text in amounts.items()
-        ]
-
-    found = [*made(given.eviction_hard, {}), *made(given.eviction_soft, given.eviction_soft_grace_period)]
+    found = [Threshold(SIGNALS[signal], text) for signal, text in given.eviction_hard.items()]
     return sorted(found, key=lambda each: each.resource != MEMORY)
 
 
@@ -114,16 +87,14 @@ def capacities(told: Mapping[str, str]) -> ResourceAmounts:
     return {**found, PIDS: PROCESS_NUMBERS, **({FILES: INODES} if STORAGE in found else {})}
 
 
-def met(
-    given: Iterable[Threshold], capacity: ResourceAmounts, used: ResourceAmounts, *, reclaiming: bool = False
-) -> list[Met]:
-    """The thresholds that are met; with ``reclaiming`` as long as there is not free what is to be reclaimed."""
+def met(given: Iterable[Threshold], capacity: ResourceAmounts, used: ResourceAmounts) -> list[Met]:
+    """The thresholds that are met."""
     found = []
     for each in given:
         if each.resource in capacity:
             most = capacity[each.resource]
             available = max(0, most - used.get(each.resource, 0))
-            if available < each.amount(most, reclaiming=reclaiming):
+            if available < each.amount(most):
                 found.append(Met(each, each.amount(most), available))
     return found
 
@@ -154,14 +125,9 @@ def used_besides(node: Object, capacity: ResourceAmounts) -> ResourceAmounts:
                 found[resource] = parse(told).whole
             except QuantityError:
                 continue
-    if images := image_bytes(node):
+    if images := sum(int(each.get("sizeBytes") or 0) for each in at(node, "status", "images") or ()):
         found[STORAGE] = found.get(STORAGE, 0) + images
     return found
-
-
-def image_bytes(node: Object) -> int:
-    """The bytes of the images of a node."""
-    return sum(int(each.get("sizeBytes") or 0) for each in at(node, "status", "images") or ())
 
 
 class PodConsumption(NamedTuple):
@@ -178,10 +144,6 @@ class PodConsumption(NamedTuple):
     def above_requests(self, resource: str) -> int:
         """The amount that is used beyond what was asked for."""
         return self.used(resource) - self.requests.get(resource, 0)
-
-    def total(self) -> ResourceAmounts:
-        """The amounts that all containers use."""
-        return {resource: self.used(resource) for resource in SETTINGS}
 
 
 def consumption(pod: Object, usage: UsageModel, behaviours: Behaviours) -> PodConsumption:
@@ -263,84 +225,3 @@ def _beyond(pod: PodConsumption, limits: Mapping[str, str]) -> str:
         if pod.containers.get(name, {}).get(STORAGE, 0) > amount(STORAGE, text):
             return f'Container {name} exceeded its local ephemeral storage limit "{canonical(text)}". '
     return ""
-
-
-# Images that kubelets remove to make room on a disk, before they evict pods.
-# Upstream: pkg/kubelet/images/image_gc_manager.go, release 1.30.
-
-_IMAGE_FIELDS = ("initContainers", "containers", "ephemeralContainers")
-
-
-class Removal(NamedTuple):
-    """The images that stay on a node, and the bytes of those that go."""
-
-    kept: list[Mapping[str, Any]]
-    freed: int
-
-
-def without_unused(node: Object, pods: Iterable[Object], wanted: int | None = None) -> Removal:
-    """The images of a node without those that none of its pods uses.
-
-    Parameters
-    ----------
-    wanted
-        The bytes after which no further image is removed; None removes all that are not used.
-
-    Examples
-    --------
-    >>> images = [{"names": ["a:1"], "sizeBytes": 5}, {"names": ["b:1"], "sizeBytes": 7}]
-    >>> without_unused({"status": {"images": images}}, [{"spec": {"containers": [{"image": "a:1"}]}}])
-    Removal(kept=[{'names': ['a:1'], 'sizeBytes': 5}], freed=7)
-    """
-    used = {
-        _full(each.get("image", "")) for pod in pods for field in _IMAGE_FIELDS for each in at(pod, "spec", field) or ()
-    }
-    kept: list[Mapping[str, Any]] = []
-    freed = 0
-    for image in at(node, "status", "images") or ():
-        enough = wanted is not None and freed >= wanted
-        if enough or any(_full(name) in used for name in image.get("names") or ()):
-            kept.append(image)
-        else:
-            freed += int(image.get("sizeBytes") or 0)
-    return Removal(kept, freed)
-
-
-def _full(image: str) -> str:
-    """The name of an image with its tag, and without the registry that is meant where none is written."""
-    return tagged(image.removeprefix("docker.io/").removeprefix("library/"))
-
-
-def bytes_to_free(capacity: int, used: int, settings: EvictionSettings) -> int:
-    """The bytes that the removal of images is to free; 0 as long as the disk is not full enough.
-
-    Examples
-    --------
-    >>> bytes_to_free(1000, 900, EvictionSettings()), bytes_to_free(1000, 800, EvictionSettings())
-    (100, 0)
-    """
-    high, low = settings.image_gc_high_threshold_percent, settings.image_gc_low_threshold_percent
-    available = max(0, capacity - used)
-    if not capacity or 100 - available * 100 // capacity < high:
-        return 0
-    return max(0, capacity * (100 - low) // 100 - available)
-
-
-def failure(capacity: int, used: int, freed: int) -> str:
-    """The message of a removal of images that freed too little."""
-    share = 100 - max(0, capacity - used) * 100 // capacity
-    return (
-        f"Insufficient free disk space on the node's image filesystem ({share}% of {_size(capacity)} used). "
-        f"Failed to free sufficient space by deleting unused images (freed {freed} bytes). "
-        "Investigate disk usage, as it could be used by active images, logs, volumes, or other data."
-    )
-
-
-def _size(amount: int) -> str:
-    """Bytes as the message has them: ``100.0 GiB``."""
-    value, unit = float(amount), "B"
-    for following in ("KiB", "MiB", "GiB", "TiB"):
-        if value < 1024:
-            break
-        value, unit = value / 1024, following
-    return f"{value:.1f} {unit}" if unit != "B" else f"{amount} B"
