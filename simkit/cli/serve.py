@@ -170,14 +170,10 @@ def start_nodes(made: ControlPlane, args: argparse.Namespace) -> None:
     if args.host_program:
         _check_host_programs(args)
     if not _wants_nodes(args):
-        if args.scheduler_config is not None:
-            raise SimkitError("--scheduler-config needs simulated nodes; add --nodes 3")
         return
     from simkit.cluster.addons import ADDONS, METRICS_SERVER, add_addons
-    from simkit.cluster.nodes import SimulationConfig, add_configured, configure_scheduler, read_config, simulation_of
+    from simkit.cluster.nodes import SimulationConfig, add_configured, read_config, simulation_of
 
-    if args.scheduler_config is not None:
-        configure_scheduler(made, args.scheduler_config)
     config = read_config(args.node_config) if args.node_config is not None else SimulationConfig()
     metrics = args.addons is None or METRICS_SERVER in args.addons
     if not add_configured(made, config, args.nodes, metrics=metrics):

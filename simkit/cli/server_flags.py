@@ -234,10 +234,6 @@ GROUPS: Final[Mapping[str, Sequence[ServerFlag]]] = {
             "metrics-server leaves out its group of metrics too",
         ),
         _file("node-config", "nodes and behaviours of pods in YAML (docs/testing.md)"),
-        _file(
-            "scheduler-config",
-            "a KubeSchedulerConfiguration: profiles, plugins and their arguments (docs/testing.md)",
-        ),
         _several(
             "host-program",
             None,

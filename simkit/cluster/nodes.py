@@ -26,7 +26,6 @@ from simkit.simulation.kubelet.eviction_settings import checked_amount
 from simkit.simulation.kubelet.image_pulls import NOT_FOUND
 from simkit.simulation.kubelet.node_config import NodeConfig
 from simkit.simulation.metrics.metrics_server import SERVICE, MetricsServer, reader_role, registration
-from simkit.simulation.scheduler.scheduler_config import scheduler_config
 from simkit.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -128,22 +127,15 @@ def _first_error(error: ValidationError, whole: str) -> str:
     return f"{where or whole}: {first['msg'].removeprefix('Value error, ')}"
 
 
-def _read(path: str | Path) -> Any:
-    """The document in a YAML file. Raises SimkitError."""
+def read_config(path: str | Path) -> SimulationConfig:
+    """The configuration in a file. Raises SimkitError for one that cannot be read."""
     try:
         text = Path(path).read_text(encoding="utf-8")
         if len(text) > _MOST_BYTES:
             raise SimkitError(f"{path} is longer than {_MOST_BYTES:,} letters")
-        return decode(text) or {}
+        return SimulationConfig.model_validate(decode(text) or {})
     except (OSError, UnicodeDecodeError, BrokenText) as error:
         raise SimkitError(f"{path} cannot be read: {error}") from error
-
-
-def read_config(path: str | Path) -> SimulationConfig:
-    """The configuration in a file. Raises SimkitError for one that cannot be read."""
-    document = _read(path)
-    try:
-        return SimulationConfig.model_validate(document)
     except ValidationError as error:
         raise SimkitError(f"{path}: {_first_error(error, 'the file')}") from error
 
@@ -230,21 +222,6 @@ def adopt_nodes(made: ControlPlane, names: Sequence[str]) -> list[str]:
         simulation.kubelets.unknown = frozenset(REFERENCES - frozenset(made.captured))
     simulation.adopt([known[name] for name in wanted], snapshot.scan(PODS))
     return wanted
-
-
-def configure_scheduler(made: ControlPlane, source: str | Path | Mapping[str, Any]) -> None:
-    """Have the scheduler follow a KubeSchedulerConfiguration. Raises SimkitError."""
-    behaviour = made.engine.behaviour
-    if isinstance(source, Mapping):
-        config = scheduler_config(source, behaviour)
-    else:
-        document = _read(source)
-        try:
-            config = scheduler_config(document, behaviour)
-        except SimkitError as error:
-            raise SimkitError(f"{source}: {error}") from error
-    simulation_of(made).scheduler.configure(config)
-    made.runner.wake()
 
 
 def fill_node(made: ControlPlane, name: str, used: Mapping[str, str]) -> None:

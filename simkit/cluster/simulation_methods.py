@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from simkit.cluster.analysed_cluster import AnalysedCluster
@@ -153,36 +152,6 @@ class SimulationMethods(AnalysedCluster):
         told = {name.replace("_", "-"): value for name, value in settings.items()}
         made = Behaviour(image, namespace, selector, program, commands or {}, files or {}, ports or {}, usage, told)
         self._simulation().behave(made)
-
-    def configure_scheduler(self, source: str | Path | Object) -> None:
-        """Have the scheduler of the simulated nodes follow a KubeSchedulerConfiguration.
-
-        Parameters
-        ----------
-        source
-            A YAML file, or the document: profiles with their plugins, weights and arguments, and
-            ``percentageOfNodesToScore``.
-
-        Raises
-        ------
-        SimkitError
-            For what kube-scheduler refuses, in its words.
-
-        Examples
-        --------
-        >>> from simkit import Cluster
-        >>> cluster = Cluster(seed=1)
-        >>> strategy = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}
-        >>> fit = {"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}
-        >>> cluster.configure_scheduler({
-        ...     "apiVersion": "kubescheduler.config.k8s.io/v1",
-        ...     "kind": "KubeSchedulerConfiguration",
-        ...     "profiles": [{"schedulerName": "default-scheduler"}, {"schedulerName": "full", "pluginConfig": [fit]}],
-        ... })
-        """
-        from simkit.cluster.nodes import configure_scheduler
-
-        configure_scheduler(self._control_plane, source)
 
     def stop_node(self, name: str) -> None:
         """Have the kubelet of a simulated node fall silent, as if its machine was lost.

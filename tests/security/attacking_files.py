@@ -120,7 +120,6 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
             "--root-ca-file",
             "--admission-control-config-file",
             "--node-config",
-            "--scheduler-config",
             "--proxy-client-cert-file",
             "--proxy-client-key-file",
         )

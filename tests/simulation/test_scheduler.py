@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from simkit.simulation.scheduler.algorithm import nodes_to_find
 from tests.simulation.worlds import deployment, messages, node_of, phase, pod, simulated
 
 BIG = {"cpu": "6"}
@@ -269,3 +270,9 @@ def test_many_pods_are_scheduled_in_several_syncs() -> None:
     cluster.settle()
     placed = [each["spec"].get("nodeName") for each in cluster.list("pods")]
     assert (len(placed), all(placed)) == (520, True)
+
+
+@pytest.mark.parametrize(("nodes", "looked_for"), [(50, 50), (200, 100), (1000, 420), (5000, 500), (10000, 500)])
+def test_a_share_of_many_nodes_is_enough(nodes: int, looked_for: int) -> None:
+    """The share falls from half of them to five percent, and a hundred feasible nodes are the least."""
+    assert nodes_to_find(nodes) == looked_for

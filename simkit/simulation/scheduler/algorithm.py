@@ -1,11 +1,11 @@
 """One scheduling cycle: the nodes that pass all filters, and the best of them.
 
-Upstream: pkg/scheduler/schedule_one.go, release 1.30.
+Upstream: pkg/scheduler/schedule_one.go and pkg/scheduler/apis/config/v1/default_plugins.go, release 1.30.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -13,13 +13,45 @@ from operator import add
 from random import Random
 from typing import Final
 
-from simkit.simulation.scheduler import node_filters
+from simkit.simulation.scheduler import node_filters, topology_spread, volume_filters
+from simkit.simulation.scheduler.devices.alternatives_score import alternatives_score
+from simkit.simulation.scheduler.devices.dynamic_resources import dynamic_resources
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
-from simkit.simulation.scheduler.scheduler_config import DEFAULT_PROFILE, FilterPlugin, Profile
 from simkit.simulation.scheduler.view import Filter, Rejection, Unschedulable, View, rejected
 
-SCORES: Final = DEFAULT_PROFILE.scores
-"""The scores of the default profile with their weights."""
+FilterPlugin = Callable[[PodInfo, View], Filter | None]
+ScorePlugin = Callable[[PodInfo, View, Sequence[NodeInfo]], list[int] | None]
+_NODE_FILTERS: Final[Sequence[FilterPlugin]] = (
+    node_filters.node_unschedulable,
+    node_filters.node_name,
+    node_filters.taint_toleration,
+    node_filters.node_affinity,
+    node_filters.node_ports,
+    node_filters.resources_fit,
+)
+"""The filters that look at a node and the pods on it alone: their verdict is the same until that node changes."""
+_CLUSTER_FILTERS: Final[Sequence[FilterPlugin]] = (
+    volume_filters.volume_restrictions,
+    volume_filters.volume_limits,
+    volume_filters.volume_binding,
+    volume_filters.volume_zone,
+    topology_spread.topology_spread,
+    topology_spread.inter_pod_affinity,
+    dynamic_resources,
+)
+FILTERS: Final = (*_NODE_FILTERS, *_CLUSTER_FILTERS)
+"""The filters of the default profile in their order. The first that rejects a node is the one that is told of."""
+SCORES: Final[Sequence[tuple[int, ScorePlugin]]] = (
+    (3, node_filters.preferred_taints),
+    (2, node_filters.preferred_affinity),
+    (1, node_filters.least_allocated),
+    (2, topology_spread.spread_score),
+    (2, topology_spread.affinity_score),
+    (2, alternatives_score),
+    (1, node_filters.balanced_allocation),
+    (1, node_filters.image_locality),
+)
+"""The scores of the default profile with their weights. A plugin that gives none has nothing to say about the pod."""
 _UNKNOWN: Final = Rejection(())
 """The verdict of a node that was not asked."""
 _ALL_BELOW: Final = 100
@@ -42,15 +74,12 @@ class Findings:
     """The plugin that gave it, if it matters."""
 
 
-def nodes_to_find(total: int, percentage: int = 0) -> int:
-    """After how many feasible nodes the search ends, so that big clusters are not searched through for each pod.
-
-    ``percentage`` is that of a configuration; 0: the more nodes there are, the smaller.
-    """
+def nodes_to_find(total: int) -> int:
+    """After how many feasible nodes the search ends, so that big clusters are not searched through for each pod."""
     if total < _ALL_BELOW:
         return total
-    share = percentage or max(_LEAST_PERCENTAGE, 50 - total // 125)
-    return max(_ALL_BELOW, total * share // 100)
+    percentage = max(_LEAST_PERCENTAGE, 50 - total // 125)
+    return max(_ALL_BELOW, total * percentage // 100)
 
 
 def prepared(pod: PodInfo, view: View, plugins: Iterable[FilterPlugin]) -> list[Filter]:
@@ -61,10 +90,10 @@ def prepared(pod: PodInfo, view: View, plugins: Iterable[FilterPlugin]) -> list[
 class Checks:
     """The filters of one pod. What nodes alone say of it is remembered on them. Raises Unschedulable."""
 
-    def __init__(self, pod: PodInfo, view: View, profile: Profile) -> None:
-        self._demands = profile.mark + pod.demands if profile.mark else pod.demands
-        self._of_node = prepared(pod, view, profile.node_filters)
-        self._of_cluster = prepared(pod, view, profile.cluster_filters)
+    def __init__(self, pod: PodInfo, view: View) -> None:
+        self._demands = pod.demands
+        self._of_node = prepared(pod, view, _NODE_FILTERS)
+        self._of_cluster = prepared(pod, view, _CLUSTER_FILTERS)
 
     def rejection(self, info: NodeInfo) -> Rejection | None:
         """The rejection of the first filter that a node does not pass."""
@@ -97,30 +126,23 @@ class Algorithm:
     def __init__(self, random: Random) -> None:
         self._random, self._start = random, 0
 
-    def find(
-        self,
-        pod: PodInfo,
-        view: View,
-        nominated: Nominated,
-        preferred: str = "",
-        profile: Profile = DEFAULT_PROFILE,
-    ) -> Findings:
+    def find(self, pod: PodInfo, view: View, nominated: Nominated, preferred: str = "") -> Findings:
         """The nodes that are for a pod; the one that it was nominated for comes first."""
         findings, everything = Findings(), view.cache.nodes()
         try:
-            checks = Checks(pod, view, profile)
+            checks = Checks(pod, view)
         except Unschedulable as error:
             findings.before, findings.plugin = str(error), error.plugin
             rejection = Rejection((str(error),), resolvable=False)
             findings.rejections = {info.name: rejection for info in everything}
             return findings
         promised = view.cache.node(preferred) if preferred else None
-        if promised is not None and self._rejection(pod, view, checks, promised, nominated, profile) is None:
+        if promised is not None and self._rejection(pod, view, checks, promised, nominated) is None:
             findings.feasible = [promised]
             return findings
         named = node_filters.named_nodes(pod)
         nodes = everything if named is None else [info for info in everything if info.name in named]
-        self._search(pod, view, checks, nodes, nominated, findings, profile)
+        self._search(pod, view, checks, nodes, nominated, findings)
         if everything:
             looked_at = len(findings.feasible) + len(findings.rejections)
             self._start = (self._start + looked_at) % len(everything)
@@ -136,14 +158,13 @@ class Algorithm:
         nodes: Sequence[NodeInfo],
         nominated: Nominated,
         findings: Findings,
-        profile: Profile,
     ) -> None:
-        enough, feasible = nodes_to_find(len(nodes), profile.percentage), findings.feasible
+        enough, feasible = nodes_to_find(len(nodes)), findings.feasible
         first = self._start % len(nodes) if nodes else 0
         in_turn = chain(islice(nodes, first, None), islice(nodes, first))
         asked: Iterable[tuple[NodeInfo, Rejection | None]]
         if nominated:
-            asked = ((each, self._rejection(pod, view, checks, each, nominated, profile)) for each in in_turn)
+            asked = ((each, self._rejection(pod, view, checks, each, nominated)) for each in in_turn)
         else:
             asked = checks.rejections(in_turn)
         for info, rejection in asked:
@@ -155,35 +176,31 @@ class Algorithm:
                 return
 
     def _rejection(
-        self, pod: PodInfo, view: View, checks: Checks, info: NodeInfo, nominated: Nominated, profile: Profile
+        self, pod: PodInfo, view: View, checks: Checks, info: NodeInfo, nominated: Nominated
     ) -> Rejection | None:
         others = [
             each for each in nominated.get(info.name, ()) if each.priority >= pod.priority and each.key != pod.key
         ]
         if others:
             with added(view, info, others):
-                rejection = first_rejection(prepared(pod, view, profile.filters), info)
+                rejection = first_rejection(prepared(pod, view, FILTERS), info)
             if rejection is not None:
                 return rejection
         return checks.rejection(info)
 
-    def best(
-        self, pod: PodInfo, view: View, feasible: Sequence[NodeInfo], profile: Profile = DEFAULT_PROFILE
-    ) -> NodeInfo:
+    def best(self, pod: PodInfo, view: View, feasible: Sequence[NodeInfo]) -> NodeInfo:
         """The node with the highest score."""
         if len(feasible) == 1:
             return feasible[0]
-        totals = total_scores(pod, view, feasible, profile)
+        totals = total_scores(pod, view, feasible)
         highest = max(totals)
         return self._random.choice([info for info, score in zip(feasible, totals, strict=True) if score == highest])
 
 
-def total_scores(
-    pod: PodInfo, view: View, feasible: Sequence[NodeInfo], profile: Profile = DEFAULT_PROFILE
-) -> list[int]:
+def total_scores(pod: PodInfo, view: View, feasible: Sequence[NodeInfo]) -> list[int]:
     """The weighted sum of all scores, for each node."""
     totals: list[int] | None = None
-    for weight, plugin in profile.scores:
+    for weight, plugin in SCORES:
         scores = plugin(pod, view, feasible)
         if scores is None:
             continue

@@ -6,9 +6,7 @@ noderesources,imagelocality}, release 1.30.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.logic.workloads.images import tagged
@@ -117,36 +115,10 @@ def is_taken(port: HostPort, used: Iterable[HostPort]) -> bool:
     return False
 
 
-def added_affinity(affinity: Mapping[str, Any]) -> Callable[[PodInfo, View], Filter | None]:
-    """The filter of node affinity in a profile that adds some to every pod."""
-    terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms")
-    rejection = rejected("node(s) didn't match scheduler-enforced node affinity", resolvable=False)
-
-    def plugin(pod: PodInfo, view: View) -> Filter | None:
-        own = node_affinity(pod, view)
-        if terms is None:
-            return own
-
-        def check(info: NodeInfo) -> Rejection | None:
-            if not any(term_fits(term, info.object) for term in terms):
-                return rejection
-            return own(info) if own is not None else None
-
-        return check
-
-    return plugin
-
-
 def resources_fit(pod: PodInfo, view: View) -> Filter | None:
     """Nodes with room for what the pod asks for."""
-    return fit_without(pod, view)
-
-
-def fit_without(pod: PodInfo, view: View, ignored: Collection[str] = (), groups: Collection[str] = ()) -> Filter:
-    """The same without some extended resources, named one by one or by what stands before their slash."""
     ordered = [*filter(pod.requests.__contains__, (CPU, MEMORY, STORAGE))]
-    others = [name for name in pod.requests if name not in ordered and name not in ignored]
-    ordered += [name for name in others if "/" not in name or name.partition("/")[0] not in groups]
+    ordered += [name for name in pod.requests if name not in ordered]
     asked = [(name, pod.requests[name], f"Insufficient {name}") for name in ordered if pod.requests[name] > 0]
     knows_small = view.behaviour.applies("scheduler-knows-small-nodes")
     backed = classes_of_resources(ordered, view.lister).keys() & set(ordered)
@@ -185,12 +157,9 @@ def preferred_taints(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> lis
     return normalized(counts, reverse=True)
 
 
-def preferred_affinity(
-    pod: PodInfo, view: View, nodes: Sequence[NodeInfo], added: Mapping[str, Any] | None = None
-) -> list[int] | None:
-    """More for nodes that more of the preferred node affinity means, with the one that a profile adds."""
-    own = at(pod.pod, "spec", "affinity", "nodeAffinity", _PREFERRED) or ()
-    terms = [*((added or {}).get(_PREFERRED) or ()), *own]
+def preferred_affinity(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int] | None:
+    """More for nodes that more of the preferred node affinity means."""
+    terms = at(pod.pod, "spec", "affinity", "nodeAffinity", _PREFERRED)
     if not terms:
         return None
     return normalized(
@@ -227,137 +196,55 @@ def normalized(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
     return [MOST - score for score in found] if reverse else found
 
 
-# Scores by the resources of nodes, as arguments of a profile want them.
-# Upstream: pkg/scheduler/framework/plugins/noderesources and pkg/scheduler/framework/plugins/helper/shape_score.go,
-# release 1.30.
+# Scores by the CPU and memory of nodes.
+# Upstream: pkg/scheduler/framework/plugins/noderesources, release 1.30.
 
-Amounts = tuple[int, int, int]
-"""The weight of a resource, and what is requested and allocatable of it."""
-Scores = Callable[[PodInfo, View, Sequence[NodeInfo]], list[int]]
-_SCALE: Final = 10
-"""The best score of a shape is 10."""
+_SCORED: Final = (CPU, MEMORY)
 
 
-def fit_score(strategy: Mapping[str, Any]) -> Scores:
-    """The score of NodeResourcesFit with a scoring strategy."""
-    resources = [(each["name"], each["weight"]) for each in strategy["resources"]]
-    score = _STRATEGIES[strategy["type"]](strategy)
-
-    def scored(info: NodeInfo, pod: PodInfo, view: View) -> int:
-        return score(_amounts(info, pod, resources))
-
-    return _kept([name for name, _ in resources], scored)
-
-
-def _kept(names: Sequence[str], score: Callable[[NodeInfo, PodInfo, View], int]) -> Scores:
-    """Scores that pods with the same requests of some resources share as long as nothing changes on a node."""
-    mark = object()
+def _kept(score: Callable[[PodInfo, View, NodeInfo], int]) -> Callable[[PodInfo, View, Sequence[NodeInfo]], list[int]]:
+    """The scores that pods with the same requests share as long as nothing changes on a node."""
 
     def scores(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int]:
-        key = (mark, *(asked.get(name, 0) for asked in (pod.scored_requests, pod.requests) for name in names))
+        key = (score, *(asked.get(name, 0) for asked in (pod.scored_requests, pod.requests) for name in _SCORED))
         found = []
         for info in nodes:
             known = info.scores.get(key)
             if known is None:
-                known = info.scores[key] = score(info, pod, view)
+                known = info.scores[key] = score(pod, view, info)
             found.append(known)
         return found
 
     return scores
 
 
-def _amounts(info: NodeInfo, pod: PodInfo, resources: Sequence[tuple[str, int]]) -> list[Amounts]:
-    found = []
-    for name, weight in resources:
-        asked, there = pod.scored_requests.get(name, 0), info.allocatable.get(name, 0)
-        if not there or (not asked and name not in (CPU, MEMORY, STORAGE)):
-            continue
-        used = info.scored[name] if name in (CPU, MEMORY) else info.requested.get(name, 0)
-        found.append((weight, used + asked, there))
-    return found
+@_kept
+def least_allocated(pod: PodInfo, view: View, info: NodeInfo) -> int:
+    """More for nodes of which a smaller share is requested."""
+    free = []
+    for name in _SCORED:
+        there = info.allocatable.get(name, 0)
+        if there:
+            free.append(max(0, there - info.scored[name] - pod.scored_requests.get(name, 0)) * MOST // there)
+    return sum(free) // len(free) if free else 0
 
 
-def _mean(amounts: Sequence[Amounts], score: Callable[[int, int], int]) -> int:
-    total = sum(weight for weight, _, _ in amounts)
-    return sum(weight * score(asked, there) for weight, asked, there in amounts) // total if total else 0
-
-
-def _least(strategy: Mapping[str, Any]) -> Callable[[Sequence[Amounts]], int]:
-    return lambda amounts: _mean(amounts, lambda asked, there: max(0, there - asked) * MOST // there)
-
-
-def _most(strategy: Mapping[str, Any]) -> Callable[[Sequence[Amounts]], int]:
-    return lambda amounts: _mean(amounts, lambda asked, there: min(asked, there) * MOST // there)
-
-
-def _ratio(strategy: Mapping[str, Any]) -> Callable[[Sequence[Amounts]], int]:
-    points = strategy["requestedToCapacityRatio"]["shape"]
-    shape = [(each.get("utilization") or 0, (each.get("score") or 0) * _SCALE) for each in points]
-
-    def score(amounts: Sequence[Amounts]) -> int:
-        known = [
-            (weight, along(shape, MOST if asked > there else asked * MOST // there)) for weight, asked, there in amounts
-        ]
-        counted = [(weight, value) for weight, value in known if value > 0]
-        total = sum(weight for weight, _ in counted)
-        return math.floor(sum(weight * value for weight, value in counted) / total + 0.5) if total else 0
-
-    return score
-
-
-def along(shape: Sequence[tuple[int, int]], use: int) -> int:
-    """The value of a line through points at some use, cut to a whole number as Go does.
-
-    Examples
-    --------
-    >>> [along([(0, 0), (50, 100), (100, 10)], use) for use in (0, 25, 75, 100)]
-    [0, 50, 55, 10]
-    """
-    if use <= shape[0][0]:
-        return shape[0][1]
-    for (left, low), (right, high) in pairwise(shape):
-        if use <= right:
-            return low + int((high - low) * (use - left) / (right - left))
-    return shape[-1][1]
-
-
-_STRATEGIES: Final[Mapping[str, Callable[[Mapping[str, Any]], Callable[[Sequence[Amounts]], int]]]] = {
-    "LeastAllocated": _least,
-    "MostAllocated": _most,
-    "RequestedToCapacityRatio": _ratio,
-}
-
-
-def balance_score(resources: Sequence[Mapping[str, Any]]) -> Scores:
-    """The score of NodeResourcesBalancedAllocation: nodes whose resources are used to the same degree."""
-    names = [each["name"] for each in resources]
-
-    def scored(info: NodeInfo, pod: PodInfo, view: View) -> int:
-        idle = not any(pod.requests.get(name) for name in names)
-        if idle and view.behaviour.applies("scheduler-balances-no-best-effort-pods"):
-            return 0
-        return _gain(view.behaviour, info, pod, names)
-
-    return _kept(names, scored)
-
-
-def _gain(behaviour: ServedBehaviour, info: NodeInfo, pod: PodInfo, names: Sequence[str]) -> int:
-    after = _balance(info, pod, names, counted=True)
-    if not behaviour.applies("scheduler-scores-change-of-balance"):
+@_kept
+def balanced_allocation(pod: PodInfo, view: View, info: NodeInfo) -> int:
+    """More for nodes whose CPU and memory are used to the same degree."""
+    idle = not any(pod.requests.get(name) for name in _SCORED)
+    if idle and view.behaviour.applies("scheduler-balances-no-best-effort-pods"):
+        return 0
+    after = _balance(info, pod.requests)
+    if not view.behaviour.applies("scheduler-scores-change-of-balance"):
         return after
-    return MOST // 2 + int((MOST // 2 + after - _balance(info, pod, names, counted=False)) / 2)
+    return MOST // 2 + int((MOST // 2 + after - _balance(info, {})) / 2)
 
 
-def _balance(info: NodeInfo, pod: PodInfo, names: Sequence[str], *, counted: bool) -> int:
-    fractions = []
-    for name in names:
-        asked, there = pod.requests.get(name, 0), info.allocatable.get(name, 0)
-        if there and (asked or name in (CPU, MEMORY, STORAGE)):
-            fractions.append(min(1.0, (info.requested.get(name, 0) + (asked if counted else 0)) / there))
-    if len(fractions) < 2:
-        return MOST
-    mean = sum(fractions) / len(fractions)
-    deviation = math.sqrt(sum((each - mean) ** 2 for each in fractions) / len(fractions))
-    if len(fractions) == 2:
-        deviation = abs(fractions[0] - fractions[1]) / 2
-    return int((1 - deviation) * MOST)
+def _balance(info: NodeInfo, more: Mapping[str, int]) -> int:
+    used = [
+        min(1.0, (info.requested.get(name, 0) + more.get(name, 0)) / info.allocatable[name])
+        for name in _SCORED
+        if info.allocatable.get(name)
+    ]
+    return int((1 - abs(used[0] - used[1]) / 2) * MOST) if len(used) == len(_SCORED) else MOST

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from simkit.logic.workloads.budgets import guarding
-from simkit.meta.objects import Object, at, name_of
-from simkit.simulation.scheduler.algorithm import Nominated, first_rejection, prepared
+from simkit.meta.objects import at, name_of
+from simkit.simulation.scheduler.algorithm import FILTERS, Nominated, first_rejection, prepared
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
-from simkit.simulation.scheduler.scheduler_config import DEFAULT_PROFILE, Profile
 from simkit.simulation.scheduler.view import Rejection, Unschedulable, View, fit_message, rejected
 
 # A node for a pod that preempts others, with those that would have to leave it
@@ -56,7 +55,6 @@ def candidates(
     rejections: Mapping[str, Rejection],
     nominated: Nominated,
     start: int,
-    profile: Profile = DEFAULT_PROFILE,
 ) -> tuple[list[Candidate], str]:
     """Nodes with the pods that would have to leave them, and where there are none the sentence that says why."""
     nodes = view.cache.nodes()
@@ -66,7 +64,7 @@ def candidates(
     found: list[Candidate] = []
     for number in range(len(hopeful)):
         info = hopeful[(start + number) % len(hopeful)]
-        result = victims_on(pod, view, info, nominated, profile)
+        result = victims_on(pod, view, info, nominated)
         if isinstance(result, Candidate):
             found.append(result)
             if len(found) >= enough and any(not each.violations for each in found):
@@ -76,9 +74,7 @@ def candidates(
     return found, "" if found else fit_message(len(told), told.values())
 
 
-def victims_on(
-    pod: PodInfo, view: View, info: NodeInfo, nominated: Nominated, profile: Profile
-) -> Candidate | Rejection:
+def victims_on(pod: PodInfo, view: View, info: NodeInfo, nominated: Nominated) -> Candidate | Rejection:
     """The fewest and least important pods that have to leave a node for a pod, or why that is of no use."""
     lower = [each for each in info.pods.values() if each.priority < pod.priority]
     if not lower:
@@ -90,7 +86,7 @@ def victims_on(
         view.cache.place(each, info)
     gone: list[PodInfo] = list(lower)
     try:
-        rejection = _rejection(pod, view, info, profile)
+        rejection = _rejection(pod, view, info)
         if rejection is not None:
             return rejection
         ranked = sorted(lower, key=_importance)
@@ -99,7 +95,7 @@ def victims_on(
         for each in [*violating, *(other for other in ranked if other not in violating)]:
             view.cache.place(each, info)
             gone.remove(each)
-            if _rejection(pod, view, info, profile) is not None:
+            if _rejection(pod, view, info) is not None:
                 view.cache.displace(each, info)
                 gone.append(each)
                 victims.append(each)
@@ -112,9 +108,9 @@ def victims_on(
             view.cache.place(each, info)
 
 
-def _rejection(pod: PodInfo, view: View, info: NodeInfo, profile: Profile) -> Rejection | None:
+def _rejection(pod: PodInfo, view: View, info: NodeInfo) -> Rejection | None:
     try:
-        return first_rejection(prepared(pod, view, profile.filters), info)
+        return first_rejection(prepared(pod, view, FILTERS), info)
     except Unschedulable as error:
         return rejected(str(error), resolvable=False)
 
@@ -153,13 +149,3 @@ def chosen(found: Sequence[Candidate]) -> Candidate:
         return candidate.violations, highest, total, len(victims), -earliest
 
     return min((each for each in found if each.victims), key=harm)
-
-
-def disrupted(victim: Object, scheduler: str) -> dict[str, str]:
-    """The condition that tells why a pod is about to go."""
-    return {
-        "type": "DisruptionTarget",
-        "status": "True",
-        "reason": "PreemptionByScheduler",
-        "message": f"{scheduler}: preempting to accommodate a higher priority pod",
-    }

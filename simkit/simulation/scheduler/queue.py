@@ -14,8 +14,8 @@ from simkit.simulation.scheduler.node_info import running_statuses
 # Pods that wait for a node: the next one by priority, and those that are tried again later.
 # Upstream: pkg/scheduler/internal/queue/scheduling_queue.go, release 1.30.
 
-FIRST_PAUSE: Final = 1.0
-LONGEST_PAUSE: Final = 10.0
+_FIRST_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 10.0
 _FLUSHED_AFTER: Final = 300.0
 """Seconds after which a pod is tried again although nothing has changed."""
 Name = tuple[str, str]
@@ -33,6 +33,11 @@ class Waiting:
     reserved: str = ""
     """The node for which its volumes were asked for."""
 
+    @property
+    def pause(self) -> float:
+        """Seconds from a failed attempt to the next one."""
+        return float(min(_FIRST_PAUSE * 2.0 ** (self.attempts - 1), _LONGEST_PAUSE))
+
 
 class SchedulingQueue:
     """The pods that no node was found for yet."""
@@ -40,7 +45,6 @@ class SchedulingQueue:
     def __init__(self) -> None:
         self.waiting: dict[Name, Waiting] = {}
         self._ready: list[tuple[int, str, Name]] = []
-        self.first_pause, self.longest_pause = FIRST_PAUSE, LONGEST_PAUSE
 
     def resume_from(self, other: SchedulingQueue) -> None:
         """Know what another queue knows."""
@@ -97,8 +101,7 @@ class SchedulingQueue:
 
     def errored(self, waiting: Waiting, now: float) -> None:
         """Keep a pod whose attempt failed for another reason than the nodes: it is tried again after its pause."""
-        pause = min(self.first_pause * 2.0 ** (waiting.attempts - 1), self.longest_pause)
-        waiting.failed_at, waiting.due = now, now + pause
+        waiting.failed_at, waiting.due = now, now + waiting.pause
 
     def postponed(self, waiting: Waiting, now: float) -> None:
         """Keep a pod that has a node and waits for its volumes: it is tried again without a pause."""
@@ -108,8 +111,7 @@ class SchedulingQueue:
         """Try all again, each after its pause."""
         for each in self.waiting.values():
             if each.due is None:
-                pause = min(self.first_pause * 2.0 ** (each.attempts - 1), self.longest_pause)
-                each.due = each.failed_at + (pause if each.attempts else 0.0)
+                each.due = each.failed_at + (each.pause if each.attempts else 0.0)
 
     def reset_pauses(self) -> None:
         """Let nobody wait any longer who only waits for a pause to end."""

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler, release 1.30, with its default profile.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, Final
 
@@ -32,16 +32,16 @@ from simkit.simulation.scheduler.devices.claim_writes import (
     reserve_claims,
     take_back,
 )
-from simkit.simulation.scheduler.devices.dynamic_resources import Missing, claims_of_pod, dynamic_resources
+from simkit.simulation.scheduler.devices.dynamic_resources import Missing, claims_of_pod
 from simkit.simulation.scheduler.devices.pools import has_binding_conditions
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
-from simkit.simulation.scheduler.preemption import Candidate, candidates, chosen, disrupted, ineligible
+from simkit.simulation.scheduler.preemption import Candidate, candidates, chosen, ineligible
 from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting, frees_or_attracts, matters
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
-from simkit.simulation.scheduler.scheduler_config import NAME, Profile, SchedulerConfig, profile_of
 from simkit.simulation.scheduler.view import NO_CLAIMS, WATCHED, SchedulingError, View, fit_message, not_preempted
 from simkit.simulation.scheduler.volume_claims import prepare_claims
 
+NAME: Final = "default-scheduler"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _NO_NODES: Final = "no nodes available to schedule pods"
 _HOST: Final = "simkit"
@@ -49,6 +49,12 @@ _SCHEDULED: Final = SeriesEvent("Scheduled", "Binding")
 _FAILED: Final = SeriesEvent("FailedScheduling", "Scheduling", warning=True)
 _PENDING: Final = SeriesEvent("BindingConditionsPending", "Scheduling")
 _PREEMPTED: Final = SeriesEvent("Preempted", "Preempting")
+_DISRUPTED: Final = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "PreemptionByScheduler",
+    "message": f"{NAME}: preempting to accommodate a higher priority pod",
+}
 _IN_ONE_SYNC: Final = 500
 """The pods of one sync; the others are due at once. The revision that a sync reads must not be compacted meanwhile."""
 _LONGEST_MESSAGE: Final = 1024
@@ -66,32 +72,16 @@ class Scheduler:
         self.cache, self.queue = SchedulerCache(behaviour), SchedulingQueue()
         self._random = Random(seed)
         self._algorithm = Algorithm(self._random)
-        self._profiles: dict[str, Profile] = {}
-        self._events: dict[str, EventSeriesRecorder] = {}
-        self.config = SchedulerConfig()
-        self._follow(self.config)
-        self._known = self._reconfigured = False
+        self._events = EventSeriesRecorder(clock, NAME, _HOST)
+        self._known = False
         self._nominated: dict[tuple[str, str], tuple[str, PodInfo]] = {}
         self._awaiting = AwaitingPods()
         self._held: dict[tuple[str, str], Object] = {}
         """Pods that are not tried until their resource claims are there."""
 
-    def configure(self, config: SchedulerConfig) -> None:
-        """Decide by a configuration from now on, also on pods that wait already."""
-        self._follow(config)
-        self._known, self._reconfigured = False, True
-
-    def _follow(self, config: SchedulerConfig) -> None:
-        self.config = config
-        self._profiles = {each.name: profile_of(each, config.percentage) for each in config.profiles}
-        self._events = {name: EventSeriesRecorder(self._clock, name, _HOST) for name in self._profiles}
-        self.queue.first_pause, self.queue.longest_pause = config.first_pause, config.longest_pause
-
     @property
     def next_time(self) -> float | None:
-        if self._reconfigured:
-            return 0.0
-        times = (self.queue.next_time, self._awaiting.next_time, *(each.next_time for each in self._events.values()))
+        times = (self.queue.next_time, self._awaiting.next_time, self._events.next_time)
         return min((each for each in times if each is not None), default=None)
 
     def concerns(self, change: Change) -> bool:
@@ -103,7 +93,6 @@ class Scheduler:
 
     def resume_from(self, other: Scheduler) -> None:
         """Look at everything anew: the cache is made from the snapshot."""
-        self._follow(other.config)
         self.queue.resume_from(other.queue)
         self._awaiting.resume_from(other._awaiting)
         self._random.setstate(other._random.getstate())
@@ -114,8 +103,7 @@ class Scheduler:
         else:
             for change in changes:
                 self._take(change)
-        for events in self._events.values():
-            events.finish(client)
+        self._events.finish(client)
         lister = Lister(snapshot)
         view = View(self.cache, lister, self._clock.now())
         for each in self._awaiting.due(view.now):
@@ -128,7 +116,7 @@ class Scheduler:
             self._schedule(client, view, waiting)
 
     def _start(self, snapshot: Snapshot) -> None:
-        self.cache, self._known, self._reconfigured = SchedulerCache(self._behaviour), True, False
+        self.cache, self._known = SchedulerCache(self._behaviour), True
         for node in snapshot.scan(NODES):
             self.cache.set_node(node)
         present = set()
@@ -174,8 +162,7 @@ class Scheduler:
         self.cache.set_pod(pod)
         namespace, name = namespace_of(pod), name_of(pod)
         spec = pod.get("spec") or {}
-        profile = self._profiles.get(spec.get("schedulerName") or NAME)
-        wanted = profile is not None and not (profile.gated and spec.get("schedulingGates"))
+        wanted = (spec.get("schedulerName") or NAME) == NAME and not spec.get("schedulingGates")
         if spec.get("nodeName") or has_ended(pod) or metadata(pod).get("deletionTimestamp") or not wanted:
             self._forget(namespace, name)
             return
@@ -222,15 +209,12 @@ class Scheduler:
         if not self.cache.nodes():
             self._fail(client, waiting, _NO_NODES, None)
             return
-        preferred, profile = (
-            waiting.reserved or at(waiting.pod, "status", "nominatedNodeName") or "",
-            self._profile(pod),
-        )
-        findings = self._algorithm.find(pod, view, self._promised(), preferred, profile)
+        preferred = waiting.reserved or at(waiting.pod, "status", "nominatedNodeName") or ""
+        findings = self._algorithm.find(pod, view, self._promised(), preferred)
         if not findings.feasible:
             self._no_room(client, view, waiting, pod, findings)
             return
-        info = self._algorithm.best(pod, view, findings.feasible, profile)
+        info = self._algorithm.best(pod, view, findings.feasible)
         if not prepare_claims(client, view, pod, info):
             waiting.reserved = info.name
             self.queue.postponed(waiting, self._clock.now())
@@ -248,7 +232,7 @@ class Scheduler:
     def _await(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, info: NodeInfo) -> None:
         """Let a pod wait for the drivers of its devices; it counts on its node already."""
         note = f"waiting for binding conditions for device on node {info.name}"
-        self._events_of(pod.pod).event(client, pod.pod, _PENDING, note)
+        self._events.event(client, pod.pod, _PENDING, note)
         self._forget(*pod.key)
         self._awaiting.add(waiting, pod, info.name, view.now)
         self._place(pod.pod, info.name)
@@ -282,12 +266,6 @@ class Scheduler:
         """The identity of a share of a device."""
         return NameSource(self._random.getrandbits(64)).uid()
 
-    def _profile(self, pod: PodInfo) -> Profile:
-        return self._profiles[at(pod.pod, "spec", "schedulerName") or NAME]
-
-    def _events_of(self, pod: Object) -> EventSeriesRecorder:
-        return self._events[at(pod, "spec", "schedulerName") or NAME]
-
     def _bind(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, node: str) -> None:
         binding = {
             "apiVersion": "v1",
@@ -305,17 +283,17 @@ class Scheduler:
         self._forget(*pod.key)
         self._place(pod.pod, node)
         note = f"Successfully assigned {pod.namespace}/{pod.name} to {node}"
-        self._events_of(pod.pod).event(client, pod.pod, _SCHEDULED, note)
+        self._events.event(client, pod.pod, _SCHEDULED, note)
 
     def _no_room(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, findings: Findings) -> None:
         rejections = findings.rejections
-        profile, node, claims = self._profile(pod), None, ""
-        if dynamic_resources in profile.filters and (not findings.before or findings.plugin):
+        node, claims = None, ""
+        if not findings.before or findings.plugin:
             claims = take_back(client, view, pod, rejections) if not findings.before else NO_CLAIMS
-        why = ineligible(pod, view, rejections) if profile.preempts else ""
-        if profile.preempts and not why:
+        why = ineligible(pod, view, rejections)
+        if not why:
             start = self._random.randrange(max(1, len(rejections)))
-            found, why = candidates(pod, view, rejections, self._promised(), start, profile)
+            found, why = candidates(pod, view, rejections, self._promised(), start)
             if any(each.victims for each in found):
                 best = chosen(found)
                 node, why = best.info.name, ""
@@ -326,19 +304,18 @@ class Scheduler:
 
     def _preempt(self, client: Client, candidate: Candidate, pod: PodInfo) -> None:
         for victim in candidate.victims:
-            scheduler = at(pod.pod, "spec", "schedulerName") or NAME
-            change = {"status": {"conditions": [self._dated(disrupted(victim.pod, scheduler))]}}
+            change = {"status": {"conditions": [self._dated(_DISRUPTED)]}}
             self._patch_status(client, victim.pod, change)
             expect(delete(client, path_to(PODS, victim.pod), victim.pod), 404, 409)
             uid = metadata(pod.pod).get("uid")
             text = f"Preempted by pod {uid} on node {candidate.info.name}"
-            self._events_of(pod.pod).event(client, victim.pod, _PREEMPTED, text, related=pod.pod)
+            self._events.event(client, victim.pod, _PREEMPTED, text, related=pod.pod)
         for name, (node, other) in list(self._nominated.items()):
             if node == candidate.info.name and other.priority < pod.priority:
                 self._patch_status(client, other.pod, {"status": {"nominatedNodeName": None}})
                 del self._nominated[name]
 
-    def _dated(self, condition: dict[str, Any]) -> dict[str, Any]:
+    def _dated(self, condition: Mapping[str, Any]) -> dict[str, Any]:
         return {**condition, "lastProbeTime": None, "lastTransitionTime": timestamp(self._clock.now())}
 
     def _fail(
@@ -348,7 +325,7 @@ class Scheduler:
         now, pod = self._clock.now(), waiting.pod
         self.queue.failed(waiting, now)
         short = message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 4] + " ..."
-        self._events_of(pod).event(client, pod, _FAILED, short)
+        self._events.event(client, pod, _FAILED, short)
         wanted = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
         known = find(at(pod, "status", "conditions"), "PodScheduled") or {}
         status: dict[str, Any] = {}

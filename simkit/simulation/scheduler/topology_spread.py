@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any, Final
@@ -80,18 +80,10 @@ def _has_all(terms: Sequence[AffinityTerm], wanted: Counts, info: NodeInfo, *, f
     return first or all(wanted[term.topology_key, info.labels[term.topology_key]] > 0 for term in terms)
 
 
-def affinity_score(
-    pod: PodInfo, view: View, nodes: Sequence[NodeInfo], *, hard_weight: int = 1, ignores_theirs: bool = False
-) -> list[int] | None:
-    """More for nodes whose topologies have pods that are preferred, or that prefer this one.
-
-    ``hard_weight`` is the weight of what existing pods require. ``ignores_theirs`` leaves out what they prefer, if this
-    pod prefers nothing.
-    """
+def affinity_score(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int] | None:
+    """More for nodes whose topologies have pods that are preferred, or that prefer this one."""
     terms = pod.terms.resolved(view.namespaces) if pod.terms else pod.terms
     own = [*((term, 1) for term in terms.preferred), *((term, -1) for term in terms.avoided)]
-    if ignores_theirs and not own:
-        return None
     others = view.cache.pods() if own else view.cache.with_terms.values()
     weights: Counter[tuple[str, str]] = Counter()
     labels = view.namespaces.get(pod.namespace) if view.cache.with_terms else None
@@ -100,7 +92,7 @@ def affinity_score(
             if term.matches(other.labels, other.namespace, None):
                 _weigh(weights, term, sign * term.weight, info)
         if other.terms:
-            _weigh_theirs(weights, other, info, pod, labels, hard_weight)
+            _weigh_theirs(weights, other, info, pod, labels)
     if not weights:
         return None
     raw = [sum(weights[pair] for pair in info.labels.items()) for info in nodes]
@@ -120,10 +112,9 @@ def _weigh_theirs(
     info: NodeInfo,
     pod: PodInfo,
     labels: Mapping[str, str] | None,
-    hard_weight: int,
 ) -> None:
-    """Add the weights of an existing pod's terms for this one; all required terms count alike."""
-    theirs = [(term, hard_weight) for term in other.terms.affinity]
+    """Add the weights of an existing pod's terms for this one; required terms count one each."""
+    theirs = [(term, 1) for term in other.terms.affinity]
     theirs += [(term, term.weight) for term in other.terms.preferred]
     theirs += [(term, -term.weight) for term in other.terms.avoided]
     for term, weight in theirs:
@@ -197,15 +188,9 @@ def _matching(view: View, pod: PodInfo, selector: LabelSelector) -> Mapping[str,
     return view.cache.matching(pod.namespace, selector) if selector else {}
 
 
-Given = Sequence[Mapping[str, Any]]
-"""Constraints as an object or a configuration has them."""
-
-
-def topology_spread(pod: PodInfo, view: View, default: Given = ()) -> Filter | None:
-    """Nodes on which the pod would not make the skew too great; ``default`` is for pods without own constraints."""
+def topology_spread(pod: PodInfo, view: View) -> Filter | None:
+    """Nodes on which the pod would not make the skew too great."""
     constraints = constraints_of(pod, "DoNotSchedule")
-    if default and not _has_own(pod):
-        constraints = _listed(pod, view, default, "DoNotSchedule")
     if not constraints:
         return None
     domains = _domains(pod, view, constraints)
@@ -249,27 +234,10 @@ def _domains(pod: PodInfo, view: View, constraints: Sequence[Constraint]) -> lis
     return [by_key[each.topology_key] for each in constraints]
 
 
-def _has_own(pod: PodInfo) -> bool:
-    return bool(at(pod.pod, "spec", "topologySpreadConstraints"))
-
-
-def _listed(pod: PodInfo, view: View, default: Given, action: str) -> list[Constraint]:
-    """The constraints of a configuration for a pod that belongs to some group."""
-    selector = view.default_selector(pod)
-    chosen = [each for each in default if each.get("whenUnsatisfiable") == action] if selector else []
-    return [replace(_read(pod, each), selector=selector) for each in chosen]
-
-
-def spread_score(pod: PodInfo, view: View, nodes: Sequence[NodeInfo], default: Given | None = None) -> list[int] | None:
-    """More for nodes whose topologies have fewer of the pod's like.
-
-    ``default`` are the constraints of a configuration for pods without own ones; None: those of the system.
-    """
-    own = _has_own(pod) or default is not None
-    if _has_own(pod):
-        constraints = constraints_of(pod, "ScheduleAnyway")
-    else:
-        constraints = _default(pod, view) if default is None else _listed(pod, view, default, "ScheduleAnyway")
+def spread_score(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int] | None:
+    """More for nodes whose topologies have fewer of the pod's like."""
+    own = bool(at(pod.pod, "spec", "topologySpreadConstraints"))
+    constraints = constraints_of(pod, "ScheduleAnyway") if own else _default(pod, view)
     if not constraints:
         return None
     keys = {each.topology_key for each in constraints}
