@@ -74,7 +74,7 @@ def load_cached(sources: Sequence[str | Readable], *, use_cache: bool = True, **
     from simkit.snapshot.load import load  # parsers of all formats, which a cached dump does without
 
     dump = load(sources, **options)
-    if file:
+    if file and _digest(paths, options) == digest:  # the files have not changed while they were read
         with suppress(OSError):
             _write(file, dump)
     return dump
@@ -99,9 +99,16 @@ def _digest(paths: Sequence[str], options: dict[str, Any]) -> str:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The files at a path. Raises OSError where something else than files and folders is there."""
+    """The files at a path. Raises OSError where something else than files and folders is there.
+
+    A folder with links is not cached: they may lead to files without an end, which ``load`` does not read.
+    """
     if path.is_dir():
-        yield from sorted(file for file in path.rglob("*") if file.is_file())
+        for file in sorted(path.rglob("*")):
+            if file.is_symlink():
+                raise OSError(f"a link at {file}")
+            if file.is_file():
+                yield file
     elif path.is_file():
         yield path
     else:

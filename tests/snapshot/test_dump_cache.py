@@ -198,6 +198,30 @@ def test_small_sources_and_open_files_are_not_cached(folder: Path, tmp_path: Pat
     assert not _files(folder)
 
 
+def test_folders_with_links_are_not_cached(folder: Path, tmp_path: Path, dump_file: Path) -> None:
+    """A link may lead to a file without an end; it is not followed to see whether the dump is cached."""
+    dumps = tmp_path / "dumps"
+    dumps.mkdir()
+    _written(dumps / "a.json", _objects(200))
+    (dumps / "b.json").symlink_to(dump_file)
+    assert _told(load_cached([str(dumps)])) == _told(load([str(dumps)]))
+    assert not _files(folder)
+
+
+def test_files_that_change_while_they_are_read_are_not_cached(
+    folder: Path, dump_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the new objects would answer for the old content."""
+
+    def load_changed(*sources: Any, **options: Any) -> Dump:
+        _written(dump_file, _objects(300))
+        return load(*sources, **options)
+
+    monkeypatch.setattr("simkit.snapshot.load.load", load_changed)
+    load_cached([str(dump_file)])
+    assert not _files(folder)
+
+
 def test_the_oldest_are_removed(folder: Path, dump_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All cached dumps together keep within their room; the ones used last stay."""
     names = _cached_at(folder, dump_file, range(4))
