@@ -41,12 +41,11 @@ from simkit.engine.controllers.persistent_volumes import (
     PVProtectionController,
 )
 from simkit.engine.controllers.pod_autoscaler import HorizontalController
-from simkit.engine.controllers.resource_claim import ResourceClaimController
 from simkit.engine.controllers.service_accounts import ServiceAccountsController, TokensController
 from simkit.engine.controllers.service_addresses import ServiceCIDRsController
 from simkit.engine.controllers.stateful_set import StatefulSetController
 from simkit.engine.controllers.status_writers import PolicyStatusController, ResourceQuotaController
-from simkit.engine.controllers.taint_eviction import DeviceTaintEvictionController, TaintEvictionController
+from simkit.engine.controllers.taint_eviction import TaintEvictionController
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.names import GroupResource, GroupVersionKind
@@ -131,8 +130,6 @@ CONTROLLERS: Final = PartRegistry[Maker](
         "taint-eviction-controller": lambda means: TaintEvictionController(means.clock),
         "persistentvolume-binder-controller": lambda means: PersistentVolumeController(means.clock),
         "ephemeral-volume-controller": lambda means: EphemeralVolumeController(means.clock),
-        "resourceclaim-controller": lambda means: ResourceClaimController(means.clock, means.behaviour),
-        "device-taint-eviction-controller": lambda means: DeviceTaintEvictionController(means.clock, means.behaviour),
         "disruption-controller": lambda means: DisruptionController(means.clock, means.catalogue),
         "persistentvolumeclaim-protection-controller": lambda _: PVCProtectionController(),
         "persistentvolume-protection-controller": lambda _: PVProtectionController(),

@@ -43,7 +43,6 @@ class SimulationMethods(AnalysedCluster):
         taints: Sequence[Object] = (),
         zones: Sequence[str] = (),
         images: Mapping[str, int] | None = None,
-        devices: Sequence[Object] = (),
         eviction_hard: Mapping[str, str] | None = None,
         eviction: Mapping[str, str] | None = None,
         events: bool = True,
@@ -64,9 +63,6 @@ class SimulationMethods(AnalysedCluster):
             Zones, given to the nodes in turn.
         images
             The images that are there, with their sizes in bytes, which take room on the disk.
-        devices
-            Devices that drivers publish as resource slices:
-            ``[{"driver": "gpu.example.com", "devices": [{"name": "gpu-{}", "count": 4, "attributes": {}}]}]``.
         eviction_hard
             What has to be free before kubelets evict pods, as ``evictionHard`` of a KubeletConfiguration:
             ``{"memory.available": "100Mi", "nodefs.available": "10%"}`` and ``imagefs.available``, ``pid.available``.
@@ -100,7 +96,7 @@ class SimulationMethods(AnalysedCluster):
         from simkit.cluster.nodes import node_config, register_nodes
         from simkit.simulation.kubelet.eviction_settings import field_named
 
-        optional = {"capacity": capacity, "eviction_hard": eviction_hard, "images": images, "devices": devices or None}
+        optional = {"capacity": capacity, "eviction_hard": eviction_hard, "images": images}
         given: dict[str, Any] = {name: value for name, value in optional.items() if value is not None}
         given |= {field_named(name): value for name, value in (eviction or {}).items()}
         config = node_config(

@@ -171,6 +171,19 @@ def test_gates_and_other_schedulers() -> None:
     assert phase(cluster, "gated") == "Running"
 
 
+def test_pods_with_resource_claims_stay_pending() -> None:
+    """Nobody allocates devices: the scheduler tells so, and so does the kubelet of a pod that names its node."""
+    cluster = simulated(1, release="1.34")
+    claims = [{"name": "gpu", "resourceClaimName": "gpus"}]
+    cluster.create(pod("scheduled", resourceClaims=claims))
+    cluster.create(pod("placed", resourceClaims=claims, nodeName="node-0"))
+    cluster.settle()
+    assert phase(cluster, "scheduled") == phase(cluster, "placed") == "Pending"
+    why = "simulated nodes do not allocate resource claims"
+    assert messages(cluster, "FailedScheduling") == [f"0/1 nodes are available: {why}."]
+    assert messages(cluster, "FailedPrepareDynamicResources") == [why]
+
+
 def test_deployments_spread_over_nodes_and_services_get_endpoints() -> None:
     """By default the pods of one owner go to different nodes; their addresses are endpoints."""
     cluster = simulated()

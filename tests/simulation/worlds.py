@@ -10,9 +10,9 @@ from simkit.meta.clock import SimulatedClock
 from simkit.meta.objects import Object
 
 
-def simulated(nodes: int = 3, **given: Any) -> Cluster:
+def simulated(nodes: int = 3, *, release: str = "1.30", **given: Any) -> Cluster:
     """A cluster on a simulated clock, with nodes."""
-    cluster = Cluster(options=Options(clock=SimulatedClock(), seed=7))
+    cluster = Cluster(options=Options(release=release, clock=SimulatedClock(), seed=7))
     if nodes:
         cluster.add_nodes(nodes, **given)
         cluster.settle()

@@ -32,20 +32,13 @@ from simkit.simulation.kubelet.container_commands import Stopping
 from simkit.simulation.kubelet.container_runtime import ContainerRuntime, missing_pull_secrets, missing_volume
 from simkit.simulation.kubelet.container_status import PodEnvironment, Progress
 from simkit.simulation.kubelet.image_pulls import NodeImages, Told
-from simkit.simulation.kubelet.node_config import (
-    NodeConfig,
-    node_address,
-    node_object,
-    pod_range,
-    publish_devices,
-)
+from simkit.simulation.kubelet.node_config import NodeConfig, node_address, node_object, pod_range
 from simkit.simulation.kubelet.pod_admission import (
     EVICTED,
     Arrivals,
     Resizes,
     pressure_objection,
     rejected_status,
-    unprepared,
     with_hindrance,
 )
 from simkit.simulation.kubelet.pod_status import PodNetwork, stopped_status, updated_status
@@ -58,6 +51,7 @@ from simkit.simulation.kubelet.simulated_node import (
     nodes_of,
     renew_lease,
 )
+from simkit.simulation.scheduler.view import NO_DEVICES
 
 _LOG: Final = logging.getLogger("simkit.kubelet")
 _RETRY: Final = 1.0
@@ -144,7 +138,6 @@ class Kubelets:
         made: Object = response.object
         self._adopt_node(node, now)
         create_lease(client, node, made, now)
-        publish_devices(client, config.devices, made)
         return made
 
     def adopt(self, node: Object, ordinal: int, pods: Sequence[tuple[str, str]] = ()) -> None:
@@ -304,7 +297,7 @@ class Kubelets:
         environment = environment if hold is None else replace(environment, resizes=False)
         pending = at(pod, "status", "phase") == "Pending"
         unmounted = missing_volume(pod, lister, self.unknown) if pending else ""
-        hindrance = unmounted or (unprepared(pod, lister, self.unknown) if pending else "")
+        hindrance = unmounted or (NO_DEVICES if pending and at(pod, "spec", "resourceClaims") else "")
         if pending and (missing := missing_pull_secrets(pod, lister, self.unknown)):
             self._event(client, pod, ("FailedToRetrieveImagePullSecret", missing, True))
         if hindrance:

@@ -14,8 +14,6 @@ from random import Random
 from typing import Final
 
 from simkit.simulation.scheduler import node_filters, topology_spread, volume_filters
-from simkit.simulation.scheduler.devices.alternatives_score import alternatives_score
-from simkit.simulation.scheduler.devices.dynamic_resources import dynamic_resources
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
 from simkit.simulation.scheduler.view import Filter, Rejection, Unschedulable, View, rejected
 
@@ -37,7 +35,7 @@ _CLUSTER_FILTERS: Final[Sequence[FilterPlugin]] = (
     volume_filters.volume_zone,
     topology_spread.topology_spread,
     topology_spread.inter_pod_affinity,
-    dynamic_resources,
+    node_filters.resource_claims,
 )
 FILTERS: Final = (*_NODE_FILTERS, *_CLUSTER_FILTERS)
 """The filters of the default profile in their order. The first that rejects a node is the one that is told of."""
@@ -47,7 +45,6 @@ SCORES: Final[Sequence[tuple[int, ScorePlugin]]] = (
     (1, node_filters.least_allocated),
     (2, topology_spread.spread_score),
     (2, topology_spread.affinity_score),
-    (2, alternatives_score),
     (1, node_filters.balanced_allocation),
     (1, node_filters.image_locality),
 )
@@ -70,8 +67,6 @@ class Findings:
     rejections: dict[str, Rejection] = field(default_factory=dict)
     before: str = ""
     """The reason why no node was examined."""
-    plugin: str = ""
-    """The plugin that gave it, if it matters."""
 
 
 def nodes_to_find(total: int) -> int:
@@ -132,7 +127,7 @@ class Algorithm:
         try:
             checks = Checks(pod, view)
         except Unschedulable as error:
-            findings.before, findings.plugin = str(error), error.plugin
+            findings.before = str(error)
             rejection = Rejection((str(error),), resolvable=False)
             findings.rejections = {info.name: rejection for info in everything}
             return findings

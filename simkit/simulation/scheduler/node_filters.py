@@ -13,9 +13,8 @@ from simkit.logic.workloads.images import tagged
 from simkit.logic.workloads.nodes import UNSCHEDULABLE, fits, term_fits, tolerated
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import at
-from simkit.simulation.scheduler.devices.dynamic_resources import classes_of_resources
 from simkit.simulation.scheduler.node_info import CPU, MEMORY, STORAGE, HostPort, NodeInfo, PodInfo
-from simkit.simulation.scheduler.view import Filter, Rejection, View, rejected
+from simkit.simulation.scheduler.view import NO_DEVICES, Filter, Rejection, Unschedulable, View, rejected
 
 MOST: Final = 100
 """The best score of a plugin."""
@@ -121,21 +120,25 @@ def resources_fit(pod: PodInfo, view: View) -> Filter | None:
     ordered += [name for name in pod.requests if name not in ordered]
     asked = [(name, pod.requests[name], f"Insufficient {name}") for name in ordered if pod.requests[name] > 0]
     knows_small = view.behaviour.applies("scheduler-knows-small-nodes")
-    backed = classes_of_resources(ordered, view.lister).keys() & set(ordered)
 
     def check(info: NodeInfo) -> Rejection | None:
         reasons = ["Too many pods"] if len(info.pods) + 1 > info.allowed_pods else []
         small = False
         for name, value, reason in asked:
             allocatable = info.allocatable.get(name, 0)
-            if not allocatable and name in backed:
-                continue  # devices may have it
             if value > allocatable - info.requested.get(name, 0):
                 reasons.append(reason)
                 small = small or value > allocatable
         return Rejection(tuple(reasons), not (small and knows_small)) if reasons else None
 
     return check
+
+
+def resource_claims(pod: PodInfo, view: View) -> Filter | None:
+    """No node for pods with resource claims. Raises Unschedulable."""
+    if at(pod.pod, "spec", "resourceClaims"):
+        raise Unschedulable(NO_DEVICES)
+    return None
 
 
 # Scores

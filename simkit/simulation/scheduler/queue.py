@@ -65,10 +65,6 @@ class SchedulingQueue:
             self._push(name, pod)
             known.due = 0.0
 
-    def restore(self, waiting: Waiting) -> None:
-        """Take in a pod again that was removed, with its attempts."""
-        self.waiting[namespace_of(waiting.pod), name_of(waiting.pod)] = waiting
-
     def remove(self, namespace: str, name: str) -> None:
         """Forget a pod."""
         self.waiting.pop((namespace, name), None)
@@ -98,10 +94,6 @@ class SchedulingQueue:
     def failed(self, waiting: Waiting, now: float) -> None:
         """Keep a pod that fits nowhere until something changes."""
         waiting.failed_at, waiting.due = now, None
-
-    def errored(self, waiting: Waiting, now: float) -> None:
-        """Keep a pod whose attempt failed for another reason than the nodes: it is tried again after its pause."""
-        waiting.failed_at, waiting.due = now, now + waiting.pause
 
     def postponed(self, waiting: Waiting, now: float) -> None:
         """Keep a pod that has a node and waits for its volumes: it is tried again without a pause."""

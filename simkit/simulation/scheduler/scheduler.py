@@ -13,32 +13,22 @@ from simkit.client.controller import Client
 from simkit.client.event_series import EventSeriesRecorder, SeriesEvent
 from simkit.client.lister import Lister
 from simkit.client.requests import delete, expect, path_of, path_to
-from simkit.client.resources import DEVICE_CLASSES, NODES, PODS, RESOURCE_CLAIMS
+from simkit.client.resources import NODES, PODS
 from simkit.client.work_queue import RequeueError
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.clock import Clock, NameSource, timestamp
+from simkit.meta.clock import Clock, timestamp
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.seams import Change
 from simkit.seams.snapshot import Snapshot
 from simkit.simulation.scheduler.algorithm import Algorithm, Findings
-from simkit.simulation.scheduler.devices.claim_writes import (
-    AwaitingPod,
-    AwaitingPods,
-    claims_in_use,
-    release_claims,
-    reserve_claims,
-    take_back,
-)
-from simkit.simulation.scheduler.devices.dynamic_resources import Missing, claims_of_pod
-from simkit.simulation.scheduler.devices.pools import has_binding_conditions
-from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
+from simkit.simulation.scheduler.node_info import PodInfo
 from simkit.simulation.scheduler.preemption import Candidate, candidates, chosen, ineligible
 from simkit.simulation.scheduler.queue import SchedulingQueue, Waiting, frees_or_attracts, matters
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
-from simkit.simulation.scheduler.view import NO_CLAIMS, WATCHED, SchedulingError, View, fit_message, not_preempted
+from simkit.simulation.scheduler.view import WATCHED, View, fit_message, not_preempted
 from simkit.simulation.scheduler.volume_claims import prepare_claims
 
 NAME: Final = "default-scheduler"
@@ -47,7 +37,6 @@ _NO_NODES: Final = "no nodes available to schedule pods"
 _HOST: Final = "simkit"
 _SCHEDULED: Final = SeriesEvent("Scheduled", "Binding")
 _FAILED: Final = SeriesEvent("FailedScheduling", "Scheduling", warning=True)
-_PENDING: Final = SeriesEvent("BindingConditionsPending", "Scheduling")
 _PREEMPTED: Final = SeriesEvent("Preempted", "Preempting")
 _DISRUPTED: Final = {
     "type": "DisruptionTarget",
@@ -75,13 +64,10 @@ class Scheduler:
         self._events = EventSeriesRecorder(clock, NAME, _HOST)
         self._known = False
         self._nominated: dict[tuple[str, str], tuple[str, PodInfo]] = {}
-        self._awaiting = AwaitingPods()
-        self._held: dict[tuple[str, str], Object] = {}
-        """Pods that are not tried until their resource claims are there."""
 
     @property
     def next_time(self) -> float | None:
-        times = (self.queue.next_time, self._awaiting.next_time, self._events.next_time)
+        times = (self.queue.next_time, self._events.next_time)
         return min((each for each in times if each is not None), default=None)
 
     def concerns(self, change: Change) -> bool:
@@ -94,7 +80,6 @@ class Scheduler:
     def resume_from(self, other: Scheduler) -> None:
         """Look at everything anew: the cache is made from the snapshot."""
         self.queue.resume_from(other.queue)
-        self._awaiting.resume_from(other._awaiting)
         self._random.setstate(other._random.getstate())
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
@@ -106,8 +91,6 @@ class Scheduler:
         self._events.finish(client)
         lister = Lister(snapshot)
         view = View(self.cache, lister, self._clock.now())
-        for each in self._awaiting.due(view.now):
-            self._continue(client, view, each)
         self.queue.wake(self._clock.now())
         for _ in range(_IN_ONE_SYNC):
             waiting = self.queue.pop(self._clock.now())
@@ -125,7 +108,6 @@ class Scheduler:
             self._take_pod(pod)
         for name in set(self.queue.waiting) - present:
             self.queue.remove(*name)
-        self._awaiting.keep(present)
         self.queue.something_changed()
 
     def _take(self, change: Change) -> None:
@@ -147,16 +129,6 @@ class Scheduler:
                 self.queue.something_changed()
         else:
             self.queue.something_changed()
-            if key.resource == RESOURCE_CLAIMS:
-                self._release_held()
-            elif key.resource == DEVICE_CLASSES:
-                self.cache.forget_verdicts()
-
-    def _release_held(self) -> None:
-        """Try the pods again that waited for resource claims."""
-        for pod in self._held.values():
-            self.queue.put(pod)
-        self._held.clear()
 
     def _take_pod(self, pod: Object) -> None:
         self.cache.set_pod(pod)
@@ -166,13 +138,7 @@ class Scheduler:
         if spec.get("nodeName") or has_ended(pod) or metadata(pod).get("deletionTimestamp") or not wanted:
             self._forget(namespace, name)
             return
-        awaiting = self._awaiting.get((namespace, name))
-        if awaiting is not None:
-            awaiting.know(pod)
-            self._place(pod, awaiting.node)
-            return
         self.queue.put(pod)
-        self._held.pop((namespace, name), None)
         node = at(pod, "status", "nominatedNodeName")
         if node:
             self._nominated[namespace, name] = (node, PodInfo(pod))
@@ -181,9 +147,7 @@ class Scheduler:
 
     def _forget(self, namespace: str, name: str) -> None:
         self.queue.remove(namespace, name)
-        self._awaiting.remove((namespace, name))
         self._nominated.pop((namespace, name), None)
-        self._held.pop((namespace, name), None)
 
     def _promised(self) -> dict[str, list[PodInfo]]:
         found: dict[str, list[PodInfo]] = {}
@@ -193,19 +157,6 @@ class Scheduler:
 
     def _schedule(self, client: Client, view: View, waiting: Waiting) -> None:
         pod = PodInfo(waiting.pod)
-        try:
-            claims_of_pod(pod, view)
-        except Missing:
-            self.queue.remove(*pod.key)
-            self._held[pod.key] = waiting.pod
-            return
-        try:
-            self._attempt(client, view, waiting, pod)
-        except SchedulingError as error:
-            self._fail(client, waiting, str(error), None, reason="SchedulerError")
-            self.queue.errored(waiting, self._clock.now())
-
-    def _attempt(self, client: Client, view: View, waiting: Waiting, pod: PodInfo) -> None:
         if not self.cache.nodes():
             self._fail(client, waiting, _NO_NODES, None)
             return
@@ -219,54 +170,13 @@ class Scheduler:
             waiting.reserved = info.name
             self.queue.postponed(waiting, self._clock.now())
             return
-        try:
-            reserve_claims(client, view, pod, info, self._new_share)
-        except SchedulingError:
-            release_claims(client, view, pod)
-            raise
-        if has_binding_conditions(view.behaviour, claims_in_use(pod, view)):
-            self._await(client, view, waiting, pod, info)
-        else:
-            self._bind(client, view, waiting, pod, info.name)
-
-    def _await(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, info: NodeInfo) -> None:
-        """Let a pod wait for the drivers of its devices; it counts on its node already."""
-        note = f"waiting for binding conditions for device on node {info.name}"
-        self._events.event(client, pod.pod, _PENDING, note)
-        self._forget(*pod.key)
-        self._awaiting.add(waiting, pod, info.name, view.now)
-        self._place(pod.pod, info.name)
-        for each in self._awaiting.due(view.now):
-            self._continue(client, view, each)
-
-    def _continue(self, client: Client, view: View, awaiting: AwaitingPod) -> None:
-        """Bind a pod whose devices are ready, or try it again if they will not be."""
-        waiting, pod = awaiting.waiting, awaiting.pod
-        try:
-            if not awaiting.is_ready(view):
-                return
-        except SchedulingError as error:
-            self._awaiting.remove(pod.key)
-            self.cache.remove_pod(*pod.key)
-            self.queue.restore(waiting)
-            release_claims(client, view, pod)
-            self._fail(client, waiting, str(error), None, reason="SchedulerError")
-            self.queue.errored(waiting, view.now)
-            self.queue.something_changed()
-            return
-        self._awaiting.remove(pod.key)
-        self.queue.restore(waiting)
-        self._bind(client, view, waiting, pod, awaiting.node)
+        self._bind(client, waiting, pod, info.name)
 
     def _place(self, pod: Object, node: str) -> None:
         """Count a pod on a node."""
         self.cache.set_pod({**pod, "spec": {**pod["spec"], "nodeName": node}})
 
-    def _new_share(self) -> str:
-        """The identity of a share of a device."""
-        return NameSource(self._random.getrandbits(64)).uid()
-
-    def _bind(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, node: str) -> None:
+    def _bind(self, client: Client, waiting: Waiting, pod: PodInfo, node: str) -> None:
         binding = {
             "apiVersion": "v1",
             "kind": "Binding",
@@ -275,7 +185,6 @@ class Scheduler:
         }
         response = client.perform(Request.of_object("POST", path_to(PODS, pod.pod, "binding"), binding))
         if not response.succeeded:
-            release_claims(client, view, pod)
             self.queue.failed(waiting, self._clock.now())
             if response.status not in (404, 409):
                 self.queue.something_changed()
@@ -287,9 +196,7 @@ class Scheduler:
 
     def _no_room(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, findings: Findings) -> None:
         rejections = findings.rejections
-        node, claims = None, ""
-        if not findings.before or findings.plugin:
-            claims = take_back(client, view, pod, rejections) if not findings.before else NO_CLAIMS
+        node = None
         why = ineligible(pod, view, rejections)
         if not why:
             start = self._random.randrange(max(1, len(rejections)))
@@ -298,7 +205,7 @@ class Scheduler:
                 best = chosen(found)
                 node, why = best.info.name, ""
                 self._preempt(client, best, pod)
-        after = not_preempted(view.behaviour, why, before=findings.before, claims=claims)
+        after = not_preempted(view.behaviour, why, before=findings.before)
         message = fit_message(len(view.cache.nodes()), rejections.values(), before=findings.before, after=after)
         self._fail(client, waiting, message, node)
 
@@ -318,15 +225,13 @@ class Scheduler:
     def _dated(self, condition: Mapping[str, Any]) -> dict[str, Any]:
         return {**condition, "lastProbeTime": None, "lastTransitionTime": timestamp(self._clock.now())}
 
-    def _fail(
-        self, client: Client, waiting: Waiting, message: str, nominated: str | None, *, reason: str = "Unschedulable"
-    ) -> None:
+    def _fail(self, client: Client, waiting: Waiting, message: str, nominated: str | None) -> None:
         """Tell why no node was found, as an Event and as a condition of the pod."""
         now, pod = self._clock.now(), waiting.pod
         self.queue.failed(waiting, now)
         short = message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 4] + " ..."
         self._events.event(client, pod, _FAILED, short)
-        wanted = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+        wanted = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
         known = find(at(pod, "status", "conditions"), "PodScheduled") or {}
         status: dict[str, Any] = {}
         if any(known.get(field) != value for field, value in wanted.items()):

@@ -165,11 +165,6 @@ class SchedulerCache:
         info = self._infos.get(name)
         return info if info is not None and info.node is not None else None
 
-    def forget_verdicts(self) -> None:
-        """Forget what was found out about all nodes, because something else has changed on which it depends."""
-        for info in self._infos.values():
-            info.forget_verdicts()
-
     def set_node(self, node: Object) -> None:
         """Take in a node as it is now."""
         name = name_of(node)

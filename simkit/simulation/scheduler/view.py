@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from simkit.client.lister import Lister
-from simkit.client.resources import DEVICE_CLASSES, DEVICE_TAINT_RULES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import api_group
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, controller_of, labels_of, name_of, namespace_of
-from simkit.simulation.scheduler.devices.requests import AllocatedDevices
+from simkit.meta.objects import Object, at, controller_of, labels_of, name_of
 from simkit.simulation.scheduler.node_info import NodeInfo, PodInfo
 from simkit.simulation.scheduler.scheduler_cache import SchedulerCache
 
@@ -29,21 +27,15 @@ class Rejection(NamedTuple):
     """True if the removal of pods could help."""
 
 
-NO_CLAIMS: Final = "no new claims to deallocate"
+NO_DEVICES: Final = "simulated nodes do not allocate resource claims"
+"""The reason why pods with resource claims stay pending."""
+_NO_CLAIMS: Final = "no new claims to deallocate"
 Filter = Callable[[NodeInfo], Rejection | None]
 """A filter for one pod: None if a node fits, or the rejection."""
 
 
 class Unschedulable(Exception):
-    """A pod that no node is for, whatever the nodes are like. The text says why, ``plugin`` may name who found it."""
-
-    def __init__(self, text: str, *, plugin: str = "") -> None:
-        super().__init__(text)
-        self.plugin = plugin
-
-
-class SchedulingError(Exception):
-    """An attempt that failed for another reason than the nodes: the pod is tried again after a pause."""
+    """A pod that no node is for, whatever the nodes are like. The text says why."""
 
 
 def rejected(reason: str, *, resolvable: bool = True) -> Rejection:
@@ -69,10 +61,10 @@ def fit_message(nodes: int, rejections: Iterable[Rejection], *, before: str = ""
     return f"{text} {after}" if after else text
 
 
-def not_preempted(behaviour: ServedBehaviour, why: str, *, before: str = "", claims: str = "") -> str:
+def not_preempted(behaviour: ServedBehaviour, why: str, *, before: str = "") -> str:
     """The end of the sentence: why no pods have to go for the pod; empty where some have to.
 
-    ``claims`` says what came of taking devices back, ``before`` what kept nodes from being looked at.
+    ``before`` says what kept nodes from being looked at.
 
     Examples
     --------
@@ -83,9 +75,10 @@ def not_preempted(behaviour: ServedBehaviour, why: str, *, before: str = "", cla
     told = f"preemption: {why}" if why else ""
     if not behaviour.applies("scheduler-tells-of-claims"):
         return told
-    if before and not claims:
-        return "not found"  # the plugin for claims of devices misses what it would have noted about the pod
-    return f"{claims or NO_CLAIMS}, {told}" if told else ""
+    if before:
+        # The plugin for claims of devices misses what it would have noted about the pod.
+        return "" if before == NO_DEVICES else "not found"
+    return f"{_NO_CLAIMS}, {told}" if told else ""
 
 
 _NAMESPACES: Final = GroupResource("", "namespaces")
@@ -102,8 +95,7 @@ BUDGETS: Final = GroupResource("policy", "poddisruptionbudgets")
 _CSI_NODES: Final = GroupResource(api_group("storage"), "csinodes")
 _ATTACHMENTS: Final = GroupResource(api_group("storage"), "volumeattachments")
 _STORAGE: Final = frozenset({CLAIMS, VOLUMES, CLASSES, _CSI_NODES, _ATTACHMENTS})
-_DEVICES: Final = frozenset({RESOURCE_CLAIMS, DEVICE_CLASSES, RESOURCE_SLICES, DEVICE_TAINT_RULES})
-WATCHED: Final = frozenset({_NAMESPACES, _SERVICES, BUDGETS, *_STORAGE, *_DEVICES, *_OWNERS.values()})
+WATCHED: Final = frozenset({_NAMESPACES, _SERVICES, BUDGETS, *_STORAGE, *_OWNERS.values()})
 
 
 class View:
@@ -112,8 +104,6 @@ class View:
     def __init__(self, cache: SchedulerCache, lister: Lister, now: float = 0.0) -> None:
         self.cache, self.lister, self.now = cache, lister, now
         self._namespaces: dict[str, Mapping[str, str]] | None = None
-        self._assumed: dict[Key, Object] = {}
-        self._allocated: AllocatedDevices | None = None
         self._selectors: dict[tuple[str, str, tuple[tuple[str, str], ...]], LabelSelector] = {}
 
     @property
@@ -152,52 +142,6 @@ class View:
         """The attachments of volumes to nodes."""
         return self.lister.scan(_ATTACHMENTS)
 
-    def resource_claim(self, namespace: str, name: str) -> Object | None:
-        """A resource claim, with what the scheduler itself has written to it."""
-        key = Key(RESOURCE_CLAIMS, namespace, name)
-        return self._assumed.get(key) or self.lister.get(key)
-
-    def controlled_claims(self, namespace: str, uid: str) -> list[Object]:
-        """The resource claims whose controller has a uid, with those that the scheduler itself has made."""
-        known = [*self.lister.controlled(RESOURCE_CLAIMS, namespace, uid), *self._assumed.values()]
-        current = {**_by_key(known), **self._assumed}
-        return [
-            each
-            for key, each in current.items()
-            if key.namespace == namespace and (controller_of(each) or {}).get("uid") == uid
-        ]
-
-    def drop_claim(self, claim: Object) -> None:
-        """Forget a resource claim that the scheduler has just deleted, with its devices."""
-        self._assumed.pop(Key(RESOURCE_CLAIMS, namespace_of(claim), name_of(claim)), None)
-        if self._allocated is not None:
-            self._allocated.remove(self.behaviour, claim)
-
-    def assume_claim(self, claim: Object) -> None:
-        """Take a resource claim for what the scheduler has just made of it."""
-        before = self.resource_claim(namespace_of(claim), name_of(claim))
-        self._assumed[Key(RESOURCE_CLAIMS, namespace_of(claim), name_of(claim))] = claim
-        if self._allocated is None:
-            return
-        self._allocated.add(self.behaviour, claim)
-        if before is not None:
-            self._allocated.remove(self.behaviour, before)
-
-    def device_class(self, name: str) -> Object | None:
-        """A class of devices."""
-        return self.lister.get(Key(DEVICE_CLASSES, "", name))
-
-    @property
-    def allocated_devices(self) -> AllocatedDevices:
-        """The devices that claims have.
-
-        O(claims) the first time; then each claim that the scheduler writes costs its own devices.
-        """
-        if self._allocated is None:
-            current = _by_key(self.lister.scan(RESOURCE_CLAIMS)) | self._assumed
-            self._allocated = AllocatedDevices(self.behaviour, current.values())
-        return self._allocated
-
     def budgets(self, namespace: str) -> Iterable[Object]:
         """The disruption budgets of a namespace."""
         return self.lister.scan(BUDGETS, namespace)
@@ -228,7 +172,3 @@ class View:
             return of_object(selector)
         own = of_object({"matchLabels": dict(sorted(labels.items()))}).requirements
         return LabelSelector((*own, *of_object(selector).requirements)) if selector else LabelSelector(own)
-
-
-def _by_key(claims: Iterable[Object]) -> dict[Key, Object]:
-    return {Key(RESOURCE_CLAIMS, namespace_of(each), name_of(each)): each for each in claims}
