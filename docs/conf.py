@@ -38,6 +38,7 @@ python_maximum_signature_line_length = 100
 html_theme = "pydata_sphinx_theme"
 html_title = "simkit"
 html_theme_options = {
+    "logo": {"text": "simkit", "image_light": "static/mark.svg", "image_dark": "static/mark.svg"},
     "navbar_align": "left",
     "show_toc_level": 2,
     "navigation_with_keys": True,
@@ -48,7 +49,8 @@ html_theme_options = {
 }
 html_show_sourcelink = False
 html_static_path = ["static"]
-html_css_files = ["site.css"]
+html_css_files = ["simkit.css", "site.css"]  # the first is made of simkit.present.design
+html_favicon = "static/mark.svg"
 html_search_scorer = os.path.join(
     os.path.dirname(__file__), "static", "search_scores.js"
 )  # read from the folder of the run

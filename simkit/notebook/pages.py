@@ -13,6 +13,7 @@ import pandas as pd
 import traitlets
 
 from simkit.meta.visible_text import html_text, visible_lines
+from simkit.present.design import stylesheet
 from simkit.present.readable_table import cell, cut_short, head, html_table, is_number, shown_rows
 
 PAGE: Final = 50
@@ -64,7 +65,7 @@ class Pages(anywidget.AnyWidget):
     """
 
     _esm = STATIC / "row_table.js"
-    _css = STATIC / "row_table.css"
+    _css = stylesheet() + (STATIC / "row_table.css").read_text(encoding="utf-8")
     columns = traitlets.List(traitlets.Unicode()).tag(sync=True)
     cells: traitlets.List[list[dict[str, Any]]] = traitlets.List().tag(sync=True)
     marks = traitlets.List(traitlets.Unicode()).tag(sync=True)

@@ -14,6 +14,7 @@ from simkit.analysis.upgrade.timeline import timeline
 from simkit.notebook.background import Background
 from simkit.notebook.pages import PAGE, STATIC, Pages
 from simkit.notebook.sections import PanelBox
+from simkit.present.design import stylesheet
 from simkit.present.readable_table import html_table
 from simkit.schema.releases import RELEASES
 
@@ -29,7 +30,7 @@ class VersionLanes(anywidget.AnyWidget):
     """Lanes of versions over releases, with a slider. The browser moves the line; it needs no kernel for that."""
 
     _esm = STATIC / "version_lanes.js"
-    _css = STATIC / "version_lanes.css"
+    _css = stylesheet() + (STATIC / "version_lanes.css").read_text(encoding="utf-8")
     releases = traitlets.List(traitlets.Unicode()).tag(sync=True)
     lanes: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
     release = traitlets.Unicode().tag(sync=True)

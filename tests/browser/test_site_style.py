@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from simkit.notebook.verdict import RIGHT_COLOUR, WRONG_COLOUR
+from simkit.present.design import stylesheet
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +36,9 @@ def page(context: BrowserContext) -> Iterator[Page]:
     folder = Path(str(distribution("pydata-sphinx-theme").locate_file(THEME)))
     styles = [(folder / "theme.css"), (folder / "pydata-sphinx-theme.css"), STYLE]
     of_sphinx = "span.pre { white-space: nowrap }"  # in its basic.css
-    texts = "".join(f"<style>{text}</style>" for text in (of_sphinx, *(path.read_text() for path in styles)))
+    texts = "".join(
+        f"<style>{text}</style>" for text in (of_sphinx, stylesheet(), *(path.read_text() for path in styles))
+    )
     output = (
         f'<pre style="background:none">told</pre><code>told</code><b style="color:{RIGHT_COLOUR}">right</b>'
         f'<b style="color:{WRONG_COLOUR}">wrong</b><b style="color:#E69F00">not executed</b>'

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from simkit.present.design import MARK_ON_PAPER, stylesheet
 from tools.site.catalogues import catalogue_pages
 from tools.site.commands import command_pages
 from tools.site.interface import interface_pages
@@ -25,6 +26,7 @@ def main() -> int:
     written = collect(ROOT, SOURCE)
     for name, text in {**command_pages(), **interface_pages(), **catalogue_pages(ROOT)}.items():
         written.add(put(SOURCE / name, text))
+    written |= {put(SOURCE / "static/simkit.css", stylesheet()), put(SOURCE / "static/mark.svg", MARK_ON_PAPER)}
     keep_only(SOURCE, written)
     environment = {
         **os.environ,

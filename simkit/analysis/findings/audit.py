@@ -34,6 +34,7 @@ from simkit.meta.foreign import passes, shown
 from simkit.meta.names import Key
 from simkit.meta.python_gc import collection_paused
 from simkit.meta.visible_text import html_text
+from simkit.present.colours import SEVERITIES
 from simkit.present.progress import tracked
 from simkit.seams.parts import PartRegistry
 from simkit.seams.snapshot import Snapshot
@@ -62,10 +63,9 @@ _LOG: Final = logging.getLogger("simkit.analysis")
 COLUMNS: Final = ("severity", "check", "namespace", "subjects", "binding", "role", "rules", "message", "fix", "command")
 
 
-_COLOURS: Final = {"critical": "#7f2704", "high": "#b34700", "medium": "#8a6100", "low": "#00658f", "info": "#59636e"}
-"""Colours of severities. White text on any of them has a contrast of at least 4.5 to 1."""
 _TILE: Final = (
-    "color:#fff;display:inline-block;min-width:5.5em;margin:0 .5em .5em 0;padding:.5em .9em;border-radius:6px"
+    "color:#fff;display:inline-block;min-width:5.5em;margin:0 .5em .5em 0;padding:.5em .9em;border-radius:6px;"
+    "background:"
 )
 
 
@@ -181,7 +181,7 @@ class Audit(Result):
 
     def _repr_html_(self) -> str:
         tiles = "".join(
-            f'<div style="background:{_COLOURS[word]};{_TILE}"><b style="font-size:1.6em">{number}</b><br>{word}</div>'
+            f'<div style="{_TILE}{SEVERITIES[word]}"><b style="font-size:1.6em">{number}</b><br>{word}</div>'
             for word, number in self.counts().items()
         )
         aside = f"<p>{skipped_line(self.set_aside)}</p>"

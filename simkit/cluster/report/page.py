@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.meta.visible_text import one_line
+from simkit.present.design import stylesheet
 from simkit.present.escaping import terminal_text
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
     """
     from markupsafe import Markup
 
-    style, script = part("report.css"), part("report.js")
+    style, script = stylesheet() + part("report.css"), part("report.js")
     findings: dict[str, list[Mapping[str, Any]]] = {}
     for each in content["findings"]:
         findings.setdefault(each["check"], []).append(each)
