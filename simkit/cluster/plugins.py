@@ -190,7 +190,7 @@ PLUGINS: Final = PartRegistry[Maker](
             initializer.behaviour,
             *read.pod_security(initializer.of("PodSecurity")),
         ),
-        "PodSecurityPolicy": lambda initializer: PodSecurityPolicy(initializer.store, initializer.authorizer),
+        "PodSecurityPolicy": lambda initializer: PodSecurityPolicy(initializer.store),
         "PodNodeSelector": _pod_node_selector,
         "Priority": lambda initializer: Priority(initializer.store),
         "DefaultTolerationSeconds": lambda initializer: DefaultTolerationSeconds(initializer.toleration_seconds),
@@ -231,6 +231,8 @@ PLUGINS: Final = PartRegistry[Maker](
 """The constructors of plugins, in the order of their calls."""
 
 
+_UNEVALUATED: Final = "PodSecurityPolicy"
+"""The plugin that only warns of objects which it would evaluate."""
 _SEE_THE_RESULT: Final = (
     "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
@@ -271,7 +273,8 @@ def plugins(
     both = sorted(set(enable) & set(disable))
     if both:
         raise SimkitError(f"{', '.join(both)}: in --enable-admission-plugins and --disable-admission-plugins")
-    on = {*on_by_default(release, gates), *enable, *known.given} - {*disable}
+    warning = [_UNEVALUATED] if _UNEVALUATED in plugins_of(release) else []
+    on = {*on_by_default(release, gates), *warning, *enable, *known.given} - {*disable}
     others = [name for name in dict.fromkeys((*known.given, *enable)) if name not in PLUGINS.ours]
     early = [name for name in PLUGINS.ours if name not in _SEE_THE_RESULT]
     made = {name: known[name](initializer) for name in (*early, *others, *_SEE_THE_RESULT) if name in on}
@@ -287,6 +290,9 @@ def _returned(plugin: Plugin) -> Maker:
 
 def _check(flag: str, name: str, release: str, registry: PartRegistry[Maker]) -> None:
     known = plugins_of(release)
+    if name == _UNEVALUATED and name in known and flag == "enable":
+        why = "simkit does not hold pods to pod security policies. Leave it out, and see docs/gaps.md"
+        raise SimkitError(f'--{flag}-admission-plugins: plugin "{name}" is not simulated: {why}')
     if name in known and (name in PLUGINS.ours or flag == "disable"):
         return
     if name not in known and name not in PLUGINS.ours and name in registry:

@@ -8,6 +8,8 @@ from typing import Final
 
 from simkit.meta.names import GroupResource
 
+NOT_HELD: Final = "PodSecurityPolicies are not evaluated, and are taken to admit this"
+"""The warning to a client whose pod was not held to the policies of releases up to 1.24."""
 _UNCALLED: Final = "an admission webhook was not called, and is taken to admit this: "
 
 
@@ -22,8 +24,8 @@ def name_of_uncalled(warning: str) -> str:
 
 
 def assumed_answers(warnings: Iterable[str]) -> str:
-    """Those of the warnings of an answer that tell of webhooks which were not asked."""
-    return "; ".join(warning for warning in warnings if warning.startswith(_UNCALLED))
+    """Those of the warnings of an answer that tell of webhooks and policies which were not asked."""
+    return "; ".join(warning for warning in warnings if warning == NOT_HELD or warning.startswith(_UNCALLED))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object
 from simkit.schema.lifecycle import lifecycle_of
 from simkit.schema.releases import minor_of
-from simkit.seams.caveats import assumed_answers, name_of_uncalled
+from simkit.seams.caveats import NOT_HELD, assumed_answers, name_of_uncalled
 from simkit.seams.snapshot import Sandbox, Snapshot
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.load import load
@@ -285,9 +285,14 @@ def _short(message: str) -> str:
 
 
 def _uncalled(touched: Sequence[ObjectChange]) -> Iterator[str]:
-    """A note on the webhooks that kube-apiserver would have asked, if there are any."""
-    asked = [one for one in touched if assumed_answers(one.warnings)]
-    names = sorted({name_of_uncalled(text) for one in asked for text in one.warnings if assumed_answers([text])})
+    """Notes on the webhooks and policies that kube-apiserver would have asked, if there are any."""
+    unheld = [one for one in touched if NOT_HELD in one.warnings]
+    if unheld:
+        objects = counted(len(unheld), "object")
+        yield f"PodSecurityPolicies were not evaluated for {objects}, and may refuse or change them."
+    asked = [one for one in touched if assumed_answers(set(one.warnings) - {NOT_HELD})]
+    texts = {text for one in asked for text in one.warnings if text != NOT_HELD and assumed_answers([text])}
+    names = sorted(map(name_of_uncalled, texts))
     if names:
         told = f"{', '.join(names[:_SHOWN_WEBHOOKS])}{' and more' if len(names) > _SHOWN_WEBHOOKS else ''}"
         objects = counted(len(asked), "object")

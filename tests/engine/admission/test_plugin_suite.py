@@ -12,10 +12,9 @@ from simkit.seams import Plugin
 from simkit.testing.suites import AdmissionSuite
 from tests.engine.admission.conftest import Making
 
-_ELSEWHERE: Final = {"ImagePolicyWebhook", "EventRateLimit"}
-"""Plugins that cannot be on without a configuration file; their own tests have one."""
+_ELSEWHERE: Final = {"ImagePolicyWebhook", "EventRateLimit", "PodSecurityPolicy"}
+"""Plugins that cannot be turned on without a configuration file, or at all; they have tests of their own."""
 _ADDITIONS: Final = {
-    "PodSecurityPolicy": "1.24",
     "SecurityContextDeny": "1.29",
     "MutatingAdmissionPolicy": "1.36",
     "PodTopologyLabels": "1.36",
