@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
 
-from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, output
+
+if TYPE_CHECKING:
+    from grimp import ImportGraph
 
 
 def circle_of(graph: ImportGraph) -> list[str]:

@@ -280,19 +280,20 @@ def _fault(finding: Finding, dump: Dump, file: str, reason: str) -> reports.Faul
 
 
 def _write(found: Audit, accepted: Sequence[Accepted], dump: Dump, args: argparse.Namespace) -> None:
-    rows = found.to_frame().to_dict("records")
+    from simkit.analysis.findings.audit import COLUMNS
+
     if args.output in ("json", "yaml"):
         skipped = [{"check": one.check, "reason": one.reason} for one in found.skipped]
         aside = [{"check": one.finding.check, "message": one.finding.message, "reason": one.reason} for one in accepted]
         counts = found.counts()
-        told = {"counts": counts, "findings": rows, "skipped": skipped, "accepted": aside}
+        told = {"counts": counts, "findings": found.to_records(), "skipped": skipped, "accepted": aside}
         write_value(told, args.output)
     elif args.output in ("table", "markdown"):
         if not args.check:
             _write_causes(found, dump, args)
         _write_tables(found, args)
     else:
-        write_rows(tuple(found.to_frame().columns), rows, args.output, shown=SHOWN)
+        write_rows(COLUMNS, found.to_records(), args.output, shown=SHOWN)
 
 
 def _write_causes(found: Audit, dump: Dump, args: argparse.Namespace) -> None:
@@ -310,15 +311,16 @@ def _write_causes(found: Audit, dump: Dump, args: argparse.Namespace) -> None:
         return
     kept = grouped.filter(severity=args.severity, namespace=args.namespace)
     if kept:
-        write_rows(causes.SHOWN, kept[:CAUSES].to_frame().to_dict("records"), args.output)
+        write_rows(causes.SHOWN, kept[:CAUSES].to_records(), args.output)
         more = f"... and {len(kept) - CAUSES} more root causes; `simkit causes` lists them\n\n"
         print(f"\n{more if len(kept) > CAUSES else ''}{counted(len(found.findings), 'finding')}:\n")
 
 
 def _write_tables(found: Audit, args: argparse.Namespace) -> None:
     """Write two tables: the number of findings of each check, and the findings above the severity threshold."""
-    summary = found.summary()[["severity", "check", "findings", "title"]].to_dict("records")
-    write_rows(("severity", "check", "findings", "title"), summary, args.output, empty="there are no findings")
+    write_rows(
+        ("severity", "check", "findings", "title"), found.summary_records(), args.output, empty="there are no findings"
+    )
     least = args.show or args.severity or "high"
     shown = found.at_least(least)
     rows = [{**_columns(finding), "severity": finding.severity.word} for finding in shown]

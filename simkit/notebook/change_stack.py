@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets as widgets
-import pandas as pd
 
 from simkit.analysis.access.compare import compare
 from simkit.analysis.access.who_can import who_can
@@ -17,6 +16,8 @@ from simkit.notebook.background import Background
 from simkit.notebook.suggestions import press_on_enter
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from simkit.cluster.cluster import Cluster
 
 

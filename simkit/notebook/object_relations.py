@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
 import yaml
 
 from simkit.analysis.access.who_can import who_can
@@ -19,6 +18,8 @@ from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.resources import index_of as resources_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from simkit.cluster.cluster import Cluster
 
 

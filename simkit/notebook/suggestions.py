@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
-
-import ipywidgets as widgets
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.meta.visible_text import is_visible
+
+if TYPE_CHECKING:
+    import ipywidgets as widgets
 
 OFFERED: Final = 200
 """The most names that a field suggests; any other can be typed."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.analysis.access.grant_table import NO_BINDING
+from simkit.analysis.rbac.objects import NO_BINDING
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import at

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 
@@ -13,6 +13,9 @@ from simkit.analysis.access.matrix import VERBS, access_matrix, resource_matrix,
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.worlds import PLACES, account, binding, clusters, role, rule, world
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 pytestmark = pytest.mark.slow
 

@@ -6,10 +6,9 @@ import inspect
 import io
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -27,6 +26,9 @@ from simkit.analysis.plots import (
 from simkit.analysis.plots.style import SEVERITY_COLOURS
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.worlds import binding, role, rule, world
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SMALL = world(
     role("secrets", rule("get,list", "secrets")),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +21,9 @@ from simkit.meta.errors import IncompleteSnapshot, SimkitError, UnknownResource
 from simkit.snapshot.load import load
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.worlds import account, binding, clusters, role, rule, world
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 pytestmark = pytest.mark.slow
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
 
 from simkit.notebook.verdict import RIGHT_COLOUR, WRONG_COLOUR
 from simkit.present.design import stylesheet
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
 
 pytestmark = pytest.mark.slow
 

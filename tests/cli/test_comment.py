@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
-import pytest
 
 from simkit.analysis.access.compare import compare
 from simkit.cli import main
 from simkit.cli.comment import SHOWN, comment
 from tests.analysis.worlds import binding, role, rule, world
+
+if TYPE_CHECKING:
+    import pytest
 
 BEFORE = [role("r", rule("get", "pods")), binding("b", "r", "user:ann"), binding("old", "r", "user:zoe")]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from simkit.cli import main
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_the_notebooks_are_copied_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from simkit.cli import main
+
+if TYPE_CHECKING:
+    import pytest
 
 DUMP = """\
 {apiVersion: v1, kind: Node, metadata: {name: n1, uid: "1"}, status: {allocatable: {cpu: "4", pods: "9"}}}

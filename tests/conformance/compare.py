@@ -13,10 +13,9 @@ import argparse
 import random
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import orjson
-from kubernetes.client import ApiClient
 from kubernetes.config import new_client_from_config
 
 import simkit
@@ -26,6 +25,9 @@ from simkit.meta.objects import Object, group_version_of, namespace_of
 from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.load import load
 from tests.conformance.oddities import odd
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
 
 _VOLATILE = ("uid", "creationTimestamp", "resourceVersion", "selfLink", "managedFields")
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 import simkit
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue
 from tests.conformance.compare import Own, differences, main, representatives
+
+if TYPE_CHECKING:
+    import pytest
 
 CLAIM: Object = {
     "apiVersion": "v1",

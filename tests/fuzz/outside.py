@@ -10,10 +10,9 @@ import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
-from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 import simkit
@@ -24,6 +23,9 @@ from simkit.engine.egress.files import load_kubeconfig
 from simkit.meta.errors import SimkitError
 from tests.fuzz.structures import Choices
 from tests.security.certificate_chains import same_name_chain
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 _CONFIG: Final = b"""\
 apiVersion: v1

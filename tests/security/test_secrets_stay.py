@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
@@ -16,6 +14,9 @@ from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.engine.pipeline.non_resource import paths
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials, Request
+
+if TYPE_CHECKING:
+    import pytest
 
 HIDDEN = "hidden-value"
 ANN = Identity("ann", ("system:masters",))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import grimp
-import pytest
 
 from tools.import_circles import circle_of
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_an_import_inside_a_function_closes_a_circle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

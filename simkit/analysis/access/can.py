@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from simkit.analysis.access.near_misses import NearMiss, near_misses
 from simkit.analysis.access.remedies import Remedy, remedies
@@ -39,6 +37,9 @@ from simkit.meta.identity import Identity
 from simkit.meta.visible_text import html_text
 from simkit.present.colours import GREEN, VERMILION
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.analysis.caveats import about_access
 from simkit.analysis.rbac.index import index_of
@@ -18,6 +16,9 @@ from simkit.logic.rbac.cover import covers, uncovered
 from simkit.logic.rbac.rule import Rule
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox, Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS: Final = (
     "change",
@@ -90,14 +91,14 @@ def compare(
     was, now = snapshot_of(before), snapshot_of(after)
     check_namespace(now, namespace)
     if subject is None:
-        rows = _compared(_holdings(index_of(was).all_grants()), _holdings(index_of(now).all_grants()))
+        rows = table(_compared(_holdings(index_of(was).all_grants()), _holdings(index_of(now).all_grants())), COLUMNS)
     else:
         named = [subject] if isinstance(subject, Subject | str) else subject
-        rows = compare_subjects(was, now, map(parse_subject, named))
+        rows = table(changed_permissions(was, now, map(parse_subject, named)), COLUMNS)
     return rows if namespace is None else rows[rows["scope"].isin((EVERYWHERE, namespace))].reset_index(drop=True)
 
 
-def compare_subjects(before: Snapshot, after: Snapshot, subjects: Iterable[Subject]) -> pd.DataFrame:
+def changed_permissions(before: Snapshot, after: Snapshot, subjects: Iterable[Subject]) -> list[tuple[Any, ...]]:
     """The permissions that some subjects gained and lost: the rows of ``compare`` about them.
 
     Notes
@@ -112,14 +113,16 @@ def compare_subjects(before: Snapshot, after: Snapshot, subjects: Iterable[Subje
     return _compared(old, new)
 
 
-def _compared(old: Mapping[Subject, GrantsByNamespace], new: Mapping[Subject, GrantsByNamespace]) -> pd.DataFrame:
+def _compared(
+    old: Mapping[Subject, GrantsByNamespace], new: Mapping[Subject, GrantsByNamespace]
+) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
     for subject in tracked(sorted(old.keys() | new.keys()), "comparing subjects"):
         was, now = old.get(subject, {}), new.get(subject, {})
         if was != now:
             rows += [("gained", *row) for row in _beyond(subject, was, now)]
             rows += [("lost", *row) for row in _beyond(subject, now, was)]
-    return table(rows, COLUMNS)
+    return rows
 
 
 def _holdings(grants: Iterable[Grant]) -> dict[Subject, GrantsByNamespace]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, overload
+from typing import TYPE_CHECKING, Annotated, Final, overload
 
-from pandas import DataFrame
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from simkit.analysis.access.can import can
@@ -23,6 +22,9 @@ from simkit.language.yaml.small_files import value_of_file
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
 from simkit.seams.snapshot import Sandbox, Snapshot
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 OneOrMore = Annotated[tuple[str, ...], Field(min_length=1)]
 

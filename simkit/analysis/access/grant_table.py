@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.index import MASTERS_GROUP, index_of
-from simkit.analysis.rbac.objects import EVERYWHERE, kind_of
+from simkit.analysis.rbac.objects import EVERYWHERE, NO_BINDING, kind_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Grant
@@ -29,15 +29,6 @@ GRANT_COLUMNS: Final = (
     *("binding_kind", "binding", "role_kind", "role"),
 )
 """The columns of an answer that do not depend on the question."""
-
-NO_BINDING: Final = "(no binding)"
-"""The text in the column ``binding`` for members of ``system:masters``, who need none."""
-
-
-def no_binding(mode: str) -> str:
-    """The text in the column ``binding`` for what an authorizer besides RBAC allows."""
-    return f"({mode} authorizer)"
-
 
 _MASTERS_ROW: Final = (text_of(MASTERS_GROUP), "", EVERYWHERE, "", NO_BINDING, "", "")
 RuleMatch = tuple[int, tuple[str, ...]]

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from simkit.analysis.access.can import can
-from simkit.analysis.access.grant_table import NO_BINDING, no_binding
 from simkit.analysis.access.permission_bits import BoolTable, PermissionBits, each_once
 from simkit.analysis.access.resolve import check_verb, verbs_of
 from simkit.analysis.catalogue import catalogue_of
@@ -24,7 +23,7 @@ from simkit.analysis.rbac.index import (
     known_subjects,
     principals_of,
 )
-from simkit.analysis.rbac.objects import EVERYWHERE, display_name
+from simkit.analysis.rbac.objects import EVERYWHERE, NO_BINDING, display_name, no_binding
 from simkit.analysis.rbac.subject import Members, parse_subject, text_of, text_of_identity
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.logic.authorizers.chain import OtherAuthorizer

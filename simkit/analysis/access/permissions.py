@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
-
-from simkit.analysis.access.grant_table import NO_BINDING, no_binding
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES, NAMESPACED_VERBS
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access, with_caveats
@@ -19,7 +16,7 @@ from simkit.analysis.rbac.index import (
     index_of,
     principals_of,
 )
-from simkit.analysis.rbac.objects import EVERYWHERE, kind_of
+from simkit.analysis.rbac.objects import EVERYWHERE, NO_BINDING, kind_of, no_binding
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rbac.unknown_names import check_namespace, known_subject
@@ -32,6 +29,9 @@ from simkit.meta.identity import Identity
 from simkit.schema.catalogue import Catalogue
 from simkit.seams.caveats import Caveat
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS: Final = (
     "scope",

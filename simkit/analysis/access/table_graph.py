@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
-import pandas as pd
 
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import text_of
@@ -14,6 +13,8 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from simkit.analysis.findings.check import Finding
 
 

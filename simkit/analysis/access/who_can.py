@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from simkit.analysis.access.grant_table import GRANT_COLUMNS, PickedGrants, RuleMatch, grant_table, no_binding
+from simkit.analysis.access.grant_table import GRANT_COLUMNS, PickedGrants, RuleMatch, grant_table
 from simkit.analysis.access.resolve import (
     Permission,
     check_verb,
@@ -20,7 +20,7 @@ from simkit.analysis.access.resolve import (
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access
 from simkit.analysis.rbac.index import NO_MEMBERS, chain_of, index_of, members_of
-from simkit.analysis.rbac.objects import EVERYWHERE
+from simkit.analysis.rbac.objects import EVERYWHERE, no_binding
 from simkit.analysis.rbac.subject import Members, parse_subject, text_of, text_of_identity
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rbac.unknown_names import warn_of_unknown_namespace

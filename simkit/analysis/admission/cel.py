@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import pandas as pd
-
 from simkit.analysis.rbac.tables import table
 from simkit.language.cel.containers import plain_key
 from simkit.language.cel.conversions import type_of
@@ -31,6 +29,8 @@ from simkit.schema.releases import release_name
 from simkit.schema.structural import Schema
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from simkit.language.cel.reference import Reference
 
 STEP_COLUMNS: Final = ("expression", "value", "cost", "total")

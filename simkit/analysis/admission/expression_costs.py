@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.admission.simulated_writes import (
     OPERATIONS,
@@ -34,6 +32,9 @@ from simkit.meta.identity import administrator
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, name_of
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS: Final = ("kind", "object", "path", "expression", "least", "most", "measured", "runs", "error")
 _HOOKS: Final = (

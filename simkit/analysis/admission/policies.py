@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
-
 from simkit.analysis.admission.simulated_writes import OPERATIONS, PolicySet, select_policies, simulated_writes
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.readable_frame import ReadableFrame
@@ -25,6 +23,8 @@ from simkit.snapshot.manifests import manifests
 from simkit.snapshot.sources import Source
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from simkit.analysis.admission.proof import PolicyProof
 
 COVERAGE_COLUMNS: Final = ("policy", "binding", "actions", "resource", "namespace", "name")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
-
-import pandas as pd
 
 from simkit.analysis.admission.policies import PolicyEffect
 from simkit.analysis.admission.simulated_writes import POLICY
@@ -21,6 +19,9 @@ from simkit.meta.message import Request
 from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS: Final = ("resource", "namespace", "name", "expected", "code", "message", "confirmed")
 _TOLD: Final = 10

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.admission.simulated_writes import OPERATIONS, SnapshotReader, write_attributes
 from simkit.analysis.catalogue import catalogue_of
@@ -18,6 +16,9 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, name_of
 from simkit.schema.catalogue import Resource
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS: Final = ("kind", "configuration", "webhook", "on_failure", "target", "resource", "namespace", "name")
 CONFIGURATIONS: Final = {

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
-
 from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.table.severity import Severity
@@ -16,7 +14,7 @@ from simkit.analysis.findings.check import Finding
 from simkit.analysis.findings.nature import NATURES, Nature
 from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.analysis.rbac.subject import text_of
-from simkit.analysis.rbac.tables import table
+from simkit.analysis.rbac.tables import records, table
 from simkit.analysis.rendering import counted, html_lines
 from simkit.analysis.result import InLines
 from simkit.logic.rbac.binding import Subject
@@ -24,6 +22,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 COLUMNS: Final = (
@@ -120,8 +119,15 @@ class Causes(InLines, Sequence[Cause]):
         loses (permissions, by what-if), subjects (number), paths, goals (paths to each), through (paths that pass it
         besides), findings, checks (ids), reaches (places), share (of all paths), remedy, command.
         """
+        return table(self._rows(), COLUMNS)
+
+    def to_records(self) -> list[dict[str, object]]:
+        """The rows of ``to_frame`` as mappings from column to value, made without pandas."""
+        return records(self._rows(), COLUMNS)
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
         every = max(self.paths, 1)
-        return table([_row(one, every) for one in self.causes], COLUMNS)
+        return (_row(one, every) for one in self.causes)
 
     def summary(self) -> pd.DataFrame:
         """One row per nature: what, count (causes), paths, findings."""
@@ -189,7 +195,7 @@ def _place(key: Key) -> str:
 def _row(one: Cause, every: int) -> tuple[Any, ...]:
     return (
         *(one.text, one.kind, one.nature.name, one.nature.product, one.key.namespace, one.severity.word, one.closes),
-        len(one.remedy.effect),
+        len(one.remedy.permissions),
         *(len(one.subjects), len(one.paths), dict(one.goals), one.through, len(one.findings), one.checks),
         *(one.reaches, round(len(one.paths) / every, 4), one.remedy.text, "; ".join(one.remedy.commands())),
     )

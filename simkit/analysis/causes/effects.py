@@ -81,4 +81,4 @@ class MeasuredEffects:
         measured = [(now.closed_by(one), one) for one in options]
         most = max(closes for closes, _ in measured)
         equal = [one for closes, one in measured if closes == most]
-        return equal[0] if len(equal) == 1 else min(equal, key=lambda one: len(one.effect)), most
+        return equal[0] if len(equal) == 1 else min(equal, key=lambda one: len(one.permissions)), most

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
-import pandas as pd
-
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.table.severity import LEVELS, Severity
 from simkit.analysis.findings.check import Check, Finding, Skipped
@@ -26,7 +24,7 @@ from simkit.analysis.rbac.default_objects import administrators, skipped_line
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, display_name, require_captured
 from simkit.analysis.rbac.subject import Members, text_of
-from simkit.analysis.rbac.tables import table
+from simkit.analysis.rbac.tables import records, table
 from simkit.analysis.rbac.unknown_names import warn_of_unknown_namespace
 from simkit.analysis.result import Result
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
@@ -40,6 +38,7 @@ from simkit.seams.parts import PartRegistry
 from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 LAST_ADMINISTRATORS: Final = "Confirm first that other administrators remain."
@@ -61,6 +60,7 @@ FINDINGS: Final = PartRegistry[Check]("simkit.findings", {check.id: check for ch
 _LOG: Final = logging.getLogger("simkit.analysis")
 
 COLUMNS: Final = ("severity", "check", "namespace", "subjects", "binding", "role", "rules", "message", "fix", "command")
+SUMMARY_COLUMNS: Final = ("check", "title", "severity", "findings", "why", "fix")
 
 
 _TILE: Final = (
@@ -152,17 +152,25 @@ class Audit(Result):
 
     def summary(self) -> pd.DataFrame:
         """One row per check that found something: check, title, severity (the worst), findings, why, fix."""
+        return table(self._by_check(), SUMMARY_COLUMNS)
+
+    def to_records(self) -> list[dict[str, object]]:
+        """The rows of ``to_frame`` as mappings from column to value, made without pandas."""
+        return records(map(_row, self.findings), COLUMNS)
+
+    def summary_records(self) -> list[dict[str, object]]:
+        """The rows of ``summary`` as mappings from column to value, made without pandas."""
+        return records(self._by_check(), SUMMARY_COLUMNS)
+
+    def _by_check(self) -> Iterator[tuple[Any, ...]]:
         counts = Counter(finding.check for finding in self.findings)
         worst: dict[str, Severity] = {}
         for finding in self.findings:
             worst[finding.check] = max(worst.get(finding.check, Severity.INFO), finding.severity)
         known = {check.id: check for check in self.checks}
         ordered = sorted(counts, key=lambda name: worst[name], reverse=True)
-        rows = [
-            (name, known[name].title, worst[name].word, counts[name], known[name].why, known[name].fix)
-            for name in ordered
-        ]
-        return table(rows, ("check", "title", "severity", "findings", "why", "fix"))
+        for name in ordered:
+            yield name, known[name].title, worst[name].word, counts[name], known[name].why, known[name].fix
 
     def at_least(self, severity: Severity | str) -> tuple[Finding, ...]:
         """The findings of a severity or worse."""

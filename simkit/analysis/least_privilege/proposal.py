@@ -6,9 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.caveats import about_access
@@ -44,6 +42,9 @@ from simkit.meta.identity import ANONYMOUS, MASTERS
 from simkit.meta.names import Key
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox, Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS: Final = ("subject", "before", "after", "roles", "reused", "new")
 PREFIX: Final = "least-privilege"

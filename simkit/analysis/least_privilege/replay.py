@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
-
-import pandas as pd
+from typing import TYPE_CHECKING, Final, Protocol
 
 from simkit.analysis.least_privilege.change import Change, apply
 from simkit.analysis.least_privilege.recorded_access import Action, Use, may
@@ -21,6 +19,9 @@ from simkit.logic.rbac.rule import Rule
 from simkit.meta.identity import Identity
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox, Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS: Final = ("outcome", "subject", "action", "before", "after")
 SAMPLED: Final = 40

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.caveats import about_access
@@ -28,6 +26,9 @@ from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.names import Key
 from simkit.meta.objects import labels_of
 from simkit.seams.snapshot import Sandbox, Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS: Final = ("subject", "action", "namespace", "times")
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
-
-import pandas as pd
+from typing import TYPE_CHECKING, Final, Literal
 
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.rbac.tables import table
@@ -19,6 +17,9 @@ from simkit.meta.objects import Object, at, metadata, name_of, namespace_of, wit
 from simkit.meta.visible_text import html_text
 from simkit.snapshot.diff import ABSENT, VOLATILE, FieldChange, field_changes
 from simkit.snapshot.withhold import is_secret
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Section = Literal[
     "refused",

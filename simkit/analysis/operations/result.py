@@ -6,13 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import pandas as pd
-
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Result, ResultDict, Row, records
 from simkit.meta.visible_text import html_text
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 OUTCOMES: Final = ("moved", "started", "removed", "kept", "lost", "blocked", "stuck", "pending")

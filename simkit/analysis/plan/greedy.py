@@ -19,7 +19,7 @@ from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.path import Path
-from simkit.analysis.escalation.find.queries import escalations
+from simkit.analysis.escalation.find.queries import count_paths, escalations
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.findings.kept import CountedFindings
 from simkit.analysis.findings.survey import Survey
@@ -86,6 +86,13 @@ class Round:
         return escalations(self.snapshot, asked.sources, asked.goals, members=asked.members).paths
 
     @cached_property
+    def path_count(self) -> int:
+        """The number of paths that are open."""
+        if "paths" in vars(self) or self.question.sources is not None:
+            return len(self.paths)
+        return count_paths(self.snapshot, self.question.goals, self.question.members)
+
+    @cached_property
     def findings(self) -> CountedFindings:
         """The number of findings of an audit."""
         earlier, self._earlier = self._earlier, None
@@ -141,7 +148,7 @@ class Round:
     def _tried(self, remedy: Remedy) -> _Tried:
         """The cluster after a remedy. The one that closes most is kept, since a plan goes on with it."""
         then = Round(remedy.after(), self.question, self)
-        made = _Tried(remedy.changes, len(self.paths) - len(then.paths), then)
+        made = _Tried(remedy.changes, self.path_count - then.path_count, then)
         self._closed.append((made.changes, made.closed))
         if self._best is None or made.closed > self._best.closed:
             self._best = made

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
-
 from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.cut.minimum_cut import Retried, retry
 from simkit.analysis.escalation.cut.policies import RefuseAccounts
@@ -28,6 +26,7 @@ from simkit.meta.errors import SimkitError
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 REPROVED: Final = 3
@@ -197,7 +196,7 @@ class RemediationPlan(InLines, Sequence[PlanStep]):
         return (
             *(step.number, str(step.change), step.change.kind, key.name, key.namespace, step.closes, step.remaining),
             *(step.subjects, step.findings, round(self.share(step), 4), step.breaks, step.harm),
-            *(len(step.remedy.effect), step.cost, step.remedy.risk, "; ".join(step.remedy.commands())),
+            *(len(step.remedy.permissions), step.cost, step.remedy.risk, "; ".join(step.remedy.commands())),
         )
 
     def summary(self) -> pd.DataFrame:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-import networkx as nx
-from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from simkit.analysis.plots.style import INK, figure, shortened, title
 from simkit.analysis.rendering import counted
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER
 from simkit.present.colours import BLUE, GREY, VERMILION
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 ROW: Final = 0.145
 """Inches a row: the least at which the labels do not touch."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from textwrap import wrap
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.patches import Wedge
 
 from simkit.analysis.plots.style import INK, figure, shortened, title
 from simkit.analysis.rendering import counted
 from simkit.present.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 NAMED: Final = 2
 """Of how many places of one kind in one ring the names are written; of more their number."""

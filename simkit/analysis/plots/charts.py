@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.ticker import MaxNLocator, NullLocator
 
@@ -15,6 +14,9 @@ from simkit.analysis.plots.style import INK, SEVERITY_COLOURS, figure, shortened
 from simkit.analysis.rbac.objects import EVERYWHERE
 from simkit.analysis.rendering import counted
 from simkit.present.colours import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def findings_by_severity(findings: pd.DataFrame, *, ax: Axes | None = None) -> Axes:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Patch
 
 from simkit.analysis.plots.style import INK, figure, shortened, title
@@ -18,6 +17,8 @@ from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER
 from simkit.present.colours import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from simkit.analysis.escalation.find.path import Path
 
 ROOT: Final = "root cause"

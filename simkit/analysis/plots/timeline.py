@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -15,6 +12,11 @@ from matplotlib.patches import Patch
 from simkit.analysis.plots.style import INK, figure, shortened, title
 from simkit.logic.lifecycle import Calendar, Release
 from simkit.present.colours import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
 
 PHASES: Final[Mapping[str, str]] = {"alpha": SKY, "beta": BLUE, "stable": GREEN, "deprecated": ORANGE}
 

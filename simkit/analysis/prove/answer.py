@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol
-
-import pandas as pd
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import text_lines
 from simkit.analysis.result import Result
 from simkit.meta.visible_text import html_text
 from simkit.present.colours import GREEN, VERMILION
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Verdict = Literal["PASS", "FAIL", "UNKNOWN"]
 PASS: Final = "PASS"

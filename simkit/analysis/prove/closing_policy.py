@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.admission.expression_costs import expression_costs
 from simkit.analysis.admission.policies import policy_effect
@@ -42,6 +40,9 @@ from simkit.meta.objects import Object, name_of
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.releases import release_name
 from simkit.seams.snapshot import Sandbox, Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS: Final = ("validation", "resource", "reason")
 _BUDGET: Final = 10_000_000

@@ -36,6 +36,8 @@ KINDS: Final = {
 }
 EVERYWHERE: Final = "*"
 """The scope of a grant that holds in the whole cluster."""
+NO_BINDING: Final = "(no binding)"
+"""The text in the column ``binding`` for members of ``system:masters``, who need none."""
 
 
 def snapshot_of(value: Snapshot | Sandbox) -> Snapshot:
@@ -104,6 +106,11 @@ def subject_entry(subject: Subject) -> dict[str, str]:
     if subject.kind == SERVICE_ACCOUNT:
         return {"kind": SERVICE_ACCOUNT, "namespace": subject.namespace, "name": subject.name}
     return {"kind": subject.kind, "name": subject.name, "apiGroup": RBAC_GROUP}
+
+
+def no_binding(mode: str) -> str:
+    """The text in the column ``binding`` for what an authorizer besides RBAC allows."""
+    return f"({mode} authorizer)"
 
 
 def display_name(key: Key) -> str:

@@ -50,6 +50,12 @@ BOOTSTRAP_LABEL: Final = label("bootstrapping")
 BOOTSTRAP_VALUE: Final = "rbac-defaults"
 
 
+def records(rows: Iterable[tuple[Any, ...]], columns: Iterable[str]) -> list[dict[str, object]]:
+    """Rows as mappings from column to value, made without pandas."""
+    names = tuple(columns)
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
 def table(rows: Iterable[tuple[Any, ...]], columns: tuple[str, ...]) -> pd.DataFrame:
     """A DataFrame with the given columns even if it has no rows; severities are an ordered category."""
     import pandas as pd

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.analysis.rbac.tables import SEVERITY_WORDS, table
 from simkit.analysis.result import Result
@@ -23,6 +21,9 @@ from simkit.meta.objects import Object, at, name_of, namespace_of, with_metadata
 from simkit.schema.behaviour import OWN
 from simkit.seams.snapshot import Sandbox
 from simkit.snapshot.sources import Source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DEFINITION_COLUMNS: Final = (
     "severity",

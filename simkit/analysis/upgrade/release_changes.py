@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.upgrade.removed_resources import removed_between
@@ -18,6 +16,9 @@ from simkit.schema.catalogue import Catalogue
 from simkit.schema.definitions import definitions
 from simkit.schema.feature_gates import Gate, known, parse_feature_gates
 from simkit.schema.releases import release_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS: Final = ("area", "change", "subject", "text", "source")
 Row = tuple[str, str, str, str, str]

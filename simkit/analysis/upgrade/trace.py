@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
@@ -19,6 +17,9 @@ from simkit.meta.objects import Object, at, name_of, namespace_of, with_metadata
 from simkit.schema.lifecycle import every_resource
 from simkit.seams.snapshot import Sandbox
 from simkit.snapshot.resources import guess_plural, index_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TRACE_COLUMNS: Final = ("time", "what", "difference", "before", "after")
 _APPLY: Final = "application/apply-patch+yaml"

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.readable_frame import ReadableFrame
@@ -27,6 +25,9 @@ from simkit.schema.lifecycle import lifecycle_of, successor
 from simkit.schema.releases import RELEASES, minor_of
 from simkit.schema.releases import release as release_dates
 from simkit.schema.storageversion import stored_as
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PLAN_COLUMNS: Final = ("hop", "when", "blocks", "step", "why", "findings", "possible_from", "example", "source")
 BEFORE: Final = "before"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Any, Final
-
-from google.protobuf.message import Message
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.schema.binary.messages import Field, fields
 from simkit.schema.binary.special import special
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 _ZEROS: Final[Mapping[str, Any]] = {"string": "", "int32": 0, "int64": 0, "bool": False, "double": 0.0, "bytes": b""}
 _ALTERNATIVES: Final = ("JSONSchemaPropsOrBool", "JSONSchemaPropsOrArray", "JSONSchemaPropsOrStringArray")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.message import Message
 
 from simkit.meta import datasets
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 _SCALARS: Final = {
     "bool": descriptor_pb2.FieldDescriptorProto.TYPE_BOOL,

@@ -8,10 +8,12 @@ Upstream: github.com/google/gnostic-models/openapiv2/OpenAPIv2.proto, as in rele
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.message import Message
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 PACKAGE: Final = "openapi.v2"
 _FIELDS: Final = descriptor_pb2.FieldDescriptorProto

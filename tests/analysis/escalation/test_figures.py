@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
 
 from simkit.analysis.escalation import blast_radius, escalations
 from simkit.analysis.plots.blast import blast_figure
 from simkit.analysis.plots.paths import paths_figure
 from tests.analysis.escalation.scenes import ATTACKER, scene
 from tests.analysis.worlds import binding, role, rule, world
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 pytestmark = pytest.mark.slow
 

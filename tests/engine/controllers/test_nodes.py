@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 import simkit
 from simkit.cluster.options import Options
 from simkit.engine.controllers.node_lifecycle import EvictionRates, NodeLifecycleController
 from simkit.meta.message import Request
 from tests.engine.controllers.worlds import names, obj, patch, told
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def ready(cluster: simkit.Cluster, status: str, **more: str) -> None:

@@ -6,9 +6,9 @@ import base64
 import ssl
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
-import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
@@ -17,6 +17,9 @@ from simkit.engine.http.request_state import ExecutionMode
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials, Request
 from tests.engine.http.echo import Client
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_a_served_cluster_knows_its_administrator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

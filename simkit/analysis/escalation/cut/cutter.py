@@ -129,7 +129,7 @@ class Cutter:
             found = ways_to(self.graph, goal)
             for state in listed_sources(self.graph.sources(), found, every=True):
                 path = path_towards(found, state, goal)
-                if (direct or path.hops) and not self._hidden(path):
+                if (direct or path.hops) and not self._hidden(path.start, path.edges):
                     yield number, state
 
     def _open(
@@ -149,7 +149,7 @@ class Cutter:
             paths = ((state, path_towards(found, state, goal)) for state in listed if state in found)
             opened.update(((number, state), path) for state, path in paths if direct or path.hops)
         if self._everybody:
-            return {start: path for start, path in opened.items() if not self._hidden(path)}
+            return {start: path for start, path in opened.items() if not self._hidden(path.start, path.edges)}
         return opened
 
     def _usable(self, removals: frozenset[Removal], policies: frozenset[Policy]) -> Callable[[Edge], bool]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.caveats import about_access
@@ -32,6 +30,9 @@ from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox, Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 REPROVED = 25
 """The number of closed paths that are executed again after the cut."""
@@ -107,7 +108,7 @@ def verify(made: Cut, sandbox: Sandbox) -> Verified:
     snapshot = fork.snapshot()
     hidden = granted_by_defaults(graph_of(snapshot, made.members))
     listed = escalations(snapshot, starts, goal=made.goal, members=made.members) if starts else ()
-    found = [path for path in listed if not hidden(path)]
+    found = [path for path in listed if not hidden(path.start, path.edges)]
     before = [use for use in tracked(made.used, "asking for what is in use") if may(sandbox, *use)]
     again = retry(fork, made.closed[:REPROVED], before, made.members)
     return Verified(**vars(again), open_paths=tuple(found), asked=len(before))

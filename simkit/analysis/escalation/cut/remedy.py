@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
-import pandas as pd
 import yaml
 
-from simkit.analysis.access.compare import COLUMNS, compare_subjects
+from simkit.analysis.access.compare import COLUMNS, changed_permissions
 from simkit.analysis.escalation.cut.aggregation import as_settled
 from simkit.analysis.escalation.cut.file_diff import diff_of_file
 from simkit.analysis.least_privilege.change import Change
@@ -27,6 +26,9 @@ from simkit.meta.objects import Object, labels_of
 from simkit.meta.visible_text import one_line
 from simkit.present.escaping import kubectl_command, patch_lines, shell_command
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FilePosition = tuple[str, int | None]
 """A file, and a line in it."""
@@ -182,11 +184,16 @@ class Remedy(ObjectChanges, InLines):
         return len(self.changes)
 
     @cached_property
+    def permissions(self) -> Sequence[tuple[Any, ...]]:
+        """The permissions that subjects gain and lose, by what-if: the rows of ``effect``."""
+        if not any(change.key.resource in RBAC for change in self.changes):
+            return ()
+        return changed_permissions(self.snapshot, self.after(), self.subjects)
+
+    @property
     def effect(self) -> pd.DataFrame:
         """The access that subjects gain and lose, by what-if: the columns of ``compare``."""
-        if not any(change.key.resource in RBAC for change in self.changes):
-            return table((), COLUMNS)
-        return compare_subjects(self.snapshot, self.after(), self.subjects)
+        return table(self.permissions, COLUMNS)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per command: command, way_back."""
@@ -200,5 +207,5 @@ class Remedy(ObjectChanges, InLines):
             yield f"risk: {self.risk}"
         yield from self.commands()
         if self.changes:
-            yield f"{counted(len(self.effect), 'permission')} lost or gained"
+            yield f"{counted(len(self.permissions), 'permission')} lost or gained"
             yield from (f"to undo: {one}" for one in self.way_back())

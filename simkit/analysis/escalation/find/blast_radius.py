@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
-
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.goal import Goal
@@ -25,6 +23,7 @@ from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import networkx
+    import pandas as pd
     from matplotlib.axes import Axes
 
 REACH_COLUMNS: Final = ("place", "kind", "name", "namespace", "hops", "cost", "primitives")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.find.goal import Goal
@@ -16,6 +15,9 @@ from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.meta.warning import warnings_heard_by
 from simkit.seams.snapshot import Sandbox, Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Paths = dict[tuple[str, str], Path]
 """Paths by subject and goal."""

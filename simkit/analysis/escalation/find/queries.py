@@ -7,20 +7,20 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import pandas as pd
-
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.goal import KNOWN as GOALS
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of, networkx_graph
-from simkit.analysis.escalation.find.matching import Reached
+from simkit.analysis.escalation.find.matching import Edge, Reached
 from simkit.analysis.escalation.find.path import Path, by_way, shortest_first
 from simkit.analysis.escalation.find.search import (
     By,
     each_way,
     first_steps,
+    hops_of,
     one_of,
+    onwards,
     path_towards,
     towards,
     ways_to,
@@ -41,6 +41,7 @@ from simkit.seams.snapshot import Sandbox, Snapshot
 
 if TYPE_CHECKING:
     import networkx
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from simkit.analysis.escalation.prove.proof import Proofs
@@ -219,19 +220,33 @@ def escalations(
             some = [best] if ways == "best" else each_way(graph, found, state, one)
             paths += [path for path in dict.fromkeys((*some, best)) if _listed(path, direct, max_hops)]
     hidden = granted_by_defaults(graph) if every and not include_defaults else None
-    shown = paths if hidden is None else [path for path in paths if not hidden(path)]
+    shown = paths if hidden is None else [path for path in paths if not hidden(path.start, path.edges)]
     return replace(_found(graph, shortest_first(shown), members, sandbox), skipped=len(paths) - len(shown))
 
 
-def granted_by_defaults(graph: EscalationGraph) -> Callable[[Path], bool]:
-    """The predicate of paths that begin with what unmodified default roles and bindings grant, and nothing else."""
+def count_paths(snapshot: Snapshot, goals: Iterable[Goal], members: Members = NO_MEMBERS) -> int:
+    """The number of paths that ``escalations`` finds for all subjects, counted without making them."""
+    graph = graph_of(snapshot, members)
+    sources, hidden = graph.sources(), granted_by_defaults(graph)
+    counted = 0
+    for goal in goals:
+        found = ways_to(graph, goal)
+        for state in listed_sources(sources, found, every=True):
+            counted += bool(hops_of(found[state])) and not hidden(state, onwards(found, state))
+    return counted
+
+
+def granted_by_defaults(graph: EscalationGraph) -> Callable[[AttackState, Iterable[Edge]], bool]:
+    """The predicate of paths (their start and edges) that begin with grants of unmodified default roles and bindings
+    alone.
+    """
     defaults = unchanged_defaults(graph.snapshot)
 
-    def test(path: Path) -> bool:
-        first = next(iter(path.grants), None)
+    def test(start: AttackState, edges: Iterable[Edge]) -> bool:
+        first = next((some for edge in edges for some in edge.granted_by if some), None)
         if first is not None:
             return all(one.binding in defaults and one.role in defaults for one in first)
-        grants = graph.facts.grants(path.start.subject) if path.start.subject is not None else ()
+        grants = graph.facts.grants(start.subject) if start.subject is not None else ()
         return bool(grants) and all(one.binding in defaults and one.role in defaults for one in grants)
 
     return test

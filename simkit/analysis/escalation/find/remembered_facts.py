@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simkit.analysis.escalation.find.facts import ClusterFacts
 
 T = TypeVar("T")
-COMPOSED: Final = ("once", "gathered")
+COMPOSED: Final = ("once", "gathered", "answer")
 """The facts that are what functions make of other facts."""
 Read = tuple[Hashable, ...]
 """A member of ``ClusterFacts`` by name, with the arguments if it is a method."""
@@ -86,8 +86,8 @@ class UnchangedReads:
             kept = composed is not None and self.all(composed)
             if kept:
                 self._now.keep(self._before, read)  # for the cluster after this one
-            elif name == "once" and composed is not None and callable(arguments[0]):  # other roles may lead to the same
-                return self._now.gives_the_same(self._before, arguments[0])
+            elif composed is not None:  # other roles may lead to the same
+                return self._now.gives_the_same(self._before, read)
             return kept
         before, now = (getattr(one, str(name)) for one in (self._before, self._now))
         return bool(before(*arguments) == now(*arguments) if arguments else before == now)
@@ -174,16 +174,16 @@ class RememberedFacts:
         return some[place] if place < len(some) else None
 
     def answer(self, question: Callable[..., T], *arguments: Hashable) -> T:
-        """The result of a function for these facts and some arguments; what it reads counts as one read, so that only
-        another result matters.
-        """
-        return self.remembered(("answer", question, *arguments), lambda: question(self, *arguments))
+        """The result of a function for these facts and some arguments."""
+        return self._composed(("answer", question, *arguments), lambda: question(self, *arguments))
 
-    def gives_the_same(self, earlier: Self, make: Callable[[Self], Iterable[Any]]) -> bool:
-        """True if ``once`` gives the same for a function as in an earlier cluster; it is worked out for that."""
-        read: Read = ("once", make)
+    def gives_the_same(self, earlier: Self, read: Read) -> bool:
+        """True if ``once`` or ``answer`` gives the same as in an earlier cluster; it is worked out for that."""
+        name, make, *arguments = read
+        if not callable(make):
+            return False
         if read not in self._remembered:
-            self._work_out(read, lambda: tuple(make(self)))
+            self._work_out(read, lambda: tuple(make(self)) if name == "once" else make(self, *arguments))
         return bool(self._remembered[read] == earlier._remembered[read])
 
     def gathered(self, title: str, members: Callable[[], Iterable[Member]]) -> AttackState | None:

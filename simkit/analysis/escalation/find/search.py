@@ -114,10 +114,11 @@ def path_from(found: Mapping[AttackState, Reached], start: AttackState, goal: Go
 
 def path_towards(found: Mapping[AttackState, Reached], start: AttackState, goal: Goal) -> Path:
     """The path from a state to a goal, from the result of ``towards``."""
-    return Path(goal, tuple(_onwards(found, start)), start)
+    return Path(goal, tuple(onwards(found, start)), start)
 
 
-def _onwards(found: Mapping[AttackState, Reached], state: AttackState) -> Iterator[Edge]:
+def onwards(found: Mapping[AttackState, Reached], state: AttackState) -> Iterator[Edge]:
+    """The edges of the best path from a state, from the result of ``towards``."""
     edge = found[state].edge
     while edge is not None:
         yield edge
@@ -145,7 +146,7 @@ def each_way(
     for edges in first_steps(graph, start):
         target = edges[-1].target
         if target in found:
-            path = Path(goal, (*edges, *_onwards(found, target)), start)
+            path = Path(goal, (*edges, *onwards(found, target)), start)
             passed = [start, *(edge.target for edge in path.edges)]
             if len(set(passed)) == len(passed):
                 yield path

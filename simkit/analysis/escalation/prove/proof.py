@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.graph import graph_of
@@ -43,6 +41,9 @@ from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 READING: Final = ("get", "list", "watch", "patch", "deletecollection")
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.catalogue import catalogue_of
@@ -40,6 +38,9 @@ from simkit.meta.message import Request
 from simkit.present.progress import tracked
 from simkit.schema.catalogue import Catalogue
 from simkit.seams.snapshot import Sandbox, Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LENT: Final = "lent"
 """The default names of fixtures."""
