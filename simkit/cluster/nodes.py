@@ -20,9 +20,8 @@ from simkit.meta.identity import administrator
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of
-from simkit.simulation.kubelet.behaviour import PREFIX, Behaviour
+from simkit.simulation.kubelet.behaviour import Behaviour
 from simkit.simulation.kubelet.container_runtime import REFERENCES
-from simkit.simulation.kubelet.eviction_settings import checked_amount
 from simkit.simulation.kubelet.image_pulls import NOT_FOUND
 from simkit.simulation.kubelet.node_config import NodeConfig
 from simkit.simulation.metrics.metrics_server import SERVICE, MetricsServer, reader_role, registration
@@ -222,22 +221,6 @@ def adopt_nodes(made: ControlPlane, names: Sequence[str]) -> list[str]:
         simulation.kubelets.unknown = frozenset(REFERENCES - frozenset(made.captured))
     simulation.adopt([known[name] for name in wanted], snapshot.scan(PODS))
     return wanted
-
-
-def fill_node(made: ControlPlane, name: str, used: Mapping[str, str]) -> None:
-    """Say in annotations of a node what is used beside its pods. Raises SimkitError."""
-    simulation = simulation_of(made, events=False)  # nobody reads what kubelets record in a rehearsal
-    if name not in simulation.kubelets.nodes:
-        raise SimkitError(f"no simulated node {name!r}; there are {_named(simulation.kubelets.nodes)}")
-    try:
-        told = {f"{PREFIX}{key}": checked_amount(text) if text else None for key, text in used.items()}
-    except ValueError as error:
-        raise SimkitError(str(error)) from error
-    path, body = f"/api/v1/nodes/{name}", {"metadata": {"annotations": told}}
-    request = Request.of("PATCH", path, body, content_type="application/merge-patch+json")
-    response = performing(made.engine)(request, administrator())
-    if not response.succeeded:
-        raise SimkitError(f"node {name} cannot be changed: {response.object['message']}")
 
 
 def _named(names: Iterable[str]) -> str:

@@ -43,8 +43,6 @@ class SimulationMethods(AnalysedCluster):
         taints: Sequence[Object] = (),
         zones: Sequence[str] = (),
         images: Mapping[str, int] | None = None,
-        eviction_hard: Mapping[str, str] | None = None,
-        eviction: Mapping[str, str] | None = None,
         events: bool = True,
     ) -> list[Object]:
         """Add simulated nodes; from then on a scheduler and kubelets run with the controllers.
@@ -62,12 +60,7 @@ class SimulationMethods(AnalysedCluster):
         zones
             Zones, given to the nodes in turn.
         images
-            The images that are there, with their sizes in bytes, which take room on the disk.
-        eviction_hard
-            What has to be free before kubelets evict pods, as ``evictionHard`` of a KubeletConfiguration:
-            ``{"memory.available": "100Mi", "nodefs.available": "10%"}`` and ``imagefs.available``, ``pid.available``.
-        eviction
-            A further setting of a KubeletConfiguration: ``evictionPressureTransitionPeriod``, ``5m`` by default.
+            The images that are there, with their sizes in bytes.
         events
             Whether kubelets record events; the first call decides.
 
@@ -94,11 +87,9 @@ class SimulationMethods(AnalysedCluster):
         'Running'
         """
         from simkit.cluster.nodes import node_config, register_nodes
-        from simkit.simulation.kubelet.eviction_settings import field_named
 
-        optional = {"capacity": capacity, "eviction_hard": eviction_hard, "images": images}
+        optional = {"capacity": capacity, "images": images}
         given: dict[str, Any] = {name: value for name, value in optional.items() if value is not None}
-        given |= {field_named(name): value for name, value in (eviction or {}).items()}
         config = node_config(
             count=count, name=name, labels=labels or {}, taints=tuple(taints), zones=tuple(zones), **given
         )
@@ -140,8 +131,8 @@ class SimulationMethods(AnalysedCluster):
             What containers use: a function of the container and the time to amounts such as ``{"cpu": "200m"}``.
         settings
             What annotations of pods can say too: ``start_after="2s"``, ``ready_after``, ``ready="false"``,
-            ``pull_error``, ``stop_after``, ``cpu="200m"``, ``memory``, ``storage``, ``pids``, and ``cpu_load``, which
-            the ready pods of a controller share.
+            ``pull_error``, ``stop_after``, ``cpu="200m"``, ``memory``, and ``cpu_load``, which the ready pods of a
+            controller share.
         """
         from simkit.simulation.kubelet.behaviour import Behaviour
 
@@ -163,38 +154,6 @@ class SimulationMethods(AnalysedCluster):
             If there is no such simulated node.
         """
         self._simulation().kubelets.stop(name)
-
-    def fill_node(self, name: str, *, memory: str = "", storage: str = "", pids: str = "", inodes: str = "") -> None:
-        """Have programs beside the pods use up a simulated node, as ``simkit/memory`` and others on the node say.
-
-        Its kubelet reports pressure where too little is left, and evicts pods in its order.
-
-        Parameters
-        ----------
-        name
-            The name of the node.
-        memory, storage, pids, inodes
-            What they use: an amount, such as ``"31Gi"``, or a share of the node, such as ``"99%"``; an empty text for
-            what they use by default.
-
-        Raises
-        ------
-        SimkitError
-            For a node that is not simulated, and a wrong amount.
-
-        Examples
-        --------
-        >>> from simkit import Cluster
-        >>> cluster = Cluster(seed=1)
-        >>> added = cluster.add_nodes(1)
-        >>> cluster.fill_node("node-0", memory="100%")
-        >>> rounds = cluster.settle()
-        >>> [each["key"] for each in cluster.get("node", "node-0")["spec"]["taints"]]
-        ['node.kubernetes.io/memory-pressure']
-        """
-        from simkit.cluster.nodes import fill_node
-
-        fill_node(self._control_plane, name, {"memory": memory, "storage": storage, "pids": pids, "inodes": inodes})
 
     def start_node(self, name: str) -> None:
         """Have the kubelet of a stopped node come back.

@@ -16,7 +16,6 @@ from simkit.simulation.kubelet.behaviour import Behaviour, Behaviours
 from simkit.simulation.kubelet.host_programs import HostPrograms, found_programs
 from simkit.simulation.kubelet.kubelets import Kubelets
 from simkit.simulation.kubelet.node_config import NodeConfig, node_address, pod_range
-from simkit.simulation.pressure.eviction_manager import EvictionManager
 from simkit.simulation.provisioner import VolumeProvisioner
 from simkit.simulation.scheduler.scheduler import Scheduler
 
@@ -50,14 +49,11 @@ class Simulation:
         self.behaviours = Behaviours(ends_at_term=not isinstance(clock, SimulatedClock))
         self.scheduler = Scheduler(clock, catalogue().behaviour, seed)
         self.kubelets = Kubelets(clock, perform, self.behaviours, release=release, events=events)
-        minor = int(release.partition(".")[2])
-        self.evictions = EvictionManager(clock, perform, self.kubelets, events=events, disruption=minor >= 26)
         provisioner = ReconcilingController(VolumeProvisioner(), clock)
         self.controllers: Sequence[Controller] = (
             self.scheduler,
             self.kubelets,
             provisioner,
-            self.evictions,
         )
         self.connections = KubeletConnections(self.kubelets, clock)
         self._registered = 0
@@ -75,9 +71,8 @@ class Simulation:
         return copy
 
     def behave(self, *given: Behaviour) -> None:
-        """Have pods behave like this, before what was said earlier; what they use counts at once."""
+        """Have pods behave like this, before what was said earlier."""
         self.behaviours.given[:0] = given
-        self.evictions.look_again()
         self.kubelets.woken()
 
     def run_host_programs(self, told: Iterable[str], server: tuple[str, int] | None = None) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import simkit
 from simkit.meta.clock import Clock, SimulatedClock, SystemClock
+from simkit.meta.errors import SimkitError
 from simkit.meta.message import Response
 from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.kubelets import Kubelets
@@ -257,3 +258,9 @@ def test_many_nodes_renew_their_leases_less_often(clock: Clock, count: int, seco
     for number in range(count):
         kubelets.adopt({"metadata": {"name": f"node-{number}"}}, number)
     assert kubelets.next_time == seconds, "adopted nodes were never renewed, so counted from the epoch"
+
+
+def test_settings_that_do_not_exist_are_refused() -> None:
+    """A misspelt setting is told, and what a setting of an earlier edition said is not ignored."""
+    with pytest.raises(SimkitError, match="no setting 'storage' of containers; there are cpu,"):
+        simulated(1).behave(storage="1Gi")

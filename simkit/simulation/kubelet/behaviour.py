@@ -13,7 +13,6 @@
 | ``simkit/stop-after`` | time that containers take to stop |
 | ``simkit/ends-at-term`` | ``false``: scripts heed signals only by a trap, as process 1 does; ``true``: they end |
 | ``simkit/cpu``, ``simkit/memory`` | the usage that is measured |
-| ``simkit/storage``, ``simkit/inodes``, ``simkit/pids`` | the disk, inodes and process numbers that containers use |
 | ``simkit/cpu-load`` | CPU that the ready pods of a controller use together |
 
 An annotation whose name ends with a dot and the name of a container is about that container alone.
@@ -28,6 +27,7 @@ from functools import partial
 from typing import Any, Final
 
 from simkit.meta.duration import seconds
+from simkit.meta.errors import SimkitError
 from simkit.meta.foreign import ForeignFault, call, judged_bytes
 from simkit.meta.labels import LabelSelector
 from simkit.meta.labels import parse as parse_selector
@@ -45,6 +45,12 @@ ProvidedProgram = Callable[[Container], Steps]
 Command = Callable[[Container, Sequence[str]], Steps]
 """A program for a command of exec: from the container and the words of the command to its steps."""
 
+_SETTINGS: Final = frozenset(
+    {
+        *("script", "start-after", "ready-after", "ready", "live", "stop-after", "ends-at-term"),
+        *("pull-error", "pull-time", "image-size", "cpu", "memory", "cpu-load"),
+    }
+)
 Usage = Callable[[Container, float], Mapping[str, str]]
 """The amounts of ``cpu`` and ``memory`` that a container uses at a time, in seconds since the epoch."""
 
@@ -72,6 +78,11 @@ class Behaviour:
         What containers use: a function of a container and the time to amounts such as ``{"cpu": "200m"}``.
     settings
         The same as the annotations say, such as ``{"start-after": "2s"}``.
+
+    Raises
+    ------
+    SimkitError
+        For a setting that does not exist.
     """
 
     image: str = "*"
@@ -83,6 +94,11 @@ class Behaviour:
     ports: Mapping[int, PortHandler] = field(default_factory=dict)
     usage: Usage | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        unknown = sorted(self.settings.keys() - _SETTINGS)
+        if unknown:
+            raise SimkitError(f"no setting {unknown[0]!r} of containers; there are {', '.join(sorted(_SETTINGS))}")
 
     def concerns(self, pod: Object, image: str) -> bool:
         """True if a container of this image in this pod is meant."""

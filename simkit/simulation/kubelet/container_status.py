@@ -61,7 +61,7 @@ class PodEnvironment:
     images: NodeImages
     """The images of the node."""
     resizes: bool = False
-    """True if the release tells the resources that a container runs with, which may change (from 1.33 on)."""
+    """True if the release tells the resources that a container runs with, (from 1.33 on)."""
 
 
 @dataclass(slots=True)
@@ -183,7 +183,7 @@ class ContainerRun:
         begun = now if timestamp(now) == written else started  # a status tells whole seconds; a process runs no shorter
         process = self.environment.process(self.pod, self.container, status["restartCount"], begun)
         process.advance(now)
-        status = self._resized(status, process)
+        status = self._resized(status)
         ready = has_started = False
         if process.ended is None:
             stopping = process.last is not None
@@ -198,20 +198,12 @@ class ContainerRun:
         self.progress.look_again(process.next_time if process.next_time and process.next_time < 1e11 else None)
         return {**status, "ready": ready, "started": has_started}
 
-    def _resized(self, status: dict[str, Any], process: Process) -> dict[str, Any]:
-        """The status with the resources of now; a container whose policy says so starts again with them."""
-        if not self.environment.resizes:
+    def _resized(self, status: dict[str, Any]) -> dict[str, Any]:
+        """The status with the resources with which the container was started: nothing is resized in place."""
+        if not self.environment.resizes or "resources" in status:
             return status
-        given, known = self.container.get("resources") or {}, status.get("resources")
-        wanted = {field: given[field] for field in ("limits", "requests") if given.get(field)}
-        policies = self.container.get("resizePolicy") or ()
-        restarts = {each.get("resourceName") for each in policies if each.get("restartPolicy") == "RestartContainer"}
-        if process.ended is None and known is not None and any(_differs(known, wanted, name) for name in restarts):
-            text = f"Container {self.container['name']} resize requires restart"
-            self.environment.tell(self.pod, self.container, ("Killing", text, False))
-            process.kill(self.progress.now, KILLED)
-            self.killed = True
-        return {**status, "resources": wanted}
+        given = self.container.get("resources") or {}
+        return {**status, "resources": {field: given[field] for field in ("limits", "requests") if given.get(field)}}
 
     def _probed(self, kind: str, status: Status, started: float, process: Process) -> bool:
         """The result of a probe, tried now if it is due; the container is killed where that is what follows."""
@@ -293,10 +285,6 @@ def _grace(pod: Object, probe: Mapping[str, Any]) -> float:
     """The seconds that a container gets to stop when its probe has failed."""
     own = probe.get("terminationGracePeriodSeconds")
     return float(at(pod, "spec", "terminationGracePeriodSeconds") or 0) if own is None else float(own)
-
-
-def _differs(known: Status, wanted: Status, name: str) -> bool:
-    return any(at(known, field, name) != at(wanted, field, name) for field in ("limits", "requests"))
 
 
 def _finished(status: Status) -> float:

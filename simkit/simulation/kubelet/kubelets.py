@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from simkit.client.controller import Client, Perform
@@ -33,14 +32,7 @@ from simkit.simulation.kubelet.container_runtime import ContainerRuntime, missin
 from simkit.simulation.kubelet.container_status import PodEnvironment, Progress
 from simkit.simulation.kubelet.image_pulls import NodeImages, Told
 from simkit.simulation.kubelet.node_config import NodeConfig, node_address, node_object, pod_range
-from simkit.simulation.kubelet.pod_admission import (
-    EVICTED,
-    Arrivals,
-    Resizes,
-    pressure_objection,
-    rejected_status,
-    with_hindrance,
-)
+from simkit.simulation.kubelet.pod_admission import Arrivals, rejected_status, with_resize
 from simkit.simulation.kubelet.pod_status import PodNetwork, stopped_status, updated_status
 from simkit.simulation.kubelet.simulated_node import (
     Heartbeats,
@@ -48,7 +40,6 @@ from simkit.simulation.kubelet.simulated_node import (
     PodAddresses,
     SimulatedNode,
     create_lease,
-    nodes_of,
     renew_lease,
 )
 from simkit.simulation.scheduler.view import NO_DEVICES
@@ -100,7 +91,7 @@ class Kubelets:
         """Pods that are looked at now, and those that could not be, with the times of the next tries."""
         self._heartbeats = Heartbeats(clock, perform)
         self._network_condition = version >= (1, 29)
-        self._resizes, self._arrivals = Resizes(), Arrivals()
+        self._arrivals = Arrivals()
         self._does_resize, self._tells_generation = version >= (1, 33), version >= (1, 34)
         self._written: dict[Key, str] = {}
         """The versions of pods with a status of ours, which need no second look."""
@@ -130,7 +121,6 @@ class Kubelets:
         addresses = PodAddresses(wanted["spec"]["podCIDR"])
         node = SimulatedNode(name_of(wanted), wanted["status"]["addresses"][0]["address"], addresses)
         node.images = NodeImages(wanted["status"]["images"], complete=bool(config.images))
-        node.eviction = config
         client = NodeClient(self._perform, node)
         response = client.perform(Request.of("POST", path_of(NODES), wanted))
         if not response.succeeded:
@@ -202,7 +192,7 @@ class Kubelets:
     def concerns(self, change: Change) -> bool:
         key = change.entry.key
         if key.resource == NODES:
-            return key.name in self.nodes and (change.type == "DELETED" or self._resizes.waits(key.name))
+            return key.name in self.nodes and change.type == "DELETED"
         return key.resource == PODS and at(change.entry.object, "spec", "nodeName") in self.nodes
 
     def reset_backoff(self) -> None:
@@ -217,7 +207,6 @@ class Kubelets:
             self.nodes[node.name] = copy
         self.unknown = other.unknown
         self._heartbeats.resume_from(other._heartbeats)
-        self._resizes.resume_from(other._resizes)
         self.runtime.resume_from(other.runtime)
         self._due.copy_from(other._due)
         self._failed.copy_from(other._failed)
@@ -229,11 +218,9 @@ class Kubelets:
             pods = [pod for pod in snapshot.scan(PODS) if self._needs_look(pod, everything=changes is None)]
             self._returned.clear()
             keys += [Key(PODS, namespace_of(pod), name_of(pod)) for pod in pods]
-        keys += self._resizes.waiting_on(nodes_of(changes or ()), lister)
         keys += [*self._due.overdue(now), *(self._urgent.pop() for _ in range(len(self._urgent)))]
         keys += sorted(self._failed.due())
         self._failed.add(keys)
-        self._resizes.begin()
         self._arrivals.begin()
         for key in dict.fromkeys(keys):
             self._due.drop(key)
@@ -286,15 +273,14 @@ class Kubelets:
         if has_ended(pod):
             self._end(node, pod)
             return
-        if not at(pod, "status", "startTime") and (objection := self._objection(pod, node, lister)):
+        stored = lister.get(Key(NODES, "", node.name))
+        if not at(pod, "status", "startTime") and (objection := self._arrivals.objection(pod, stored, lister)):
             self._event(client, pod, (*objection, True))
             self._write(client, pod, rejected_status(pod, *objection, self._clock.now()), key)
             return
         progress = Progress(self._clock.now())
         network = self._pod_network(node, pod)
         environment = self._pod_environment(client, lister, network, node.images)
-        hold = self._resizes.decide(pod, lister) if self._does_resize else None
-        environment = environment if hold is None else replace(environment, resizes=False)
         pending = at(pod, "status", "phase") == "Pending"
         unmounted = missing_volume(pod, lister, self.unknown) if pending else ""
         hindrance = unmounted or (NO_DEVICES if pending and at(pod, "spec", "resourceClaims") else "")
@@ -310,21 +296,12 @@ class Kubelets:
             status = updated_status(pod, network, progress, environment)
         if self._does_resize:
             generation = metadata(pod).get("generation") if self._tells_generation else None
-            status["conditions"] = with_hindrance(status["conditions"], hold, generation, progress.now)
+            status["conditions"] = with_resize(pod, status["conditions"], generation, progress.now)
         self._due.set(key, progress.due)
         if node.images.changed:
             self._heartbeats.report_soon(node.name, progress.now)
         if status != pod.get("status"):
             self._write(client, pod, status, key)
-
-    def _objection(self, pod: Object, node: SimulatedNode, lister: Lister) -> tuple[str, str] | None:
-        """The reason and the message for which a new pod is not run; None if it is."""
-        pressure = pressure_objection(pod, node.pressing)
-        return (
-            (EVICTED, pressure)
-            if pressure
-            else self._arrivals.objection(pod, lister.get(Key(NODES, "", node.name)), lister)
-        )
 
     def _end(self, node: SimulatedNode, pod: Object) -> None:
         node.addresses.release(uid_of(pod))

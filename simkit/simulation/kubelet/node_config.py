@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.schema.feature_gates import is_enabled, parse_feature_gates
-from simkit.simulation.kubelet.eviction_settings import EvictionSettings
 
 _LABELS: Final = ("os", "arch")
 KUBELET_PORT: Final = 10250
 
 
-class NodeConfig(EvictionSettings):
-    """The properties of some nodes, with the settings of their kubelets about pressure.
+class NodeConfig(BaseModel):
+    """The properties of some nodes.
 
     Attributes
     ----------
@@ -39,6 +38,8 @@ class NodeConfig(EvictionSettings):
     images
         Names of images that are there, with their sizes in bytes.
     """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     count: int = Field(1, ge=0, le=20_000)
     name: str = "node-{}"
@@ -134,38 +135,27 @@ def _node_info(name: str, release: str) -> dict[str, str]:
     }
 
 
-Pressures = Mapping[str, tuple[bool, float]]
-"""Conditions of pressure: whether each holds, and since when."""
 _PRESSURES: Final = (
-    ("MemoryPressure", "KubeletHasSufficientMemory", "sufficient memory available"),
-    ("DiskPressure", "KubeletHasNoDiskPressure", "no disk pressure"),
-    ("PIDPressure", "KubeletHasSufficientPID", "sufficient PID available"),
+    ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
 )
-_UNDER_PRESSURE: Final[Mapping[str, tuple[str, str]]] = {
-    "MemoryPressure": ("KubeletHasInsufficientMemory", "insufficient memory available"),
-    "DiskPressure": ("KubeletHasDiskPressure", "disk pressure"),
-    "PIDPressure": ("KubeletHasInsufficientPID", "insufficient PID available"),
-}
 
 
-def node_conditions(now: float, since: float, pressures: Pressures | None = None) -> list[dict[str, str]]:
-    """The conditions of a node that lives, healthy but for what it lacks."""
-    told = []
-    for kind, reason, text in _PRESSURES:
-        holds, changed = (pressures or {}).get(kind, (False, since))
-        shown = _UNDER_PRESSURE[kind] if holds else (reason, text)
-        told.append((kind, "True" if holds else "False", shown[0], f"kubelet has {shown[1]}", changed))
-    told.append(("Ready", "True", "KubeletReady", "kubelet is posting ready status", since))
+def node_conditions(now: float, since: float) -> list[dict[str, str]]:
+    """The conditions of a node that lives and lacks nothing."""
+    told = [(kind, "False", reason, message) for kind, reason, message in _PRESSURES]
+    told.append(("Ready", "True", "KubeletReady", "kubelet is posting ready status"))
     return [
         {
             "type": kind,
             "status": status,
             "lastHeartbeatTime": timestamp(now),
-            "lastTransitionTime": timestamp(changed),
+            "lastTransitionTime": timestamp(since),
             "reason": reason,
             "message": message,
         }
-        for kind, status, reason, message, changed in told
+        for kind, status, reason, message in told
     ]
 
 

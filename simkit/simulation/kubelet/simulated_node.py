@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from ipaddress import ip_network
 from typing import Any, Final
@@ -19,8 +19,6 @@ from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
-from simkit.seams import Change
-from simkit.simulation.kubelet.eviction_settings import EvictionSettings
 from simkit.simulation.kubelet.image_pulls import NodeImages
 from simkit.simulation.kubelet.node_config import node_conditions
 
@@ -87,20 +85,11 @@ class SimulatedNode:
         self.reported = 0.0
         self.healthy_since = 0.0
         self.images = NodeImages()
-        self.eviction = EvictionSettings()
-        self.pressures: dict[str, tuple[bool, float]] = {}
-        """Conditions of pressure that held once: whether each holds, and since when."""
 
     def resume_from(self, other: SimulatedNode) -> None:
         """Be in the state of the node that this is a fork of."""
         self.alive, self.reported, self.healthy_since = other.alive, other.reported, other.healthy_since
-        self.eviction, self.pressures = other.eviction, dict(other.pressures)
         self.images = other.images.fork()
-
-    @property
-    def pressing(self) -> list[str]:
-        """The conditions of pressure that hold."""
-        return [kind for kind, (holds, _) in self.pressures.items() if holds]
 
 
 class NodeClient:
@@ -147,7 +136,7 @@ def report_conditions(client: Client, lister: Lister, node: SimulatedNode, now: 
     stored = lister.get(Key(NODES, "", node.name))
     if stored is None:
         return
-    told = node_conditions(now, node.healthy_since, node.pressures)
+    told = node_conditions(now, node.healthy_since)
     own = {each["type"] for each in told}
     others = [each for each in at(stored, "status", "conditions") or () if each.get("type") not in own]
     path = path_of(NODES, "", node.name, "status")
@@ -155,16 +144,6 @@ def report_conditions(client: Client, lister: Lister, node: SimulatedNode, now: 
     if node.images.changed:
         change["images"], node.images.changed = node.images.listed(), False
     client.perform(Request.of("PATCH", path, {"status": change}, content_type=_MERGE))
-
-
-def nodes_of(changes: Sequence[Change]) -> set[str]:
-    """The nodes that changes concern."""
-    return {
-        change.entry.key.name
-        if change.entry.key.resource == NODES
-        else str(at(change.entry.object, "spec", "nodeName") or "")
-        for change in changes
-    }
 
 
 # Heartbeats of simulated nodes: leases that are renewed, and what their kubelets report of them.

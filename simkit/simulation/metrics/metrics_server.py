@@ -18,12 +18,11 @@ from simkit.meta.labels import BadSelector
 from simkit.meta.labels import parse as parse_labels
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, annotations_of, at, controller_of, labels_of, name_of, namespace_of
+from simkit.meta.objects import Object, at, controller_of, labels_of, name_of, namespace_of
 from simkit.meta.quantity import NANO, Quantity, QuantityError, parse
 from simkit.schema.behaviour import OWN
 from simkit.seams.snapshot import Snapshot
-from simkit.simulation.kubelet.behaviour import PREFIX, Behaviours
-from simkit.simulation.kubelet.eviction_settings import percentage
+from simkit.simulation.kubelet.behaviour import Behaviours
 from simkit.simulation.kubelet.process import Container
 
 # The CPU and memory that containers use: what a test says, or half of what they request
@@ -57,21 +56,15 @@ class Used(NamedTuple):
 
 
 def node_overhead(node: Object) -> Used:
-    """The usage of a node besides its pods: what its annotations say, or a little, at most a tenth of its memory.
+    """The usage of a node besides its pods: a little, at most a tenth of its memory.
 
     Examples
     --------
     >>> node_overhead({"status": {"capacity": {"memory": "1000Mi"}}}).quantities()
     {'cpu': '100m', 'memory': '100Mi'}
     """
-    capacity = _amount(str(at(node, "status", "capacity", "memory") or ""))
-    cpu, memory = _OF_NODE if capacity is None else (_OF_NODE[0], min(_OF_NODE[1], capacity // 10))
-    told = annotations_of(node).get(f"{PREFIX}memory", "")
-    share = percentage(told)
-    if share is not None:
-        return Used(cpu, int((capacity or 0) * share))
-    amount = _amount(told)
-    return Used(cpu, memory if amount is None else amount)
+    capacity, (cpu, memory) = _amount(str(at(node, "status", "capacity", "memory") or "")), _OF_NODE
+    return Used(cpu, memory if capacity is None else min(memory, capacity // 10))
 
 
 class UsageModel:
