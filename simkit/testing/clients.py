@@ -49,32 +49,6 @@ def kubernetes_client(cluster: Cluster, *, user: str = "", settles: bool = True)
     return api_client(server_for(cluster, user=user, settles=settles))
 
 
-def kubernetes_asyncio_client(
-    cluster: Cluster, *, user: str = "", settles: bool = True, websockets: bool = False
-) -> Any:
-    """An ``ApiClient`` of ``kubernetes_asyncio``, or of ``kubernetes.aio``; call it in the event loop.
-
-    With ``websockets`` it is the ``WsApiClient`` for exec and attach.
-    """
-    from simkit.testing.transports.aiohttp_session import asyncio_client
-
-    return asyncio_client(server_for(cluster, user=user, settles=settles), websockets=websockets)
-
-
-def lightkube_client(cluster: Cluster, *, user: str = "", settles: bool = True, namespace: str = "default") -> Any:
-    """A ``lightkube.Client``."""
-    from simkit.testing.transports.httpx_transport import lightkube_client as made
-
-    return made(server_for(cluster, user=user, settles=settles), namespace)
-
-
-def kr8s_api(cluster: Cluster, *, user: str = "", settles: bool = True, namespace: str = "default") -> Any:
-    """An API object of ``kr8s``."""
-    from simkit.testing.transports.httpx_transport import kr8s_api as made
-
-    return made(server_for(cluster, user=user, settles=settles), namespace)
-
-
 def pykube_client(cluster: Cluster, *, user: str = "", settles: bool = True) -> Any:
     """An ``HTTPClient`` of pykube-ng."""
     from simkit.testing.transports.requests_adapter import pykube_client as made

@@ -112,30 +112,6 @@ def kubernetes_client(cluster: Cluster) -> Any:
 
 
 @pytest.fixture
-def kubernetes_asyncio_client(cluster: Cluster) -> Any:
-    """An ``ApiClient`` of ``kubernetes_asyncio`` or ``kubernetes.aio``, without a socket; make it in the event loop."""
-    from simkit.testing.clients import kubernetes_asyncio_client as made
-
-    return partial(made, cluster)
-
-
-@pytest.fixture
-def lightkube_client(cluster: Cluster) -> Any:
-    """A ``lightkube.Client``, without a socket."""
-    from simkit.testing.clients import lightkube_client as made
-
-    return made(cluster)
-
-
-@pytest.fixture
-def kr8s_api(cluster: Cluster) -> Any:
-    """An API object of ``kr8s``, without a socket."""
-    from simkit.testing.clients import kr8s_api as made
-
-    return made(cluster)
-
-
-@pytest.fixture
 def kopf_operator(cluster: Cluster) -> Any:
     """A function that runs an operator in kopf, in a thread: ``with kopf_operator("operator.py"): ...``."""
     from simkit.testing.clients import kopf_operator as made

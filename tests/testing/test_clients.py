@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import unittest
 from importlib import import_module
@@ -55,48 +54,6 @@ def test_the_official_client(cluster: simkit.Cluster, kubernetes_client) -> None
             stream.stop()
     later.join()
     assert seen == [("ADDED", "kube-root-ca.crt"), ("ADDED", "late")]
-
-
-def test_lightkube(cluster: simkit.Cluster, lightkube_client) -> None:  # type: ignore[no-untyped-def]
-    """Objects and watches."""
-    from lightkube.models.meta_v1 import ObjectMeta
-    from lightkube.resources.core_v1 import ConfigMap
-
-    lightkube_client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace="default"), data={"x": "y"}))
-    assert cluster.get("configmap", "a")["data"] == {"x": "y"}
-    events = lightkube_client.watch(ConfigMap, namespace="default", server_timeout=1)
-    assert {name for _, obj in [next(events), next(events)] for name in [obj.metadata.name]} == {
-        "a",
-        "kube-root-ca.crt",
-    }
-
-
-def test_kr8s(cluster: simkit.Cluster, kr8s_api) -> None:  # type: ignore[no-untyped-def]
-    """Objects are read and written."""
-    from kr8s.objects import ConfigMap
-
-    ConfigMap({"metadata": {"name": "a"}, "data": {"x": "y"}}, api=kr8s_api).create()
-    assert cluster.get("configmap", "a")["data"] == {"x": "y"}
-    assert "a" in [each.name for each in kr8s_api.get("configmaps")]
-
-
-def test_the_asynchronous_client(cluster: simkit.Cluster) -> None:
-    """Objects and watches, in an event loop."""
-    client: Any = import_module("kubernetes.aio.client")
-    watch: Any = import_module("kubernetes.aio.watch")
-
-    async def talk() -> set[str]:
-        api = clients.kubernetes_asyncio_client(cluster)
-        core = client.CoreV1Api(api)
-        await core.create_namespaced_config_map("default", {"metadata": {"name": "a"}})
-        seen: set[str] = set()
-        async with watch.Watch().stream(core.list_namespaced_config_map, "default", timeout_seconds=1) as stream:
-            async for event in stream:
-                seen.add(event["object"].metadata.name)
-        await api.close()
-        return seen
-
-    assert asyncio.run(talk()) == {"a", "kube-root-ca.crt"}
 
 
 def test_requests(cluster: simkit.Cluster) -> None:

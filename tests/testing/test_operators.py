@@ -98,22 +98,6 @@ def test_the_official_client(sites: simkit.Cluster) -> None:
     assert {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["create", "patch"]} in role["rules"]
 
 
-def test_lightkube(sites: simkit.Cluster) -> None:
-    """An operator that applies a config map for each site."""
-    from lightkube.generic_resource import create_namespaced_resource
-    from lightkube.models.meta_v1 import ObjectMeta
-    from lightkube.resources.core_v1 import ConfigMap
-
-    lightkube = clients.lightkube_client(sites)
-    site = create_namespaced_resource("example.com", "v1", "Site", "sites")
-    for each in lightkube.list(site, namespace="default"):
-        name = each.metadata.name
-        made = ConfigMap(metadata=ObjectMeta(name=name, namespace="default"), data={"host": f"{name}.example.com"})
-        lightkube.apply(made, field_manager="sites")
-    assert sites.get("configmap", "blog")["data"] == {"host": "blog.example.com"}
-    sites.requests.assert_made("patch", "configmaps", "blog", times=1)
-
-
 KOPF = """
 import kopf
 

@@ -117,22 +117,12 @@ def test_code_that_looks_for_its_configuration(cluster, kubeconfig):
 def test_nothing_stays():
     assert "KUBECONFIG" not in os.environ
     assert config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION == "~/.kube/config"
-
-def test_websockets(cluster, kubernetes_asyncio_client):
-    import asyncio
-    from kubernetes.aio.stream import WsApiClient
-
-    async def kind():
-        async with kubernetes_asyncio_client(websockets=True) as api:
-            return isinstance(api, WsApiClient)
-
-    assert asyncio.run(kind())
 """
 
 
 @pytest.mark.slow
 def test_code_finds_the_cluster_by_itself(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the fixture, code that loads its configuration reaches the cluster; fixtures take what the clients take."""
+    """With the fixture, code that loads its configuration reaches the cluster."""
     monkeypatch.delenv("KUBECONFIG", raising=False)
     pytester.makepyfile(OWN_CONFIGURATION)
-    pytester.runpytest_subprocess("-p", "simkit.testing.plugin").assert_outcomes(passed=3)
+    pytester.runpytest_subprocess("-p", "simkit.testing.plugin").assert_outcomes(passed=2)

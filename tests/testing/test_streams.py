@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import threading
 import time
@@ -78,37 +77,6 @@ def test_rights_of_users(cluster: simkit.Cluster) -> None:
     client: Any = import_module("kubernetes.client")
     with pytest.raises(client.ApiException, match="403"):
         stream(client.CoreV1Api(api).connect_get_namespaced_pod_exec, "web", "default", command=["date"], stdout=True)
-
-
-def test_kr8s(kr8s_api: Any) -> None:
-    """Commands in a pod, and its ports."""
-    pod = import_module("kr8s.objects").Pod.get("web", namespace="default", api=kr8s_api)
-    assert pod.exec(["echo", "hello"]).stdout == b"hello\n"
-    with pod.portforward(remote_port=80) as port:
-        httpx: Any = import_module("httpx")
-        assert httpx.get(f"http://127.0.0.1:{port}/").status_code == 200
-
-
-def test_lightkube(lightkube_client: Any) -> None:
-    """Commands with input, and with an exit code."""
-    answer = lightkube_client.exec("web", namespace="default", command=["cat"], stdin="hello", stdout=True)
-    assert (answer.stdout, answer.exit_code) == ("hello", 0)
-    assert lightkube_client.exec("web", namespace="default", command=["sh", "-c", "exit 3"]).exit_code == 3
-
-
-def test_the_asynchronous_client(cluster: simkit.Cluster) -> None:
-    """``WsApiClient`` runs a command."""
-
-    async def talk() -> str:
-        api = clients.kubernetes_asyncio_client(cluster, websockets=True)
-        client: Any = import_module("kubernetes.aio.client")
-        answer = await client.CoreV1Api(api).connect_get_namespaced_pod_exec(
-            "web", "default", command=["echo", "hello"], stdout=True, stderr=True, stdin=False, tty=False
-        )
-        await api.close()
-        return str(answer)
-
-    assert asyncio.run(talk()) == "hello\n"
 
 
 def test_the_server_ends_with_its_cluster() -> None:
