@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from simkit.client.controller import Client
 from simkit.client.lister import uid_of
@@ -19,23 +19,12 @@ from simkit.meta.clock import Clock, timestamp
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, metadata, name_of, namespace_of
 
-# Limits of Events before they are written: many alike are combined, and one object is not spoken of too often.
-# Upstream: ``EventCorrelator`` of k8s.io/client-go/tools/record/events_cache.go, release 1.30.
-
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
-
 REMEMBERED: Final = 4096
-"""The number of different events, of groups of alike events and of objects that are remembered."""
-_MOST_ALIKE: Final = 10
-"""The number of different messages with one reason from which on they are combined."""
-_ALIKE_WITHIN: Final = 600.0
-"""Seconds without such an event after which messages are counted anew."""
+"""The number of different events, and of objects, that are remembered."""
 _BURST: Final = 25.0
 """The number of events about one object that are written at once."""
 _PER_SECOND: Final = 1 / 300
 """The events about one object that may be written in each second after that."""
-_COMBINED: Final = "(combined from similar events): "
 
 
 class News(NamedTuple):
@@ -46,68 +35,6 @@ class News(NamedTuple):
     reason: str
     message: str
     field_path: str
-
-
-@dataclass(slots=True)
-class _Alike:
-    """The messages that were told with one reason about one object."""
-
-    last: float
-    messages: set[str] = field(default_factory=set)
-
-
-@dataclass(slots=True)
-class _Allowance:
-    """The number of events about one object that may still be written."""
-
-    tokens: float
-    since: float
-
-
-class EventLimits:
-    """Combines alike events of one controller, and drops those beyond the limit for one object."""
-
-    def __init__(self) -> None:
-        self._alike: OrderedDict[News, _Alike] = OrderedDict()
-        self._allowed: OrderedDict[str, _Allowance] = OrderedDict()
-
-    def passed(self, news: News, now: float) -> tuple[News, News] | None:
-        """The identity and the content of the event to write; None if it is one too many.
-
-        Of ten different messages with one reason within ten minutes, the tenth and later ones are one event, whose
-        message is the last one.
-        """
-        identity, content = self._combined(news, now)
-        return (identity, content) if self._allows(news.uid, now) else None
-
-    def _combined(self, news: News, now: float) -> tuple[News, News]:
-        group = news._replace(message="", field_path="")
-        alike = self._alike.pop(group, None)
-        if alike is None or now - alike.last > _ALIKE_WITHIN:
-            alike = _Alike(now)
-        alike.last = now
-        alike.messages.add(news.message)
-        _remember(self._alike, group, alike)
-        if len(alike.messages) < _MOST_ALIKE:
-            return news, news
-        alike.messages.pop()
-        return group, news._replace(message=_COMBINED + news.message)
-
-    def _allows(self, uid: str, now: float) -> bool:
-        known = self._allowed.pop(uid, None) or _Allowance(_BURST, now)
-        known.tokens = min(_BURST, known.tokens + max(0.0, now - known.since) * _PER_SECOND)
-        known.since = now
-        _remember(self._allowed, uid, known)
-        if known.tokens < 1:
-            return False
-        known.tokens -= 1
-        return True
-
-
-def _remember(known: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
-    known[key] = value
-    if len(known) > REMEMBERED:
-        known.popitem(last=False)
 
 
 # Creates Events under names of their own: the name of an object and a moment.
@@ -151,13 +78,12 @@ class _RecordedEvent:
 
     name: str
     count: int
-    message: str
 
 
 class EventRecorder:
     """Records the Events of one controller. The same message about the same object raises the count of its Event.
 
-    Many alike events are combined, and those about one object are limited.
+    About one object it records 25 of them, and then one every five minutes.
 
     Notes
     -----
@@ -166,8 +92,9 @@ class EventRecorder:
 
     def __init__(self, clock: Clock, component: str) -> None:
         self._clock, self._component = clock, component
-        self._limits = EventLimits()
         self._told: OrderedDict[News, _RecordedEvent] = OrderedDict()
+        self._allowed: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """The number of events about each object, by uid, that may still be written, and when that was counted."""
         self._names = EventNames(clock)
 
     def event(
@@ -186,33 +113,34 @@ class EventRecorder:
         """
         kind = "Warning" if warning else "Normal"
         news = News(metadata(about).get("uid") or "", kind, reason, message, field_path)
-        passed = self._limits.passed(news, self._clock.now())
-        if passed is None:
+        if not self._allows(news.uid):
             return
-        identity, content = passed
-        known = self._told.get(identity)
+        known = self._told.get(news)
         namespace = namespace_of(about) or "default"
-        if known is not None and self._again(client, namespace, known, content):
-            self._told.move_to_end(identity)
+        if known is not None and self._again(client, namespace, known):
+            self._told.move_to_end(news)
             return
-        told = self._first(client, namespace, about, content)
-        if told is not None:
-            self._told[identity] = told
+        name = self._names.create(client, namespace, name_of(about), self._event(about, news))
+        if name is not None:
+            self._told[news] = _RecordedEvent(name, 1)
             if len(self._told) > REMEMBERED:
                 self._told.popitem(last=False)
 
-    def _again(self, client: Client, namespace: str, known: _RecordedEvent, content: News) -> bool:
+    def _allows(self, uid: str) -> bool:
+        now = self._clock.now()
+        left, since = self._allowed.pop(uid, (_BURST, now))
+        left = min(_BURST, left + max(0.0, now - since) * _PER_SECOND)
+        self._allowed[uid] = (left - 1 if left >= 1 else left), now
+        if len(self._allowed) > REMEMBERED:
+            self._allowed.popitem(last=False)
+        return left >= 1
+
+    def _again(self, client: Client, namespace: str, known: _RecordedEvent) -> bool:
         known.count += 1
-        change: dict[str, Any] = {"count": known.count, "lastTimestamp": timestamp(self._clock.now())}
-        if content.message != known.message:
-            change["message"] = known.message = content.message
+        change = {"count": known.count, "lastTimestamp": timestamp(self._clock.now())}
         path = path_of(EVENTS, namespace, known.name)
         content_type = "application/strategic-merge-patch+json"
         return client.perform(Request.of("PATCH", path, change, content_type=content_type)).succeeded
-
-    def _first(self, client: Client, namespace: str, about: Object, news: News) -> _RecordedEvent | None:
-        name = self._names.create(client, namespace, name_of(about), self._event(about, news))
-        return None if name is None else _RecordedEvent(name, 1, news.message)
 
     def _event(self, about: Object, news: News) -> dict[str, Any]:
         now = timestamp(self._clock.now())

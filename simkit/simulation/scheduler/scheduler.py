@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, Final
 
 from simkit.client.controller import Client
-from simkit.client.event_series import EventSeriesRecorder, SeriesEvent
+from simkit.client.event_recorder import EventRecorder
 from simkit.client.lister import Lister
 from simkit.client.requests import delete, expect, path_of, path_to
 from simkit.client.resources import NODES, PODS
@@ -34,10 +34,6 @@ from simkit.simulation.scheduler.volume_claims import prepare_claims
 NAME: Final = "default-scheduler"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _NO_NODES: Final = "no nodes available to schedule pods"
-_HOST: Final = "simkit"
-_SCHEDULED: Final = SeriesEvent("Scheduled", "Binding")
-_FAILED: Final = SeriesEvent("FailedScheduling", "Scheduling", warning=True)
-_PREEMPTED: Final = SeriesEvent("Preempted", "Preempting")
 _DISRUPTED: Final = {
     "type": "DisruptionTarget",
     "status": "True",
@@ -61,14 +57,13 @@ class Scheduler:
         self.cache, self.queue = SchedulerCache(behaviour), SchedulingQueue()
         self._random = Random(seed)
         self._algorithm = Algorithm(self._random)
-        self._events = EventSeriesRecorder(clock, NAME, _HOST)
+        self._events = EventRecorder(clock, NAME)
         self._known = False
         self._nominated: dict[tuple[str, str], tuple[str, PodInfo]] = {}
 
     @property
     def next_time(self) -> float | None:
-        times = (self.queue.next_time, self._events.next_time)
-        return min((each for each in times if each is not None), default=None)
+        return self.queue.next_time
 
     def concerns(self, change: Change) -> bool:
         resource = change.entry.key.resource
@@ -88,7 +83,6 @@ class Scheduler:
         else:
             for change in changes:
                 self._take(change)
-        self._events.finish(client)
         lister = Lister(snapshot)
         view = View(self.cache, lister, self._clock.now())
         self.queue.wake(self._clock.now())
@@ -192,7 +186,7 @@ class Scheduler:
         self._forget(*pod.key)
         self._place(pod.pod, node)
         note = f"Successfully assigned {pod.namespace}/{pod.name} to {node}"
-        self._events.event(client, pod.pod, _SCHEDULED, note)
+        self._events.event(client, pod.pod, "Scheduled", note)
 
     def _no_room(self, client: Client, view: View, waiting: Waiting, pod: PodInfo, findings: Findings) -> None:
         rejections = findings.rejections
@@ -216,7 +210,7 @@ class Scheduler:
             expect(delete(client, path_to(PODS, victim.pod), victim.pod), 404, 409)
             uid = metadata(pod.pod).get("uid")
             text = f"Preempted by pod {uid} on node {candidate.info.name}"
-            self._events.event(client, victim.pod, _PREEMPTED, text, related=pod.pod)
+            self._events.event(client, victim.pod, "Preempted", text)
         for name, (node, other) in list(self._nominated.items()):
             if node == candidate.info.name and other.priority < pod.priority:
                 self._patch_status(client, other.pod, {"status": {"nominatedNodeName": None}})
@@ -230,7 +224,7 @@ class Scheduler:
         now, pod = self._clock.now(), waiting.pod
         self.queue.failed(waiting, now)
         short = message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 4] + " ..."
-        self._events.event(client, pod, _FAILED, short)
+        self._events.event(client, pod, "FailedScheduling", short, warning=True)
         wanted = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
         known = find(at(pod, "status", "conditions"), "PodScheduled") or {}
         status: dict[str, Any] = {}
