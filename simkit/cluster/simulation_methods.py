@@ -42,7 +42,6 @@ class SimulationMethods(AnalysedCluster):
         labels: Mapping[str, str] | None = None,
         taints: Sequence[Object] = (),
         zones: Sequence[str] = (),
-        images: Mapping[str, int] | None = None,
         events: bool = True,
     ) -> list[Object]:
         """Add simulated nodes; from then on a scheduler and kubelets run with the controllers.
@@ -59,8 +58,6 @@ class SimulationMethods(AnalysedCluster):
             What each node has besides what kubelets say.
         zones
             Zones, given to the nodes in turn.
-        images
-            The images that are there, with their sizes in bytes.
         events
             Whether kubelets record events; the first call decides.
 
@@ -88,8 +85,7 @@ class SimulationMethods(AnalysedCluster):
         """
         from simkit.cluster.nodes import node_config, register_nodes
 
-        optional = {"capacity": capacity, "images": images}
-        given: dict[str, Any] = {name: value for name, value in optional.items() if value is not None}
+        given: dict[str, Any] = {} if capacity is None else {"capacity": capacity}
         config = node_config(
             count=count, name=name, labels=labels or {}, taints=tuple(taints), zones=tuple(zones), **given
         )

@@ -119,24 +119,6 @@ def test_a_registry_that_exists_nowhere() -> None:
     assert phase(cluster, "q") == "Running"
 
 
-def test_nodes_that_list_their_images() -> None:
-    """They pull others, unless the policy is ``Never``; each once, also under another name."""
-    cluster = simulated(1, images={"app:1": 1000})
-    never = {"imagePullPolicy": "Never"}
-    cluster.create(pod("present", image="docker.io/library/app:1", container=never))
-    cluster.create(pod("absent", image="other:1", container=never))
-    cluster.settle()
-    assert phase(cluster, "present") == "Running"
-    text = 'Container image "other:1" is not present with pull policy of Never'
-    assert waiting(cluster, "absent") == {"reason": "ErrImageNeverPull", "message": text}
-    assert messages(cluster, "ErrImageNeverPull") == [text]
-    for name in ("first", "second"):
-        cluster.create(pod(name, image="third:1"))
-        cluster.settle()
-    assert messages(cluster, "Pulling") == ['Pulling image "third:1"']
-    assert 'Container image "third:1" already present on machine' in messages(cluster, "Pulled")
-
-
 def test_a_rollout_with_a_wrong_image_misses_its_deadline() -> None:
     """The pods of before go on, and the condition says that the new ones do not come; undone, all is well."""
     cluster = simulated(2)
@@ -172,60 +154,6 @@ def test_a_file_says_which_images_there_are(tmp_path: Path) -> None:
     assert cluster.get("pod", "system", namespace="kube-system")["status"]["phase"] == "Running"
 
 
-def _listed(cluster: Cluster) -> list[tuple[str, int]]:
-    images = cluster.get("node", "node-0")["status"].get("images") or ()
-    return [(each["names"][0], each["sizeBytes"]) for each in images]
-
-
-def test_nodes_list_what_they_have_pulled() -> None:
-    """Ten seconds later, the largest first, at most fifty of them; a fork knows them too."""
-    cluster = simulated(1)
-    sizes = {"small:1": "10M", "big:1": "900Mi", "busybox": ""}
-    for number, (image, size) in enumerate(sizes.items()):
-        cluster.create(pod(f"p{number}", image=image, annotations={"simkit/image-size": size} if size else {}))
-    cluster.settle()
-    fork = cluster.fork()
-    assert _listed(cluster) == []
-    for each in (cluster, fork):
-        each.advance(11)
-        assert _listed(each) == [
-            ("docker.io/library/big:1", 900 << 20),
-            ("docker.io/library/small:1", 10_000_000),
-            ("docker.io/library/busybox:latest", 2_160_000),
-        ]
-    assert 'Successfully pulled image "small:1" in 0s (0s including waiting). Image size: 10000000 bytes.' in messages(
-        cluster, "Pulled"
-    )
-    for number in range(60):
-        cluster.create(pod(f"many{number}", image=f"many:{number}"))
-    cluster.advance(11)
-    assert len(_listed(cluster)) == 50
-    assert _listed(cluster)[0][0] == "docker.io/library/big:1"
-
-
-def test_pulls_take_their_time() -> None:
-    """One after the other on a node; who comes later waits for those before. An image that is there takes none."""
-    cluster = simulated(1)
-    cluster.behave(image="slow:*", pull_time="4s")
-    for name in ("a", "b"):
-        cluster.create(pod(name, image=f"slow:{name}"))
-    cluster.settle()
-    assert waiting(cluster, "a") == {"reason": "ContainerCreating"}
-    assert messages(cluster, "Pulling") == ['Pulling image "slow:a"', 'Pulling image "slow:b"']
-    cluster.advance(4)
-    assert [phase(cluster, name) for name in ("a", "b")] == ["Running", "Pending"]
-    cluster.advance(4)
-    assert phase(cluster, "b") == "Running"
-    pulled = [each.partition(" Image size")[0] for each in messages(cluster, "Pulled")]
-    assert pulled == [
-        'Successfully pulled image "slow:a" in 4s (4s including waiting).',
-        'Successfully pulled image "slow:b" in 4s (8s including waiting).',
-    ]
-    cluster.create(pod("again", image="slow:a"))
-    cluster.settle()
-    assert phase(cluster, "again") == "Running"
-
-
 def test_a_policy_that_always_pulls() -> None:
     """Each start asks the registry, also for an image that the node has."""
     cluster = simulated(1)
@@ -235,25 +163,16 @@ def test_a_policy_that_always_pulls() -> None:
     assert len(messages(cluster, "Pulling")) == 2
 
 
-def test_pauses_are_told_at_each_look() -> None:
-    """The count of the event grows while a pause lasts, as long as pauses are short."""
+def test_an_image_that_must_not_be_pulled() -> None:
+    """It counts as present, unless it cannot be pulled."""
     cluster = simulated(1)
     cluster.behave(image="nope:*", pull_error="not-found")
-    cluster.create(pod("p", image="nope:1"))
-    cluster.create(pod("q", command=["false"]))
-    cluster.advance(70)
-    for name in ("p", "q"):
-        counts = [
-            each.get("count", 1)
-            for each in cluster.list("events", "default")
-            if (each["reason"], each["involvedObject"]["name"]) == ("BackOff", name)
-        ]
-        assert len(counts) == 1
-        assert 5 <= counts[0] <= 8
-    before = sum(each.get("count", 1) for each in cluster.list("events", "default"))
-    cluster.advance(hours=2)
-    after = sum(each.get("count", 1) for each in cluster.list("events", "default"))
-    assert after - before < 120
+    for name, image in (("present", "app:1"), ("absent", "nope:1")):
+        cluster.create(pod(name, image=image, container={"imagePullPolicy": "Never"}))
+    cluster.settle()
+    assert messages(cluster, "Pulled") == ['Container image "app:1" already present on machine']
+    text = 'Container image "nope:1" is not present with pull policy of Never'
+    assert waiting(cluster, "absent") == {"reason": "ErrImageNeverPull", "message": text}
 
 
 def test_a_secret_for_pulling_that_is_not_there() -> None:

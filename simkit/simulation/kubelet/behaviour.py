@@ -8,8 +8,6 @@
 | ``simkit/ready`` | ``false``: not ready, whatever else is said |
 | ``simkit/live`` | ``false``: the liveness probe fails |
 | ``simkit/pull-error`` | why the image cannot be pulled: a text, or ``not-found``, ``denied``, ``no-such-host`` |
-| ``simkit/pull-time`` | time that a pull of the image takes, on nodes that do not have it |
-| ``simkit/image-size`` | the size of the image, such as ``120M`` |
 | ``simkit/stop-after`` | time that containers take to stop |
 | ``simkit/ends-at-term`` | ``false``: scripts heed signals only by a trap, as process 1 does; ``true``: they end |
 | ``simkit/cpu``, ``simkit/memory`` | the usage that is measured |
@@ -48,7 +46,7 @@ Command = Callable[[Container, Sequence[str]], Steps]
 _SETTINGS: Final = frozenset(
     {
         *("script", "start-after", "ready-after", "ready", "live", "stop-after", "ends-at-term"),
-        *("pull-error", "pull-time", "image-size", "cpu", "memory", "cpu-load"),
+        *("pull-error", "cpu", "memory", "cpu-load"),
     }
 )
 Usage = Callable[[Container, float], Mapping[str, str]]

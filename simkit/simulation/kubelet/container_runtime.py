@@ -16,7 +16,7 @@ from simkit.simulation.kubelet.cluster_network import ClusterNetwork, listed, re
 from simkit.simulation.kubelet.container_commands import ContainerCommands, LifecycleHooks, ProbeAttempts
 from simkit.simulation.kubelet.container_status import KILLED, PodEnvironment
 from simkit.simulation.kubelet.environment import SERVICES, environment
-from simkit.simulation.kubelet.image_pulls import ImagePulls, NodeImages, Told
+from simkit.simulation.kubelet.image_pulls import ImagePulls, Told
 from simkit.simulation.kubelet.ports import listener
 from simkit.simulation.kubelet.probes import Outcome, Probes
 from simkit.simulation.kubelet.process import Process
@@ -115,8 +115,6 @@ class ContainerRuntime:
         Whether the release changes the resources of containers that run.
     tells_cause
         Whether it tells the last error of an image while it waits for the next attempt.
-    tells_size
-        Whether it tells the size of an image that was pulled.
     """
 
     def __init__(
@@ -127,10 +125,9 @@ class ContainerRuntime:
         *,
         resizes: bool = False,
         tells_cause: bool = False,
-        tells_size: bool = True,
     ) -> None:
         self._resizes = resizes
-        self._pulls = ImagePulls(behaviours, tells_cause=tells_cause, tells_size=tells_size)
+        self._pulls = ImagePulls(behaviours, tells_cause=tells_cause)
         self._clock, self._perform, self._behaviours = clock, perform, behaviours
         volumes = Volumes(
             lambda key: read(perform, key), lambda pod, source: service_account_token(perform, pod, source)
@@ -160,12 +157,8 @@ class ContainerRuntime:
         address: str,
         tell: Callable[[Object, Mapping[str, Any], Told], None],
         unknown: Collection[GroupResource],
-        images: NodeImages,
     ) -> PodEnvironment:
-        """The start of the containers of a pod: ``address`` is that of the pod, ``tell`` records an event.
-
-        ``images`` are those of its node.
-        """
+        """The start of the containers of a pod: ``address`` is that of the pod, ``tell`` records an event."""
 
         def process(pod: Object, container: Mapping[str, Any], restarts: int, started: float) -> Process:
             def variables() -> Mapping[str, str]:
@@ -196,7 +189,6 @@ class ContainerRuntime:
             attempt,
             post_start,
             self._pulls,
-            images,
             self._resizes,
         )
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from simkit.meta.clock import moment, timestamp
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
 from simkit.simulation.kubelet.behaviour import Behaviours
-from simkit.simulation.kubelet.image_pulls import LOOKS_EVERY, TOLD_OFTEN, ImagePulls, Lacking, NodeImages, Told
+from simkit.simulation.kubelet.image_pulls import ImagePulls, Lacking, Told
 from simkit.simulation.kubelet.probes import LIVENESS, READINESS, STARTUP, Outcome, Probes
 from simkit.simulation.kubelet.process import Process
 
@@ -58,8 +58,6 @@ class PodEnvironment:
     post_start: Callable[[Object, Mapping[str, Any], int, float], None]
     """Run the hook after a start: pod, container, number of restarts, start."""
     pulls: ImagePulls
-    images: NodeImages
-    """The images of the node."""
     resizes: bool = False
     """True if the release tells the resources that a container runs with, (from 1.33 on)."""
 
@@ -123,7 +121,7 @@ class ContainerRun:
             start = _finished(status) + _back_off(status)
             if start > self.progress.now:
                 return self._still_waiting(status, start)
-        lacking = self.environment.pulls.lacking(self.pod, self.container, self.environment.images, self.progress.now)
+        lacking = self.environment.pulls.lacking(self.pod, self.container, self.progress.now)
         if lacking is not None:
             return self._without_image(status, lacking)
         if start > self.progress.now:
@@ -144,11 +142,6 @@ class ContainerRun:
         return {"waiting": {"reason": reason}}
 
     def _without_image(self, status: dict[str, Any], lacking: Lacking) -> dict[str, Any]:
-        if not lacking.reason:
-            for each in lacking.events:
-                self.environment.tell(self.pod, self.container, each)
-            self.progress.look_again(lacking.due)
-            return {**status, "state": self._about_to_start} if not status["lastState"] else status
         waiting = {"reason": lacking.reason, "message": lacking.message}
         if lacking.due is not None or at(status, "state", "waiting") != waiting:
             for each in lacking.events:
@@ -159,7 +152,7 @@ class ContainerRun:
     def _start(self, status: dict[str, Any], restarts: int) -> dict[str, Any]:
         name, image = self.container.get("name", ""), self.container.get("image", "")
         tell = self.environment.tell
-        for each in self.environment.pulls.events_of_start(self.pod, self.container, self.environment.images):
+        for each in self.environment.pulls.events_of_start(self.container, restarts):
             tell(self.pod, self.container, each)
         tell(self.pod, self.container, ("Created", f"Created container {name}", False))
         tell(self.pod, self.container, ("Started", f"Started container {name}", False))
@@ -273,9 +266,8 @@ class ContainerRun:
         return f"{name_of(self.pod)}_{namespace_of(self.pod)}({metadata(self.pod).get('uid', '')})"
 
     def _still_waiting(self, status: dict[str, Any], due: float) -> dict[str, Any]:
-        """A container in a pause between two starts; each look at it is told, during the first pauses."""
-        often = status["restartCount"] <= TOLD_OFTEN
-        self.progress.look_again(min(due, self.progress.now + LOOKS_EVERY) if often else due)
+        """A container in a pause between two starts; each look at it is told."""
+        self.progress.look_again(due)
         text = f"Back-off restarting failed container {self.container['name']} in pod {self._where}"
         self.environment.tell(self.pod, self.container, ("BackOff", text, True))
         return status

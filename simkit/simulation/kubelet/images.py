@@ -65,14 +65,6 @@ def reference(image: str) -> Reference:
     return Reference(found["host"], found["path"], tag or ("" if digest else "latest"), digest)
 
 
-def full_name(image: str) -> str:
-    """The reference with what is left out of it, or the text itself where it is none."""
-    try:
-        return str(reference(image))
-    except BadReference:
-        return image
-
-
 def _split(image: str) -> tuple[str, str]:
     """The host and the rest: what stands before the first slash, if it looks like a host."""
     first, slash, rest = image.partition("/")

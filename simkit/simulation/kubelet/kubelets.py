@@ -30,7 +30,7 @@ from simkit.simulation.kubelet.cluster_network import remove_pod
 from simkit.simulation.kubelet.container_commands import Stopping
 from simkit.simulation.kubelet.container_runtime import ContainerRuntime, missing_pull_secrets, missing_volume
 from simkit.simulation.kubelet.container_status import PodEnvironment, Progress
-from simkit.simulation.kubelet.image_pulls import NodeImages, Told
+from simkit.simulation.kubelet.image_pulls import Told
 from simkit.simulation.kubelet.node_config import NodeConfig, node_address, node_object, pod_range
 from simkit.simulation.kubelet.pod_admission import Arrivals, rejected_status, with_resize
 from simkit.simulation.kubelet.pod_status import PodNetwork, stopped_status, updated_status
@@ -83,7 +83,6 @@ class Kubelets:
             behaviours,
             resizes=version >= (1, 33),
             tells_cause=version >= (1, 32),
-            tells_size=version >= (1, 30),
         )
         behaviours.on_fault = self._tell_fault
         self._due = DueTimes()
@@ -120,7 +119,6 @@ class Kubelets:
         wanted = node_object(config, number, ordinal, self._release, now)
         addresses = PodAddresses(wanted["spec"]["podCIDR"])
         node = SimulatedNode(name_of(wanted), wanted["status"]["addresses"][0]["address"], addresses)
-        node.images = NodeImages(wanted["status"]["images"], complete=bool(config.images))
         client = NodeClient(self._perform, node)
         response = client.perform(Request.of("POST", path_of(NODES), wanted))
         if not response.succeeded:
@@ -141,7 +139,6 @@ class Kubelets:
         ready = find(at(node, "status", "conditions"), "Ready") or {}
         since = ready.get("lastTransitionTime")
         made, now = SimulatedNode(name_of(node), internal, addresses), self._clock.now()
-        made.images = NodeImages(at(node, "status", "images") or ())
         self._adopt_node(made, 0.0)
         made.healthy_since = moment(since) if since else now
         create_lease(NodeClient(self._perform, made), made, node, now)
@@ -280,7 +277,7 @@ class Kubelets:
             return
         progress = Progress(self._clock.now())
         network = self._pod_network(node, pod)
-        environment = self._pod_environment(client, lister, network, node.images)
+        environment = self._pod_environment(client, lister, network)
         pending = at(pod, "status", "phase") == "Pending"
         unmounted = missing_volume(pod, lister, self.unknown) if pending else ""
         hindrance = unmounted or (NO_DEVICES if pending and at(pod, "spec", "resourceClaims") else "")
@@ -298,8 +295,6 @@ class Kubelets:
             generation = metadata(pod).get("generation") if self._tells_generation else None
             status["conditions"] = with_resize(pod, status["conditions"], generation, progress.now)
         self._due.set(key, progress.due)
-        if node.images.changed:
-            self._heartbeats.report_soon(node.name, progress.now)
         if status != pod.get("status"):
             self._write(client, pod, status, key)
 
@@ -312,13 +307,11 @@ class Kubelets:
         known = at(pod, "status", "podIP") or ""
         return PodNetwork(node.address, node.addresses.of(uid_of(pod), known), self._network_condition)
 
-    def _pod_environment(
-        self, client: Client, lister: Lister, network: PodNetwork, images: NodeImages
-    ) -> PodEnvironment:
+    def _pod_environment(self, client: Client, lister: Lister, network: PodNetwork) -> PodEnvironment:
         def tell(pod: Object, container: Mapping[str, Any], told: Told) -> None:
             self._event(client, pod, told, container.get("name", ""))
 
-        return self.runtime.of_pod(lister, network.address, tell, self.unknown, images)
+        return self.runtime.of_pod(lister, network.address, tell, self.unknown)
 
     def _event(self, client: Client, pod: Object, told: Told, container: str = "") -> None:
         reason, message, warning = told

@@ -35,8 +35,6 @@ class NodeConfig(BaseModel):
         What nodes have besides what kubelets say.
     zones
         The zones, one after the other.
-    images
-        Names of images that are there, with their sizes in bytes.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -51,7 +49,6 @@ class NodeConfig(BaseModel):
     annotations: Mapping[str, str] = Field(default_factory=dict)
     taints: Sequence[Mapping[str, Any]] = ()
     zones: Sequence[str] = ()
-    images: Mapping[str, int] = Field(default_factory=dict)
 
     def node_name(self, number: int) -> str:
         """The name of the node of a number."""
@@ -96,7 +93,6 @@ def node_object(config: NodeConfig, number: int, ordinal: int, release: str, now
             "capacity": {"cpu": "8", "memory": "32Gi", "pods": "110", **config.capacity},
             "conditions": node_conditions(now, now),
             "daemonEndpoints": {"kubeletEndpoint": {"Port": KUBELET_PORT}},
-            "images": [{"names": [image], "sizeBytes": size} for image, size in config.images.items()],
             "nodeInfo": _node_info(name, release),
             **({"declaredFeatures": declared} if (declared := declared_features(release)) else {}),
         },

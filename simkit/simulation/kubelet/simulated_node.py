@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 from ipaddress import ip_network
-from typing import Any, Final
+from typing import Final
 
 from simkit.client.controller import Client, Perform
 from simkit.client.lister import Lister, uid_of
@@ -19,7 +19,6 @@ from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
-from simkit.simulation.kubelet.image_pulls import NodeImages
 from simkit.simulation.kubelet.node_config import node_conditions
 
 # Addresses of pods, given out by node
@@ -84,12 +83,10 @@ class SimulatedNode:
         self.alive = True
         self.reported = 0.0
         self.healthy_since = 0.0
-        self.images = NodeImages()
 
     def resume_from(self, other: SimulatedNode) -> None:
         """Be in the state of the node that this is a fork of."""
         self.alive, self.reported, self.healthy_since = other.alive, other.reported, other.healthy_since
-        self.images = other.images.fork()
 
 
 class NodeClient:
@@ -140,10 +137,8 @@ def report_conditions(client: Client, lister: Lister, node: SimulatedNode, now: 
     own = {each["type"] for each in told}
     others = [each for each in at(stored, "status", "conditions") or () if each.get("type") not in own]
     path = path_of(NODES, "", node.name, "status")
-    change: dict[str, Any] = {"conditions": [*told, *others]}
-    if node.images.changed:
-        change["images"], node.images.changed = node.images.listed(), False
-    client.perform(Request.of("PATCH", path, {"status": change}, content_type=_MERGE))
+    change = {"status": {"conditions": [*told, *others]}}
+    client.perform(Request.of("PATCH", path, change, content_type=_MERGE))
 
 
 # Heartbeats of simulated nodes: leases that are renewed, and what their kubelets report of them.
@@ -158,8 +153,6 @@ _RENEWED_IN_A_SECOND: Final = 50
 """The most leases that are renewed in a second: more nodes renew theirs less often."""
 REPORT_EVERY: Final = 300.0
 """Seconds after which a node is reported though nothing has changed."""
-_REPORT_CHANGES: Final = 10.0
-"""Seconds after which a change of a node is reported."""
 
 
 class Heartbeats:
@@ -175,8 +168,6 @@ class Heartbeats:
         self._clock, self._perform = clock, perform
         self._beats = WorkQueue[str]("heartbeats", clock)
         self._renewed = 0.0
-        self._changed: dict[str, float] = {}
-        """Nodes with something to report, and when they do."""
 
     def period(self, nodes: int) -> float:
         """Seconds between two renewals of the leases of so many nodes."""
@@ -185,8 +176,8 @@ class Heartbeats:
         return max(_RENEW_EVERY, nodes / _RENEWED_IN_A_SECOND)
 
     def next_time(self, nodes: int) -> float | None:
-        """The time of the next heartbeat or report of so many nodes; None without nodes."""
-        return min((self._renewed + self.period(nodes), *self._changed.values())) if nodes else None
+        """The time of the next heartbeat of so many nodes; None without nodes."""
+        return self._renewed + self.period(nodes) if nodes else None
 
     def begin(self, now: float) -> None:
         """Count the time from now on, unless it is counted already."""
@@ -196,27 +187,16 @@ class Heartbeats:
         """Have all nodes report as soon as possible."""
         self._renewed = 0.0
 
-    def report_soon(self, node: str, now: float) -> None:
-        """Have a node report what has changed, as kubelets do every ten seconds."""
-        self._changed.setdefault(node, now + _REPORT_CHANGES)
-
     def resume_from(self, other: Heartbeats) -> None:
         """Go on as another one, for a fork."""
-        self._renewed, self._changed = other._renewed, dict(other._changed)
+        self._renewed = other._renewed
 
     def beat(self, lister: Lister, nodes: Mapping[str, SimulatedNode], now: float) -> None:
         """Send what is due."""
         due = self.next_time(len(nodes))
         if due is None or now < due:
             return
-        for name in [name for name, when in self._changed.items() if when <= now]:
-            del self._changed[name]
-            node = nodes.get(name)
-            if node is not None and node.alive and node.images.changed:
-                report_conditions(NodeClient(self._perform, node), lister, node, now)
         period = self.period(len(nodes))
-        if now < self._renewed + period:
-            return
         for node in list(nodes.values()):
             if node.alive:
                 self._beats.process((node.name,), partial(self._heartbeat, lister, node, now, period))
