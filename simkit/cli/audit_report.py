@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from simkit.cli.notes import note
 from simkit.cli.output import json_text
-from simkit.cli.source import read_members
+from simkit.cli.source import paths_of, read_members
+from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
 from simkit.meta.whole_file import write_whole
 
@@ -56,6 +57,7 @@ def write_audit_report(
         managed=args.managed,
         audit_log=args.audit_log,
         prove=args.prove,
+        sources=[datasets.path(datasets.DEMO)] if args.demo else paths_of(args),
     )
     content = document(dump, sifted, request, tell=_progress)
     if earlier is not None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Page, expect
 
 import simkit
 from simkit.cluster.report.report import write_report
+from simkit.snapshot.load import load
+from tests.security.hostile_cluster import HOSTILE, OURS
 
 pytestmark = pytest.mark.slow
 
@@ -27,13 +33,13 @@ def test_findings_are_filtered_and_linked(page: Page, report: str) -> None:
     page.goto(report)
     shown = page.locator("#shown")
     total = page.locator("[data-f]").count()
-    expect(shown).to_have_text(f"{total} of {total} findings are shown")
+    expect(shown).to_have_text(f"{total} of {total} findings")
     page.click("a[data-level=critical]")
     critical = page.locator("[data-f=critical]").count()
-    expect(shown).to_have_text(f"{critical} of {total} findings are shown")
-    page.click("button[type=reset]")
+    expect(shown).to_have_text(f"{critical} of {total} findings")
+    page.click("button[data-reset]")
     page.fill("input[name=subject]", "no-such-subject")
-    expect(shown).to_have_text(f"0 of {total} findings are shown")
+    expect(shown).to_have_text(f"0 of {total} findings")
     last = page.locator("[data-f]").last
     name = last.get_attribute("id")
     page.goto(f"{report}#{name}")
@@ -81,3 +87,46 @@ def test_it_is_readable_in_narrow_windows_and_in_the_dark(page: Page, report: st
     light = page.evaluate(colour)
     page.click("#theme")
     assert page.evaluate(colour) != light
+
+
+def test_words_find_what_findings_are_about(page: Page, report: str) -> None:
+    """Not what advice says: ``exec`` finds a message, name or rule with a word that begins so, and tells which."""
+    page.goto(report)
+    page.fill("input[name=words]", "exec")
+    lines = page.locator("[data-f]:visible > summary").all_inner_texts()
+    assert lines
+    assert all("exec" in line.replace("/", " ").split(" ", 1)[1] for line in lines)
+    expect(page.locator("#shown")).to_contain_text(f"{len(lines)} of")
+
+
+def test_findings_are_grouped_and_saved(page: Page, report: str) -> None:
+    """By team and so on without losing one; a table for spreadsheets has those that are shown."""
+    page.goto(report)
+    total = page.locator("[data-f]").count()
+    for by in ("namespace", "team", "product"):
+        page.select_option("select[name=group]", by)
+        assert page.locator(".group [data-f]").count() == total
+    page.click("a[data-level=critical]")
+    with page.expect_download() as saved:
+        page.click("button[data-save=csv]")
+    rows = list(csv.DictReader(io.StringIO(saved.value.path().read_text(encoding="utf-8"))))
+    assert len(rows) == page.locator("[data-f=critical]").count()
+    assert {row["severity"] for row in rows} == {"critical"}
+
+
+def test_hostile_names_stay_text_when_details_open(page: Page, tmp_path: Path) -> None:
+    """All details of a cluster whose names an attacker chose: no element but ours, no script, no formula saved."""
+    target = write_report(load(HOSTILE, captured=["*"]), tmp_path / "report.html", name="<script>alert(1)</script>")
+    page.goto(target.as_uri())
+    page.evaluate(
+        "for (let n = 0; n < 3; n++) document.querySelectorAll('details').forEach(one => { one.open = true })"
+    )
+    page.wait_for_function(
+        "document.querySelectorAll('[data-f] > .in').length === document.querySelectorAll('[data-f]').length"
+    )
+    names = page.evaluate("[...new Set([...document.querySelectorAll('main details *')].map(one => one.localName))]")
+    assert set(names) <= {*OURS, "summary", "div", "span", "a", "button", "dl", "dt", "dd", "ol", "br", "caption"}
+    with page.expect_download() as saved:
+        page.click("button[data-save=csv]")
+    cells = [cell for row in csv.reader(io.StringIO(saved.value.path().read_text(encoding="utf-8"))) for cell in row]
+    assert not [cell for cell in cells if cell.lstrip(" ")[:1] in tuple("=+-@\t\r\n")]

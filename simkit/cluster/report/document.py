@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.forked import aside
+from simkit.cluster.report.overview import as_of, digest, explained, team_of, teams_of, verdict
 from simkit.cluster.report.path_groups import PathGroup, grouped, stable_id
 from simkit.meta.distribution import VERSION
 
@@ -34,7 +36,8 @@ EFFECTS: Final = 40
 class Request:
     """The questions of a report besides the audit.
 
-    ``prove`` executes all paths, and not only one of each of the first causes. ``today`` is when the report is made.
+    ``prove`` executes all paths, and not only one of each of the first causes. ``sources`` are the files of the dump,
+    ``today`` is when the report is made.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Request:
     goals: Sequence[str] = GOALS
     best: int = BEST
     prove: bool = False
+    sources: Sequence[str | Path] = ()
     today: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
@@ -79,15 +83,17 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
     causes = group_causes(snapshot, every, tuple(paths), members=request.members, managed=request.managed)
     say("executing paths on a fork")
     groups = grouped(causes, dump, request.members, every=request.prove, first=PROVEN)
-    ids, subjects = _ids(every), {path.subject for path in paths}
+    ids, subjects, teams = _ids(every), {path.subject for path in paths}, teams_of(dump)
     owners = {id(finding): cause for cause in causes for finding in cause.findings}
     names = {cause.key: stable_id("c", str(cause.key)) for cause in causes}
-    return {
+    made: dict[str, Any] = {
         "kind": KIND,
         "simkit": VERSION,
         "made": request.today.isoformat(timespec="seconds"),
         "name": request.name,
         "release": dump.release,
+        "as_of": as_of(dump),
+        "sha256": digest(request.sources),
         "looked_at": _looked_at(dump, sifted, paths.unknown),
         "caveats": [one.text for one in dump.authorization.caveats],
         "counts": dict(sifted.audit.counts()),
@@ -99,9 +105,9 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
         "plan": best(),
         "paths": [[path.subject, path.goal.name] for path in paths],
         "path_groups": [_path_group(one, names) for one in groups],
-        "findings": [_finding(one, ids, owners.get(id(one)), names, dump) for one in sifted.audit.findings],
+        "findings": [_finding(one, ids, owners.get(id(one)), names, dump, teams) for one in sifted.audit.findings],
         "accepted": [
-            _finding(one.finding, ids, owners.get(id(one.finding)), names, dump)
+            _finding(one.finding, ids, owners.get(id(one.finding)), names, dump, teams)
             | {"reason": one.reason, "expires": one.expires}
             for one in sifted.accepted
         ],
@@ -111,6 +117,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
         ],
         "exposure": _exposure(dump, request),
     }
+    return {**made, "verdict": verdict(made), "explained": explained(made["causes"])}
 
 
 def _nothing(words: str) -> None:
@@ -148,7 +155,12 @@ def _ids(findings: Iterable[Finding]) -> dict[int, str]:
 
 
 def _finding(
-    finding: Finding, ids: Mapping[int, str], cause: Cause | None, names: Mapping[Any, str], dump: Dump
+    finding: Finding,
+    ids: Mapping[int, str],
+    cause: Cause | None,
+    names: Mapping[Any, str],
+    dump: Dump,
+    teams: Mapping[str, str],
 ) -> dict[str, Any]:
     from simkit.analysis.findings.check import position_of
     from simkit.analysis.rbac.objects import display_name
@@ -161,6 +173,7 @@ def _finding(
         "title": finding.title,
         "severity": finding.severity.word,
         "namespace": finding.namespace,
+        "team": team_of(finding, teams),
         "subjects": [text_of(subject) for subject in finding.subjects],
         "binding": "" if finding.binding is None else display_name(finding.binding),
         "role": "" if finding.role is None else display_name(finding.role),
@@ -172,6 +185,7 @@ def _finding(
         "manifest": finding.manifest,
         "cause": "" if cause is None else names[cause.key],
         "nature": "" if cause is None else cause.nature.name,
+        "product": "" if cause is None else cause.nature.product,
         "file": file,
         "line": line,
     }
@@ -201,6 +215,7 @@ def _cause(one: Cause, name: str, ids: Mapping[int, str], dump: Dump, *, full: b
         "subjects": list(one.subjects),
         "bound": [text_of(subject) for subject in one.bound],
         "paths": len(one.paths),
+        "closes": one.closes,
         "goals": dict(one.goals),
         "through": one.through,
         "reaches": one.reaches,

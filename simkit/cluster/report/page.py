@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
+from simkit.analysis.rendering import counted
+from simkit.cluster.report.data_block import data_block
+from simkit.cluster.report.page_data import graph_data, page_data
 from simkit.meta.visible_text import one_line
-from simkit.present.design import stylesheet
+from simkit.present.design import MARK, stylesheet
 from simkit.present.escaping import terminal_text
 
 if TYPE_CHECKING:
@@ -43,32 +45,40 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
     from markupsafe import Markup
 
     style, script = stylesheet() + part("report.css"), part("report.js")
-    findings: dict[str, list[Mapping[str, Any]]] = {}
-    for each in content["findings"]:
-        findings.setdefault(each["check"], []).append(each)
-    order = {check["id"]: place for place, check in enumerate(content["checks"])}
-    checks = sorted(
-        findings, key=lambda name: (min(LEVELS.index(one["severity"]) for one in findings[name]), order[name])
-    )
+    checks = {check["id"]: check for check in content["checks"]}
+    findings = _by_check(content["findings"], list(checks))
+    folded = _folded(content["causes"])
     return (
         environment()
         .get_template("report.html")
         .render(
             report=content,
-            findings=[(name, findings[name]) for name in checks],
-            checks={check["id"]: check for check in content["checks"]},
+            findings=findings,
+            checks=checks,
             causes={cause["id"]: cause for cause in content["causes"]},
-            **_links(content),
-            **_folded(content["causes"]),
+            most_paths=max((cause["paths"] for cause in content["causes"]), default=0),
+            **folded,
             ways_shown=_WAYS_SHOWN,
             levels=LEVELS,
             natures=NATURES,
             pictures={name: Markup(text) for name, text in (pictures or {}).items()},  # noqa: S704
+            mark=Markup(MARK),  # noqa: S704
+            data=data_block("data", page_data(content, findings, checks, folded)),
+            graph=data_block("graph-data", graph_data(content)),
             style=Markup(style),  # noqa: S704
             script=Markup(script),  # noqa: S704
             script_hash=b64encode(sha256(script.encode()).digest()).decode(),
         )
     )
+
+
+def _by_check(found: Iterable[Mapping[str, Any]], order: Sequence[str]) -> list[tuple[str, list[Mapping[str, Any]]]]:
+    """Findings by check, the checks with the worst findings first."""
+    by_check: dict[str, list[Mapping[str, Any]]] = {}
+    for each in found:
+        by_check.setdefault(each["check"], []).append(each)
+    worst = {name: min(LEVELS.index(one["severity"]) for one in some) for name, some in by_check.items()}
+    return sorted(by_check.items(), key=lambda row: (worst[row[0]], order.index(row[0])))
 
 
 def _folded(causes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -87,27 +97,6 @@ def _severities(causes: Sequence[Mapping[str, Any]]) -> str:
     found = sorted({LEVELS.index(cause["severity"]) for cause in causes})
     worst, least = LEVELS[found[0]], LEVELS[found[-1]]
     return worst if worst == least else f"{worst} to {least}"
-
-
-def _links(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The links from causes to their ways and findings, and from findings to a way that was proven."""
-    titles = {finding["id"]: finding["title"] for finding in (*content["findings"], *content["accepted"])}
-    ways: dict[str, list[Mapping[str, Any]]] = {}
-    for group in content["path_groups"]:
-        ways.setdefault(group["cause"], []).append(group)
-    found_by: dict[str, list[tuple[str, list[str]]]] = {}
-    for cause in content["causes"]:
-        by_title: dict[str, list[str]] = {}
-        for name in cause["findings"]:
-            by_title.setdefault(titles[name], []).append(name)
-        found_by[cause["id"]] = list(by_title.items())
-    proofs: dict[str, Any] = {name: next((one for one in some if _is_proven(one)), None) for name, some in ways.items()}
-    return {"ways": ways, "found_by": found_by, "proofs": defaultdict(lambda: None, proofs)}
-
-
-def _is_proven(way: Mapping[str, Any]) -> bool:
-    """True if a path of a way was proven, perhaps with assumptions."""
-    return bool(way["proof"]) and way["proof"]["verdict"].startswith("proven")
 
 
 def part(name: str) -> str:
@@ -130,6 +119,7 @@ def environment() -> Environment:
     )
     made.filters["block"] = _block
     made.filters["counted"] = _counted
+    made.filters["plural"] = _plural
     return made
 
 
@@ -145,5 +135,9 @@ def _block(text: str) -> Any:
     return escape(terminal_text(text))
 
 
-def _counted(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+def _plural(word: str, number: int) -> str:
+    return word if number == 1 else f"{word}s"
+
+
+def _counted(number: int, word: str, more: str = "") -> str:
+    return f"{number:,} {more}" if more and number != 1 else counted(number, word)

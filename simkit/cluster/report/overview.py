@@ -1,0 +1,114 @@
+"""What a report says first: the verdict, how few causes explain most paths, and from where the objects come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.analysis.rbac.objects import NAMESPACES
+from simkit.analysis.rendering import counted
+from simkit.meta.objects import Object
+
+if TYPE_CHECKING:
+    from simkit.analysis import Finding
+    from simkit.snapshot.dump import Dump
+
+CHANGES: Final = 3
+"""So many changes of the plan the verdict counts, and the first screen shows."""
+MOST: Final = 0.9
+"""The share of paths that some causes explain together."""
+_NUMBERS: Final = ("No change closes", "One change closes", "Two changes close", "Three changes close")
+_SHARES: Final = {1 / 4: "a quarter", 1 / 3: "a third", 1 / 2: "half", 2 / 3: "two thirds", 3 / 4: "three quarters"}
+
+
+def verdict(content: Mapping[str, Any]) -> str:
+    """The verdict of a report in one or two sentences.
+
+    Examples
+    --------
+    >>> verdict({"paths": [], "counts": {"critical": 1, "high": 2, "low": 4}})
+    'No escalation path was found. 3 findings are critical or high.'
+    """
+    paths, counts = content["paths"], content["counts"]
+    if not paths:
+        worst = counts.get("critical", 0) + counts.get("high", 0)
+        told = f"{counted(worst, 'finding')} {'is' if worst == 1 else 'are'}" if worst else "No finding is"
+        return f"No escalation path was found. {told} critical or high."
+    admins = {subject for subject, goal in paths if goal == "cluster-admin"}
+    subjects = {subject for subject, _ in paths}
+    reached = "cluster-admin" if admins else " or ".join(sorted({goal for _, goal in paths}))
+    told = f"{counted(len(admins or subjects), 'subject')} can {'become' if admins else 'reach'} {reached}."
+    return f"{told} {_closed(content['plan'])}".strip()
+
+
+def _closed(plan: Mapping[str, Any]) -> str:
+    """What the first changes of a plan close."""
+    steps, before = plan["steps"][:CHANGES], plan["before"]["paths"]
+    if not steps:
+        return ""
+    closed = before - steps[-1]["remaining"]
+    return f"{_NUMBERS[len(steps)]} {_share(closed, before)} escalation paths."
+
+
+def _share(part: int, whole: int) -> str:
+    """A part of a whole in words, where a common fraction is near: ``half of the 107``."""
+    if part == whole:
+        return f"all {whole:,}"
+    words = next((word for share, word in _SHARES.items() if abs(part / whole - share) < 0.02), f"{part:,}")
+    return f"{words} of the {whole:,}"
+
+
+def explained(causes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The least number of causes with which ``MOST`` of all paths begin, and their paths."""
+    counts = sorted((cause["paths"] for cause in causes), reverse=True)
+    total, number, sum_of = sum(counts), 0, 0
+    while sum_of < MOST * total:
+        sum_of += counts[number]
+        number += 1
+    return {"causes": number, "paths": sum_of, "share": MOST}
+
+
+def as_of(objects: Iterable[Object]) -> str:
+    """The time of the latest change that some objects tell, which a dump was made after; empty without one."""
+    latest = ""
+    for obj in objects:
+        metadata = obj.get("metadata") or {}
+        spec = obj.get("spec")
+        times = [metadata.get("creationTimestamp"), spec.get("renewTime") if isinstance(spec, Mapping) else None]
+        times += [one.get("time") for one in metadata.get("managedFields") or () if isinstance(one, Mapping)]
+        latest = max(latest, *(time for time in times if isinstance(time, str) and _is_time(time)), "")
+    return latest
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def digest(paths: Sequence[str | Path]) -> str:
+    """The SHA-256 of a dump that is one file, in hexadecimal; empty for folders and for what is read from elsewhere."""
+    file = Path(paths[0]) if len(paths) == 1 else None
+    return sha256(file.read_bytes()).hexdigest() if file is not None and file.is_file() else ""
+
+
+def teams_of(dump: Dump) -> dict[str, str]:
+    """The team of each namespace that has a label ``team`` or ``owner``, perhaps with a prefix."""
+    found = {}
+    for key, namespace in dump.keyed.items():
+        if key.resource == NAMESPACES:
+            labels = (namespace["metadata"].get("labels") or {}).items()
+            team = next((value for name, value in labels if name.rpartition("/")[2] in ("team", "owner")), "")
+            found[key.name] = str(team)
+    return found
+
+
+def team_of(finding: Finding, teams: Mapping[str, str]) -> str:
+    """The team of a finding's namespace, or else of the first service account that it names; empty if unknown."""
+    places = (finding.namespace, *(subject.namespace for subject in finding.subjects))
+    return next((teams[place] for place in places if teams.get(place)), "")

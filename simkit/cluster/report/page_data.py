@@ -1,0 +1,72 @@
+"""What the script of a report's page reads: the details of causes, paths and findings, in the order of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Record = Mapping[str, Any]
+
+
+def page_data(
+    content: Record,
+    findings: Sequence[tuple[str, Sequence[Record]]],
+    checks: Mapping[str, Record],
+    folded: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The details that the page shows when they are opened. What its lines say already is not repeated."""
+    causes = [*folded["causes_shown"], *(one for _, _, some in folded["causes_folded"] for one in some)]
+    steps = [step for way in content["path_groups"] for step in way["steps"]]
+    return {
+        "findings": [_finding(one, checks) for _, some in findings for one in some],
+        "causes": [_cause(one) for one in causes],
+        "primitives": [
+            [step["primitive"], step["title"], step["severity"], step["mitigation"]] for step in _once(steps)
+        ],
+        "ways": [_way(one) for one in content["path_groups"]],
+        "about": {name: content[name] for name in ("name", "release", "made", "sha256")},
+    }
+
+
+def graph_data(content: Record) -> dict[str, Any]:
+    """The paths as a graph for the element ``graph`` of the page: its nodes, and edges with the primitive of each."""
+    nodes: dict[str, int] = {}
+    edges = set()
+    for way in content["path_groups"]:
+        for subject in way["subjects"]:
+            before = nodes.setdefault(subject, len(nodes))
+            for step in way["steps"]:
+                after = nodes.setdefault(step["target"], len(nodes))
+                edges.add((before, after, step["primitive"]))
+                before = after
+    return {"nodes": list(nodes), "edges": sorted(edges)}
+
+
+def _once(steps: Sequence[Record]) -> list[Record]:
+    """One step of each primitive."""
+    return list({step["primitive"]: step for step in steps}.values())
+
+
+def _finding(one: Record, checks: Mapping[str, Record]) -> dict[str, Any]:
+    fields = ("check", "namespace", "team", "subjects", "binding", "role", "command", "cause", "file", "line")
+    return {
+        **{name: one[name] for name in fields},
+        "rules": [f"rule {rule['rule']}: {rule['text']}" for rule in one["evidence"]],
+        "fix": "" if one["fix"] == checks[one["check"]]["fix"] else one["fix"],
+    }
+
+
+def _cause(one: Record) -> dict[str, Any]:
+    remedy = one["remedy"]
+    return {
+        **{name: one[name] for name in ("kind", "nature", "product", "subjects", "reaches")},
+        "goals": [f"{goal}: {number}" for goal, number in one["goals"].items()],
+        **{name: remedy.get(name, "") for name in ("risk", "commands", "way_back", "diff", "effect", "effects")},
+    }
+
+
+def _way(one: Record) -> dict[str, Any]:
+    return {
+        **{name: one[name] for name in ("cause", "subjects", "goals", "proof")},
+        "steps": [[step["primitive"], step["target"], step["granted_by"]] for step in one["steps"]],
+    }
