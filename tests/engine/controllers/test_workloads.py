@@ -236,11 +236,14 @@ def test_a_paused_deployment_only_scales(cluster: simkit.Cluster) -> None:
     assert len(names(cluster, "replicasets")) == 2
 
 
-def test_a_paused_deployment_without_pods_grows_its_last_set(cluster: simkit.Cluster) -> None:
+def test_a_paused_deployment_without_pods_grows_its_last_set(
+    cluster: simkit.Cluster, clock: simkit.SimulatedClock
+) -> None:
     """There is none of its template, and old ones are forgotten all the same."""
     cluster.create(workload("Deployment", "d", replicas=0, revisionHistoryLimit=1))
     for image in ("j", "k"):
         cluster.settle()
+        clock.advance(seconds=1)
         container = {"name": "c", "image": image}
         patch(cluster, DEPLOYMENT, {"spec": {"template": {"spec": {"containers": [container]}}}})
     cluster.settle()
