@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tools run in the environment of the checkout, whatever other one the caller is in: IPython would warn of two.
 unexport VIRTUAL_ENV
 
-.PHONY: demo help test test-slow test-all check compiled bench fuzz soak serve docs docs-serve format lock setup clean
+.PHONY: demo help test test-slow test-all check compiled bench fuzz graph-library soak serve docs docs-serve format lock setup clean
 
 demo: $(DEMO)  ## an audit of the bundled cluster, as a page: build/rbac-audit.html (the default)
 	$(BIN)/simkit audit --demo --show critical --html build/rbac-audit.html
@@ -48,6 +48,12 @@ fuzz: $(READY)  ## coverage-guided fuzzing of each reader for some seconds (need
 	for target in json yaml document labels fields quantity duration expression \
 			create apply patch select rule protobuf certificate bundle token kubeconfig dump; do \
 		$(BIN)/python -m tests.fuzz $$target -max_total_time=7 || exit 1; done
+
+graph-library:  ## the bundled library that draws the escalation graph (needs npm)
+	cd tools/graph && npm ci --ignore-scripts && npx esbuild entry.js --bundle --minify --format=iife \
+		--global-name=GraphLibrary --target=es2020 --legal-comments=none \
+		--banner:js="/* sigma 3.0.3, graphology 0.26.0 and what they use, under the MIT licence: see LICENSES.txt */" \
+		--outfile=../../simkit/present/graph/library.js
 
 soak: $(READY)  ## memory of a server under churn, over an hour (ARGS="--minutes 20")
 	$(BIN)/python -m tests.bench.soak $(ARGS)

@@ -33,6 +33,7 @@ from simkit.analysis.escalation import (
 )
 from simkit.analysis.findings import Audit, Finding, Severity, audit, exposure, findings, reach
 from simkit.analysis.findings.custom import read_rules
+from simkit.analysis.graph_files import opengraph, write_graph
 from simkit.analysis.history.access_history import AccessHistory, history
 from simkit.analysis.least_privilege import (
     Proposal,
@@ -167,6 +168,7 @@ __all__ = [
     "never",
     "next_steps",
     "no_new_access",
+    "opengraph",
     "outsiders",
     "parse_goal",
     "parse_subject",
@@ -202,4 +204,5 @@ __all__ = [
     "usage",
     "webhook_coverage",
     "who_can",
+    "write_graph",
 ]

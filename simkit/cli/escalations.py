@@ -96,6 +96,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--before", metavar="PATH", help="an earlier dump: list only paths that are new or closed")
     add_plot(parser)
+    parser.add_argument(
+        "--graph", metavar="FILE", help="write the steps as a graph: .graphml, .parquet, or .json for BloodHound"
+    )
     add_include_defaults(parser)
     add_members(parser)
     add_source(parser, paths=True)
@@ -116,6 +119,10 @@ def run(args: argparse.Namespace) -> int:
         raise SimkitError("--details works with the formats table, markdown, json and yaml")
     found = _found(snapshot, args)
     write_plot(found, args)
+    if args.graph:
+        from simkit.analysis.graph_files import write_graph
+
+        note(f"wrote the graph to {write_graph(found.to_networkx(), args.graph)}")
     note_skipped(found.skipped, "path")
     if args.prove:
         proofs = found.prove(cluster_of(dump))

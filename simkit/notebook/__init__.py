@@ -1,8 +1,9 @@
 """Widgets and exercises for notebooks, imported on first use.
 
 ``explore(cluster)`` shows its objects, ``panel(cluster)`` who can do something, ``what_if_panel(cluster)`` the effect
-of changes, ``escalation_viewer(cluster)`` proofs request by request, ``inspect_request(cluster)`` the handler chain,
-and ``timeline_panel()`` API versions; ``exercises`` checks a reader's answers by execution.
+of changes, ``path_graph(cluster)`` escalation paths as a graph to walk in, ``escalation_viewer(cluster)`` proofs
+request by request, ``inspect_request(cluster)`` the handler chain, and ``timeline_panel()`` API versions;
+``exercises`` checks a reader's answers by execution.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from simkit.notebook.answer_change import as_it_is
     from simkit.notebook.answer_effects import objects_beyond
     from simkit.notebook.diagrams import Diagram, chain_diagram, sequence_diagram
+    from simkit.notebook.escalation_graph import PathGraph, path_graph
     from simkit.notebook.exercises import Exercise, Guess
     from simkit.notebook.explorer import Explorer, explore
     from simkit.notebook.prediction import Prediction
@@ -35,6 +37,7 @@ __all__ = [
     "Guess",
     "Note",
     "Panel",
+    "PathGraph",
     "Prediction",
     "RequestInspector",
     "TimelinePanel",
@@ -54,6 +57,7 @@ __all__ = [
     "must_refuse",
     "objects_beyond",
     "panel",
+    "path_graph",
     "points",
     "sequence_diagram",
     "timeline_panel",
@@ -68,6 +72,7 @@ _HOMES = {
     "Guess": "simkit.notebook.exercises",
     "Note": "simkit.notebook.verdict",
     "Panel": "simkit.notebook.access_panel",
+    "PathGraph": "simkit.notebook.escalation_graph",
     "Prediction": "simkit.notebook.prediction",
     "RequestInspector": "simkit.notebook.request_inspector",
     "TimelinePanel": "simkit.notebook.release_timeline",
@@ -87,6 +92,7 @@ _HOMES = {
     "must_not": "simkit.notebook.access_checks",
     "must_refuse": "simkit.notebook.state_checks",
     "panel": "simkit.notebook.access_panel",
+    "path_graph": "simkit.notebook.escalation_graph",
     "points": "simkit.notebook.verdict",
     "sequence_diagram": "simkit.notebook.diagrams",
     "timeline_panel": "simkit.notebook.release_timeline",
@@ -99,3 +105,7 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module 'simkit.notebook' has no attribute {name!r}")
     return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -18,7 +18,7 @@ from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
+    *("--disable-component-update", "--disable-sync", "--enable-unsafe-swiftshader"),
 )
 _EXTENSIONS = str(distribution("jupyterlab_widgets").locate_file("../../../share/jupyter"))
 """Where the widgets of JupyterLab are installed, perhaps in another environment than the one that runs the tests."""

@@ -43,6 +43,7 @@ CELLS = {
     "requests": "inspect_request(cluster)",
     "what if": "what_if_panel(cluster)",
     "timeline": "timeline_panel()",
+    "graph": "path_graph(cluster)",
     "access": MANY_ROWS,
 }
 """The cells of the notebook by what their panel shows."""
@@ -111,6 +112,14 @@ def test_a_proof_is_stepped_through(shown: Page) -> None:
     requests.first.focus()
     shown.keyboard.press("ArrowDown")
     expect(panel.get_by_text("Request 2 of")).to_be_visible()
+
+
+def test_a_path_of_the_graph_is_proven_by_the_kernel(shown: Page) -> None:
+    """A path of the table is told step by step; the button executes it on a fork, and the verdict stands beside it."""
+    panel = _panel(shown, "graph")
+    panel.locator(".sk-open").first.press("Enter")
+    panel.get_by_role("button", name="Prove it on a fork").press("Enter")
+    expect(panel.locator(".sk-proof pre")).to_contain_text("proven")
 
 
 def test_a_refused_request_shows_the_stage_that_refused(shown: Page) -> None:

@@ -146,6 +146,10 @@ FILES: Final[dict[str, tuple[str, ...]]] = {
     "pseudonyms": ("redact", HOSTILE, "--to", "TO/named.json", "--pseudonyms", "--key-file", "KEY"),
     "parquet": (*TABLES["fleet audit"], "--parquet", "TO/parquet"),
     **{
+        f"graph {form}": (*TABLES["escalations"], "--graph", f"TO/graph.{form}")
+        for form in ("graphml", "json", "parquet")
+    },
+    **{
         f"picture of {name}": (*TABLES[name], "--plot", f"TO/{name}.svg")
         for name in ("audit", "causes", "exposure", "diff", "escalations", "upgrade", "what-if", "cut, plan")
     },

@@ -1,0 +1,141 @@
+"""The part of the escalation graph that leads to goals, as a document that a browser can draw and search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypedDict
+
+from simkit.analysis.escalation.find.goal import Goal, parse_goal
+from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
+from simkit.analysis.escalation.find.matching import Edge
+from simkit.analysis.escalation.find.queries import WELL_KNOWN, escalations
+from simkit.analysis.escalation.find.search import ways_to
+from simkit.analysis.escalation.find.states import AttackState
+from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.objects import display_name
+from simkit.analysis.rbac.subject import Members, text_of
+from simkit.seams.snapshot import Snapshot
+
+MOST_EDGES: Final = 20_000
+"""The number of edges above which only those of the best paths are in the document."""
+
+
+class GraphDocument(TypedDict):
+    """The graph as lists that refer to each other by position."""
+
+    nodes: list[tuple[str, str, str]]
+    """Of each node its text, its kind and its namespace."""
+    steps: list[tuple[str, str, str]]
+    """Of each primitive its id, its title and its severity."""
+    grants: list[tuple[str, str, int, str]]
+    """Of each grant its binding, its role, the rule and the bound subject."""
+    edges: list[tuple[int, int, int, int, float, list[list[int]], str]]
+    """Of each edge its source, its target, its step (-1: a choice), its hops, its cost, for each requirement the grants
+    that each meet it, and what else there is to know."""
+    goals: list[tuple[str, list[int]]]
+    """Of each goal its text and the nodes that have it."""
+    starts: list[int]
+    """The nodes of the subjects with a path."""
+    partial: bool
+    """Whether edges were left out because there are more than ``MOST_EDGES``."""
+
+
+def graph_document(
+    snapshot: Snapshot,
+    goal: Goal | str | Iterable[Goal | str] = WELL_KNOWN,
+    *,
+    members: Members | None = None,
+    include_defaults: bool = False,
+) -> GraphDocument:
+    """The escalation graph between subjects and some goals, for a browser.
+
+    Parameters
+    ----------
+    goal, members, include_defaults
+        As for ``escalations``.
+
+    Returns
+    -------
+    GraphDocument
+        A mapping that JSON can hold: every state on some way from a subject with a path to a goal, and every edge
+        between such states.
+
+    Raises
+    ------
+    SimkitError
+        For a text that is no goal.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Notes
+    -----
+    Linear in the edges, after the search of ``escalations``.
+
+    Examples
+    --------
+    >>> from simkit.snapshot.memory import MemorySnapshot
+    >>> graph_document(MemorySnapshot([], captured=["*"]))["starts"]
+    []
+    """
+    members = members or NO_MEMBERS
+    graph = graph_of(snapshot, members)
+    goals = [parse_goal(one) for one in ([goal] if isinstance(goal, Goal | str) else goal)]
+    found = escalations(snapshot, goal=goals, include_defaults=include_defaults, members=members)
+    starts = tuple(dict.fromkeys(path.start for path in found))
+    edges = _leading(graph, starts, goals)
+    partial = len(edges) > MOST_EDGES
+    return _written(
+        graph, dict.fromkeys(e for p in found for e in p.edges) if partial else edges, starts, goals, partial
+    )
+
+
+def _leading(graph: EscalationGraph, starts: Sequence[AttackState], goals: Sequence[Goal]) -> list[Edge]:
+    """The edges on ways from some states to some goals."""
+    ways = [ways_to(graph, goal) for goal in goals]
+    reached = graph.reachable(starts)
+    kept = {state for state in reached if any(state in found for found in ways)}
+    ends = {state for state in kept if all(state not in found or found[state].edge is None for found in ways)}
+    return [edge for state in kept - ends for edge in reached[state] if edge.target in kept]
+
+
+def _written(
+    graph: EscalationGraph, edges: Iterable[Edge], starts: Sequence[AttackState], goals: Sequence[Goal], partial: bool
+) -> GraphDocument:
+    nodes: dict[AttackState, int] = {}
+    steps: dict[tuple[str, str, str], int] = {}
+    grants: dict[tuple[str, str, int, str], int] = {}
+    written = []
+    for start in starts:
+        nodes.setdefault(start, len(nodes))
+    for edge in edges:
+        source, target = (nodes.setdefault(state, len(nodes)) for state in (edge.source, edge.target))
+        step = -1
+        if edge.primitive:
+            named = (edge.primitive, edge.definition.title, edge.definition.severity.word)
+            step = steps.setdefault(named, len(steps))
+        needs = [
+            [
+                grants.setdefault(
+                    (display_name(one.binding), display_name(one.role), one.rule, text_of(one.subject)), len(grants)
+                )
+                for one in some
+            ]
+            for some in edge.granted_by
+            if some
+        ]
+        written.append((source, target, step, edge.hops, edge.cost, needs, edge.value("detail")))
+    return {
+        "nodes": [(str(state), state.kind, state.namespace) for state in nodes],
+        "steps": list(steps),
+        "grants": list(grants),
+        "edges": written,
+        "goals": [
+            (
+                goal.name,
+                [nodes[state] for state, one in ways_to(graph, goal).items() if one.edge is None and state in nodes],
+            )
+            for goal in goals
+        ],
+        "starts": [nodes[state] for state in starts],
+        "partial": partial,
+    }

@@ -1,0 +1,96 @@
+"""The escalation graph in a real browser: its own search beside the one of Python, undone bindings, names of attackers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import simkit
+from simkit.analysis import escalations
+from simkit.analysis.escalation.find.graph_document import GraphDocument, graph_document
+from simkit.present.path_graph import graph_section, graph_stylesheet
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def document() -> GraphDocument:
+    """The graph of the demo cluster."""
+    return graph_document(simkit.demo().snapshot())
+
+
+def _written(document: GraphDocument, folder: Path, proofs: dict[str, str] | None = None) -> str:
+    """The address of a page with the graph alone."""
+    file = folder / "graph.html"
+    head = f'<!DOCTYPE html><meta charset="utf-8"><style>{graph_stylesheet()}</style>'
+    file.write_text(head + graph_section(dict(document), proofs or {}), encoding="utf-8")
+    return file.as_uri()
+
+
+def _open_pairs(document: GraphDocument, removed: Iterable[str]) -> int:
+    """The number of subjects and goals with a path, by following edges until nothing new is found."""
+    gone = {number for number, grant in enumerate(document["grants"]) if grant[0] in removed}
+    edges = [edge for edge in document["edges"] if all(set(some) - gone for some in edge[5])]
+    pairs = 0
+    for _, ends in document["goals"]:
+        found = set(ends)
+        while more := {edge[0] for edge in edges if edge[1] in found} - found:
+            found |= more
+        pairs += sum(start in found and start not in ends for start in document["starts"])
+    return pairs
+
+
+def test_the_browser_finds_the_paths_that_python_finds(page: Page, document: GraphDocument, tmp_path: Path) -> None:
+    """As many paths in the same order of length, and as many left after bindings are undone as a naive search finds."""
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.goto(_written(document, tmp_path))
+    found = escalations(simkit.demo().snapshot())
+    expect(page.locator(".sk-said")).to_contain_text(f"{len(found)} paths of {len(document['starts'])} subjects")
+    page.select_option("select[aria-label=to]", label="any goal")
+    hops = [int(text) for text in page.locator(".sk-graph tbody td:nth-child(3)").all_inner_texts()]
+    assert hops == sorted(path.hops for path in found)
+    page.locator("summary", has_text="Undo a binding").click()
+    removed: list[str] = []
+    for number in range(3):
+        tick = page.locator(".sk-ticks").first.locator("label").nth(number)
+        removed.append(tick.evaluate("label => label.childNodes[1].textContent"))
+        tick.locator("input").check()
+        expect(page.locator(".sk-said")).to_contain_text(f"{_open_pairs(document, removed):,} paths of {len(found)}")
+    assert faults == []
+
+
+def test_a_path_is_told_step_by_step_with_its_proof(page: Page, document: GraphDocument, tmp_path: Path) -> None:
+    """The steps, the grants behind them, and the recorded proof; the canvas is drawn and labelled for screen readers."""
+    path = escalations(simkit.demo().snapshot(), goal="cluster-admin")[0]
+    key = f"{path.subject} -> {path.goal.name}"
+    page.goto(_written(document, tmp_path, {key: "proven: <b>403</b> became 201"}))
+    page.locator(".sk-open", has_text=path.subject).first.click()
+    about = page.locator(".sk-about")
+    expect(about).to_contain_text(key)
+    expect(about.locator("ol > li")).to_have_count(len(path.edges))
+    expect(about).to_contain_text("proven: <b>403</b> became 201")
+    expect(page.locator(".sk-canvas canvas").first).to_be_visible()
+    assert "The table below" in (page.locator(".sk-canvas").get_attribute("aria-label") or "")
+
+
+def test_names_of_a_cluster_are_never_markup(page: Page, tmp_path: Path) -> None:
+    """A name that would end the block of data, or be an element, is text wherever it is shown."""
+    evil = '</script><img src=x onerror="window.owned=1">'
+    document: GraphDocument = {
+        "nodes": [(evil, "User", ""), ("cluster-admin", "everything", "")],
+        "steps": [("A1", evil, "critical")],
+        "grants": [(evil, evil, 0, evil)],
+        "edges": [(0, 1, 0, 1, 1.0, [[0]], evil)],
+        "goals": [(evil, [1])],
+        "starts": [0],
+        "partial": False,
+    }
+    page.goto(_written(document, tmp_path, {f"{evil} -> {evil}": evil}))
+    page.locator(".sk-open").click()
+    expect(page.locator(".sk-about")).to_contain_text(evil)
+    assert page.locator("img").count() == 0
+    assert page.evaluate("window.owned") is None
