@@ -14,7 +14,7 @@ _ALONE: Final = "this server is the only one of its cluster"
 _LOGS: Final = "there is no such log"
 _PROCESS: Final = "the process is not looked into"
 _CONNECTIONS: Final = "connections are not counted or shared"
-_AUDIT: Final = "audit events are written as JSON, whole and at once, to one file or a webhook"
+_AUDIT: Final = "audit events are written as JSON, whole and at once, to one file"
 _TLS: Final = "one certificate is served, with TLS 1.2 and later and the cipher suites of the TLS library"
 _END: Final = "a server that is told to stop ends its watches at once, and its requests within some seconds"
 _BACKENDS: Final = ("log", "webhook")
@@ -71,7 +71,9 @@ INERT: Final[Mapping[str, Sequence[str]]] = {
         "permit-port-sharing",
     ),
     _AUDIT: (
-        *(f"audit-log-{name}" for name in ("compress", "format", "maxage", "maxbackup", "maxsize")),
+        *(f"audit-log-{name}" for name in ("compress", "format", "maxage", "maxbackup", "maxsize", "version")),
+        *(f"audit-webhook-{name}" for name in ("config-file", "initial-backoff", "mode", "version")),
+        *(f"audit-{backend}-batch-{name}" for backend in _BACKENDS for name in ("buffer-size", "max-size", "max-wait")),
         *(f"audit-{backend}-batch-throttle-{name}" for backend in _BACKENDS for name in ("burst", "enable", "qps")),
         *(f"audit-{backend}-truncate-{name}" for backend in _BACKENDS for name in _TRUNCATION),
     ),

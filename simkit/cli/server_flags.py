@@ -25,11 +25,9 @@ from simkit.cli.flag_types import (
 )
 from simkit.cluster.stores import STORES
 from simkit.engine.controllers.node_lifecycle import DEFAULT_RATES
-from simkit.meta.domain import api_group
 
 DEFAULT_ISSUER: Final = "https://kubernetes.default.svc"
 _CLUSTER_RANGE: Final = "10.96.0.0/16"
-_AUDIT_VERSION: Final = f"{api_group('audit')}/v1"
 _AUDIT_MODES: Final = ("batch", "blocking", "blocking-strict")
 _REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 
@@ -94,18 +92,6 @@ def _switches(name: str, read: Callable[[str], Any], metavar: str) -> ServerFlag
 
 def _several(name: str, read: Callable[[str], Any] | None, metavar: str, text: str) -> ServerFlag:
     return ServerFlag(name, read, [], metavar, text, {"action": "append"})
-
-
-def _batches(backend: str, mode: str, size: int, wait: float) -> Sequence[ServerFlag]:
-    """The flags of an audit backend."""
-    batch = f"audit-{backend}-batch"
-    return (
-        _choice(f"audit-{backend}-mode", _AUDIT_MODES, mode, f"default {mode}"),
-        _choice(f"audit-{backend}-version", (_AUDIT_VERSION,), _AUDIT_VERSION),
-        _number(f"{batch}-buffer-size", 10_000),
-        _number(f"{batch}-max-size", size),
-        _duration(f"{batch}-max-wait", wait),
-    )
 
 
 def _rate(name: str, read: Callable[[str], float], default: float, text: str) -> ServerFlag:
@@ -175,10 +161,7 @@ GROUPS: Final[Mapping[str, Sequence[ServerFlag]]] = {
     "audit log": (
         _file("audit-policy-file", "the audit policy: what is recorded for which request"),
         _text("audit-log-path", None, "FILE", 'the audit log, with one event on each line ("-": standard output)'),
-        _file("audit-webhook-config-file", "the kubeconfig of the webhook"),
-        _duration("audit-webhook-initial-backoff", 10.0),
-        *_batches("log", "blocking", 1, 0.0),
-        *_batches("webhook", "batch", 400, 30.0),
+        _choice("audit-log-mode", _AUDIT_MODES, "blocking", "default blocking"),
     ),
     "requests": (
         _number("max-requests-inflight", 400, "default 400; 0: no limit"),

@@ -20,7 +20,6 @@ from simkit.meta.fielderror import quoted
 if TYPE_CHECKING:
     from simkit.engine.authn.options import AuthenticationOptions
     from simkit.engine.http.server import ServingOptions
-    from simkit.engine.pipeline.audit.settings import Batching
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SHORTEST, _LONGEST = 3600, 2**32
@@ -62,7 +61,7 @@ def server_options(args: argparse.Namespace) -> dict[str, Any]:
         "storage": args.storage or servers or "memory",
         "audit_policy": args.audit_policy_file,
         "audit_memory": 0,
-        **_audit(args),
+        "audit_log_strict": args.audit_log_mode == "blocking-strict",
         "services": _services(args.service_address),
         "eviction_rates": EvictionRates(
             args.node_eviction_rate,
@@ -84,29 +83,6 @@ def _check(args: argparse.Namespace) -> None:
             raise SimkitError(f"--{name} can not be negative value")
     if (args.proxy_client_cert_file is None) != (args.proxy_client_key_file is None):
         raise SimkitError("--proxy-client-cert-file and --proxy-client-key-file must be given together")
-
-
-def _audit(args: argparse.Namespace) -> Mapping[str, Any]:
-    from simkit.engine.pipeline.audit.settings import LogSettings, WebhookSettings
-
-    backoff = args.audit_webhook_initial_backoff
-    return {
-        "audit_log": LogSettings(args.audit_log_mode, _batching(args, "log")),
-        "audit_webhook": WebhookSettings(args.audit_webhook_mode, backoff, _batching(args, "webhook")),
-    }
-
-
-def _batching(args: argparse.Namespace, backend: str) -> Batching:
-    """The limits of batches of audit events."""
-    from simkit.engine.pipeline.audit.settings import Batching
-
-    given = {name: getattr(args, f"audit_{backend}_batch_{name}") for name in ("buffer_size", "max_size", "max_wait")}
-    if getattr(args, f"audit_{backend}_mode") == "batch":
-        for name, word in (("buffer_size", "buffer size"), ("max_size", "max batch size")):
-            if given[name] <= 0:
-                why = f"invalid audit batch {word} {given[name]}, must be a positive number"
-                raise SimkitError(f"--audit-{backend}-batch: {why}")
-    return Batching(**given)
 
 
 def _services(given: Sequence[str]) -> Mapping[str, str]:

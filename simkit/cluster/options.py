@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from simkit.client.controller import Controller
 from simkit.client.reconciler import Reconciler
 from simkit.engine.controllers.node_lifecycle import DEFAULT_RATES, EvictionRates
-from simkit.engine.pipeline.audit.settings import LogSettings, WebhookSettings
 from simkit.meta.clock import Clock
 from simkit.seams import Authenticator, Authorizer, Plugin
 
@@ -82,11 +81,8 @@ class Options:
     """The number of latest audit events that are kept in memory."""
     audit_log_path: str | Path | None = None
     """A file for audit events, one per line; ``-`` is the standard output."""
-    audit_webhook_config_file: str | Path | None = None
-    """The client configuration of a service for audit events."""
-    audit_log: LogSettings = field(default_factory=LogSettings)
-    audit_webhook: WebhookSettings = field(default_factory=WebhookSettings)
-    """The delivery of events: blocking or in batches, their size and their format."""
+    audit_log_strict: bool = False
+    """True if a request is refused whose coming cannot be written to that file."""
     max_requests_inflight: int = 0
     max_mutating_requests_inflight: int = 0
     """The number of requests in flight; 0 for no limit."""

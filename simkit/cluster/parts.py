@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from simkit.client.controller import Controller
@@ -198,7 +197,6 @@ def _plugins(server: ControlPlane) -> list[Plugin]:
         lambda name: bootstrap.provide(server.engine, name),
         server.everything,
         read_settings(settings) if settings is not None else {},
-        Path(settings).parent if settings is not None else Path(),
         (options.default_not_ready_toleration_seconds, options.default_unreachable_toleration_seconds),
     )
     on, off = options.enable_admission_plugins, options.disable_admission_plugins

@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from simkit.engine.admission.images import ImagePolicy
 from simkit.engine.admission.pod_security import Exemptions
 from simkit.engine.admission.resource_quota import LimitedResource
 from simkit.engine.admission.single_rules import Limit
-from simkit.engine.egress.files import ClientConfig
-from simkit.engine.egress.files import load_kubeconfig as read_endpoint
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.small_files import value_of_bytes
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
@@ -65,28 +62,6 @@ def limited(settings: Settings) -> list[LimitedResource]:
         )
         for each in settings.get("limitedResources") or ()
     ]
-
-
-def image_policy(settings: Settings, folder: Path) -> tuple[ClientConfig, ImagePolicy]:
-    """The endpoint of the image policy webhook and its settings. Raises SimkitError if there are none."""
-    said = settings.get("imagePolicy") or {}
-    if not said.get("kubeConfigFile"):
-        why = "give imagePolicy.kubeConfigFile in --admission-control-config-file"
-        raise SimkitError(f"ImagePolicyWebhook needs a service to ask: {why}")
-    known = ImagePolicy()
-    policy = ImagePolicy(
-        _seconds(said, "allowTTL", known.allow_ttl),
-        _seconds(said, "denyTTL", known.deny_ttl),
-        _seconds(said, "retryBackoff", 1000 * known.backoff) / 1000,
-        bool(said.get("defaultAllow")),
-    )
-    return read_endpoint(folder / str(said["kubeConfigFile"])), policy
-
-
-def _seconds(said: Settings, name: str, default: float) -> float:
-    """Seconds with a default for 0; a negative value means none."""
-    given = float(said.get(name) or 0)
-    return default if not given else max(0.0, given)
 
 
 def event_limits(settings: Settings) -> Sequence[Limit]:

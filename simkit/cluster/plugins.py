@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from simkit.cluster import plugin_settings as read
 from simkit.cluster.extensions import Extensions
 from simkit.engine.admission.candidates import Convert, LiveClusterReader
-from simkit.engine.admission.images import AlwaysPullImages, ImagePolicyWebhook
+from simkit.engine.admission.images import AlwaysPullImages
 from simkit.engine.admission.limit_ranger import LimitRanger
 from simkit.engine.admission.namespaces import NamespaceAutoProvision, NamespaceExists, NamespaceLifecycle
 from simkit.engine.admission.node_restriction import NodeRestriction
@@ -61,9 +60,6 @@ from simkit.engine.admission.tolerations import (
 )
 from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, ValidatingAdmissionWebhook
 from simkit.engine.admission.webhook_calls import WebhookClient
-from simkit.engine.egress.call import Caller as EndpointCaller
-from simkit.engine.egress.call import CallFailed, Poster
-from simkit.engine.egress.policy import EgressPolicy
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
@@ -96,8 +92,6 @@ class PluginInitializer:
     """The function that returns the objects which are stored now."""
     settings: Mapping[str, read.Settings] = field(default_factory=dict)
     """The settings of plugins in a file, by name."""
-    folder: Path = Path()
-    """The folder of that file: paths in it are relative to the folder."""
     toleration_seconds: tuple[int, int] = SECONDS
     """Seconds for which pods stay on nodes that are not ready, and on unreachable ones."""
 
@@ -151,25 +145,6 @@ def _validating_webhooks(initializer: PluginInitializer) -> Plugin:
     )
 
 
-class _WithEgressPolicy:
-    """A service under the egress policy."""
-
-    def __init__(self, egress: EgressPolicy, caller: Poster) -> None:
-        self._gateway, self._caller = egress, caller
-
-    def post(self, body: bytes) -> bytes:
-        if not self._gateway.allowed:
-            raise CallFailed("no connections to the outside are opened here")
-        return self._caller.post(body)
-
-
-def _image_policy(initializer: PluginInitializer) -> Plugin:
-    endpoint, policy = read.image_policy(initializer.of("ImagePolicyWebhook"), initializer.folder)
-    return ImagePolicyWebhook(
-        _WithEgressPolicy(initializer.extensions.egress, EndpointCaller(endpoint)), policy, initializer.clock
-    )
-
-
 PLUGINS: Final = PartRegistry[Maker](
     "simkit.admission",
     {
@@ -184,7 +159,6 @@ PLUGINS: Final = PartRegistry[Maker](
         "NodeRestriction": lambda initializer: NodeRestriction(initializer.store, initializer.authorizer),
         "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
         "AlwaysPullImages": lambda _: AlwaysPullImages(),
-        "ImagePolicyWebhook": _image_policy,
         "PodSecurity": lambda initializer: PodSecurity(
             initializer.store,
             initializer.behaviour,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -12,17 +11,16 @@ from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit.auditor import Auditor
-    from simkit.engine.pipeline.audit.backends import Backend, EventWriter
+    from simkit.engine.pipeline.audit.backends import Backend
     from simkit.engine.pipeline.audit.events import Event
     from simkit.engine.pipeline.audit.policy import Policy
-    from simkit.engine.pipeline.audit.settings import LogSettings, WebhookSettings
     from simkit.engine.pipeline.metrics.counters import Metrics
 
 
 def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool = False) -> Auditor | None:
     """The auditor; None if the options name no policy, in which case kube-apiserver records nothing.
 
-    A fork records in memory alone, so that what is tried there reaches neither the file nor the webhook.
+    A fork records in memory alone, so that what is tried there does not reach the file.
     """
     if options.audit_policy is None:
         return None
@@ -31,7 +29,7 @@ def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool =
 
     sinks: list[Backend] = [MemoryBackend(options.audit_memory)] if options.audit_memory else []
     if not forked:
-        sinks += _outside(options, metrics)
+        sinks += _outside(options)
     return Auditor(_policy(options.audit_policy), sinks, clock, NameSource(options.seed), metrics)
 
 
@@ -47,33 +45,13 @@ def _policy(given: Policy | str | Path) -> Policy:
     return load(given)
 
 
-def _outside(options: Options, metrics: Metrics) -> list[Backend]:
-    from simkit.engine.egress.call import Caller
-    from simkit.engine.egress.files import load_kubeconfig
-    from simkit.engine.pipeline.audit.backends import LogWriter, WebhookWriter
+def _outside(options: Options) -> list[Backend]:
+    """The file of the log, if there is one."""
+    from simkit.engine.pipeline.audit.backends import LogBackend
 
-    found: list[Backend] = []
-    log, webhook = options.audit_log, options.audit_webhook
-    if options.audit_log_path:
-        found.append(_sink("log", LogWriter(options.audit_log_path), log, metrics))
-    if options.audit_webhook_config_file:
-        caller = Caller(load_kubeconfig(options.audit_webhook_config_file))
-        found.append(_sink("webhook", WebhookWriter(caller, backoff=webhook.initial_backoff), webhook, metrics))
-    return found
-
-
-def _sink(name: str, backend: EventWriter, settings: LogSettings | WebhookSettings, metrics: Metrics) -> Backend:
-    """A backend with the mode and the limits of its settings."""
-    from simkit.engine.pipeline.audit.backends import BatchingBackend, BlockingBackend
-
-    if settings.mode == "batch":
-        return BatchingBackend(name, backend, settings.batching, partial(_lost, metrics, name))
-    return BlockingBackend(name, backend, strict=settings.mode == "blocking-strict")
-
-
-def _lost(metrics: Metrics, name: str, events: int) -> None:
-    for _ in range(events):
-        metrics.count("apiserver_audit_error_total", name)
+    if not options.audit_log_path:
+        return []
+    return [LogBackend(options.audit_log_path, strict=options.audit_log_strict)]
 
 
 def recorded(audit: Auditor | None) -> list[Event]:

@@ -110,7 +110,6 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
             "--authentication-config",
             "--authentication-token-webhook-config-file",
             "--audit-policy-file",
-            "--audit-webhook-config-file",
             "--etcd-cafile",
             "--etcd-certfile",
             "--etcd-keyfile",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
-from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -14,25 +12,16 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.admission import webhook_calls
-from simkit.engine.admission.images import ImagePolicy, ImagePolicyWebhook
-from simkit.engine.admission.plugin_attributes import PODS
 from simkit.engine.authn.token_sources import WebhookTokens
 from simkit.engine.authz.webhook import Settings, WebhookAuthorizer
 from simkit.engine.egress.call import CallFailed, review_status
 from simkit.engine.egress.policy import LARGEST, MOST_BYTES, EgressPolicy, RememberedAnswers, Unreachable, parse_answer
 from simkit.engine.egress.webhook import post
-from simkit.engine.pipeline.audit.backends import BackendError, BatchingBackend, WebhookWriter
-from simkit.engine.pipeline.audit.events import Event
-from simkit.engine.pipeline.audit.settings import Batching
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import SimulatedClock
-from simkit.meta.deadline import Deadline, within
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials, Request
-from simkit.meta.names import GroupVersionKind
-from simkit.schema.behaviour import default_behaviour
-from simkit.seams import Review
 from tests.releases import BASE
 from tests.security.places import places, put
 
@@ -126,7 +115,6 @@ class Says:
 
 
 REVIEWS: dict[str, dict[str, Any]] = {
-    "ImageReview": {"allowed": True, "reason": "r", "auditAnnotations": {"a": "b"}},
     "SubjectAccessReview": {"allowed": True, "denied": False, "reason": "r", "evaluationError": ""},
     "TokenReview": {
         "authenticated": True,
@@ -141,26 +129,14 @@ def asked(kind: str, service: Says) -> None:
     clock = SimulatedClock()
     if kind == "TokenReview":
         WebhookTokens(BASE, service, clock, sleep=lambda _: None).authenticate(Credentials(bearer="token"))
-    elif kind == "SubjectAccessReview":
+    else:
         ask = Attributes(Identity("ann"), "get", resource="pods", version="v1")
         WebhookAuthorizer(BASE, service, Settings(backoff=0), clock, sleep=lambda _: None).authorize(ask)
-    else:
-        head = (PODS, "v1", "", GroupVersionKind("", "v1", "Pod"), "default", "p")
-        review = Review(
-            default_behaviour("1.30"),
-            Identity("ann"),
-            "CREATE",
-            *head,
-            {"spec": {"containers": [{"image": "i"}]}},
-            None,
-        )
-        ImagePolicyWebhook(service, ImagePolicy(), clock, sleep=lambda _: None).validate(review)
-        assert all(isinstance(value, str) for value in review.annotations.values())
 
 
 @pytest.mark.parametrize("kind", REVIEWS)
 def test_answers_of_other_types_count_as_failed_calls(kind: str) -> None:
-    """A list of audit annotations stopped the creation of pods."""
+    """Each part of a review with values of other types."""
     review = {"kind": kind, "apiVersion": "x/v1", "status": REVIEWS[kind]}
     for place in places(review):
         for value in ODD:
@@ -191,61 +167,8 @@ def test_large_answers_are_not_remembered(kind: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(RememberedAnswers, "keep", lambda *_, size, **__: sizes.append(size))
     large = "x" * (2 * LARGEST)
     fields: dict[str, dict[str, Any]] = {
-        "ImageReview": {"reason": large},
         "SubjectAccessReview": {"reason": large},
         "TokenReview": {"user": {"username": "ann", "groups": [large]}},
     }
     asked(kind, Says({"kind": kind, "status": {**REVIEWS[kind], **fields[kind]}}))
     assert sizes[0] > LARGEST
-
-
-class Silent:
-    """A service for audit events that takes none until it is told to."""
-
-    leaves_process = True
-
-    def __init__(self) -> None:
-        self.go_on, self.sent = threading.Event(), list[int]()
-
-    def write(self, events: Sequence[Event]) -> None:
-        assert self.go_on.wait(60)
-        self.sent.append(len(events))
-
-    def close(self) -> None:
-        """No effect."""
-
-
-def test_events_that_wait_for_a_slow_service_have_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten thousand events of some megabytes each were allowed to wait."""
-    monkeypatch.setattr("simkit.engine.pipeline.audit.backends.MOST_BUFFERED", 1_000_000)
-    service, lost = Silent(), list[int]()
-    backend = BatchingBackend("webhook", service, Batching(max_size=400, max_wait=0), lost.append)
-    for _ in range(100):
-        backend.take({"requestObject": {"data": "x" * 100_000}})
-    assert 100 - len(lost) <= 20
-    service.go_on.set()
-    backend.close()
-    assert sum(service.sent) == 100 - len(lost)
-    backend = BatchingBackend("webhook", service, Batching(max_size=400), lost.append)
-    backend.take({"auditID": "a"})
-    backend.close()
-    assert service.sent[-1] == 1
-
-
-class Busy:
-    """A service that says 503."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def post(self, body: bytes) -> bytes:
-        self.calls += 1
-        raise CallFailed("busy", 503)
-
-
-def test_a_request_does_not_wait_for_a_busy_audit_service_beyond_its_time() -> None:
-    """In the blocking mode it was sent again for 81 seconds."""
-    busy = Busy()
-    with pytest.raises(BackendError):
-        within(Deadline(5), lambda: WebhookWriter(busy).write([{"auditID": "a"}]))  # type: ignore[arg-type]
-    assert busy.calls == 1

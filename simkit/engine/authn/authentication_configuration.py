@@ -374,6 +374,5 @@ class StructuredTokens:
 
 def tokens_of(issuer: Issuer, mapping: ClaimMapping, clock: Clock) -> ProviderTokens:
     """The authenticator of one issuer."""
-    fetch = over_https(issuer.authorities.encode())
-    provider = Provider(issuer.url, fetch, clock, discovery_url=issuer.discovery_url)
-    return ProviderTokens(provider, issuer.audiences, mapping, clock, algorithms=ALGORITHMS, fetch=fetch)
+    provider = Provider(issuer.url, over_https(issuer.authorities.encode()), clock, discovery_url=issuer.discovery_url)
+    return ProviderTokens(provider, issuer.audiences, mapping, clock, algorithms=ALGORITHMS)

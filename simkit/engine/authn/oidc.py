@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import TIMEOUT_MAX, Lock, Thread
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.authn.bearer import looks_signed
 from simkit.engine.authn.claim_mapping import ClaimMapping, ClaimSource, ClaimValidationRule, TokenRefused
@@ -28,75 +28,10 @@ from simkit.meta.message import Credentials
 if TYPE_CHECKING:
     from simkit.engine.authn.jws import Parsed, PublishedKey
 
-# Distributed claims: groups outside of a token, fetched from the endpoint that it names.
-# References: k8s.io/apiserver/plugin/pkg/authenticator/token/oidc/oidc.go (``claimResolver``), release 1.30.
-
-NAMES, SOURCES = "_claim_names", "_claim_sources"
-_LARGEST: Final = 1024 * 1024
-
-
-class Fetch(Protocol):
-    """A function that fetches a document from a URL, with a bearer token if given. Raises CallFailed."""
-
-    def __call__(self, url: str, token: str = "") -> bytes: ...
-
-
-class ClaimResolver:
-    """Fetches a claim from the source that a token names.
-
-    Parameters
-    ----------
-    claim
-        Which.
-    ask
-        How documents are got.
-    verified
-        The claims of a token by whoever issued it, if it is good for us. Raises TokenRefused.
-
-    References
-    ----------
-    OpenID Connect Core 1.0, section 5.6.2.
-    """
-
-    def __init__(self, claim: str, ask: Fetch, verified: Callable[[str], Mapping[str, Any]]) -> None:
-        self._claim, self._ask, self._verified = claim, ask, verified
-
-    def completed(self, claims: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The claims with the distributed one added. Raises TokenRefused if it is missing.
-
-        A claim that the token carries itself counts, whatever else it names.
-        """
-        source = self._source(claims)
-        if source is None:
-            return claims
-        address, token = source.get("endpoint"), source.get("access_token") or ""
-        if not address:
-            return claims  # an aggregated claim, which kube-apiserver passes over too
-        if not isinstance(address, str) or not address.startswith("https://") or not isinstance(token, str):
-            raise TokenRefused("oidc: could not expand distributed claims: the endpoint is no https address")
-        found = self._verified(self._fetched(address, token))
-        if self._claim not in found:
-            raise TokenRefused(f'oidc: could not expand distributed claims: claim "{self._claim}" does not exist')
-        return {**claims, self._claim: found[self._claim]}
-
-    def _source(self, claims: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        names, sources = claims.get(NAMES), claims.get(SOURCES)
-        if self._claim in claims or not isinstance(names, Mapping) or self._claim not in names:
-            return None
-        named = names[self._claim]
-        source = sources.get(named) if isinstance(sources, Mapping) and isinstance(named, str) else None
-        if not isinstance(source, Mapping):
-            raise TokenRefused(f"oidc: could not expand distributed claims: {SOURCES} lacks the source that is named")
-        return source
-
-    def _fetched(self, address: str, token: str) -> str:
-        try:
-            content = self._ask(address, token)
-        except CallFailed as error:
-            raise TokenRefused(f"oidc: could not expand distributed claims: {error}") from error
-        if len(content) > _LARGEST:
-            raise TokenRefused("oidc: could not expand distributed claims: the answer is too large")
-        return content.decode("utf-8", "replace").strip()
+_DISTRIBUTED: Final = "_claim_names"
+"""The claim that names claims outside of the token (OpenID Connect Core 1.0, section 5.6.2)."""
+Fetch = Callable[[str], bytes]
+"""A function that fetches a document from a URL. Raises CallFailed."""
 
 
 _LOG: Final = logging.getLogger("simkit.authn")
@@ -105,8 +40,6 @@ WAIT: Final = 10.0
 """Seconds between attempts to reach a provider, and between fetches of new keys."""
 _LEEWAY: Final = 300.0
 """Seconds by which a token may be from the future."""
-MOST_OTHERS: Final = 64
-"""Issuers of distributed claims whose keys are cached."""
 
 
 class Provider:
@@ -235,14 +168,9 @@ class ProviderTokens:
         clock: Clock,
         *,
         algorithms: Sequence[str],
-        fetch: Fetch | None = None,
     ) -> None:
         self.provider, self._audiences, self._mapping = provider, frozenset(audiences), mapping
         self._clock, self._algorithms = clock, tuple(algorithms)
-        self._fetch, self._others = fetch, dict[str, Provider]()
-        self._distributed: ClaimResolver | None = None
-        if fetch is not None and mapping.groups.claim:
-            self._distributed = ClaimResolver(mapping.groups.claim, fetch, self._of_others)
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
         """The identity of a token of the issuer; None for any other credential. Raises a 401 StatusError."""
@@ -265,32 +193,16 @@ class ProviderTokens:
         if parsed.claims.get("iss") != self.provider.issuer:
             return None
         self._verify(parsed, self.provider)
-        claims = parsed.claims if self._distributed is None else self._distributed.completed(parsed.claims)
-        return self._mapping.identity(claims)
+        groups, named = self._mapping.groups.claim, parsed.claims.get(_DISTRIBUTED)
+        if groups and groups not in parsed.claims and isinstance(named, dict) and groups in named:
+            raise TokenRefused("oidc: simkit does not fetch distributed claims, so the groups are not known")
+        return self._mapping.identity(parsed.claims)
 
     def _verify(self, parsed: Parsed, provider: Provider) -> None:
         self._check_audience(parsed.claims)
         self._check_times(parsed.claims)
         if not provider.verifies(parsed, self._algorithms):
             raise TokenRefused("oidc: verify token: failed to verify signature")
-
-    def _of_others(self, token: str) -> Mapping[str, Any]:
-        """The claims of a token of another issuer that ours refers to."""
-        from simkit.engine.authn.jws import Malformed, parse
-
-        assert self._fetch is not None
-        try:
-            parsed = parse(token)
-        except Malformed as error:
-            raise TokenRefused(f"oidc: could not expand distributed claims: {error}") from error
-        issuer = parsed.claims.get("iss")
-        if not isinstance(issuer, str) or not issuer.startswith("https://"):
-            raise TokenRefused("oidc: could not expand distributed claims: the issuer is no https address")
-        if len(self._others) >= MOST_OTHERS:
-            self._others.clear()
-        provider = self._others.setdefault(issuer, Provider(issuer, self._fetch, self._clock))
-        self._verify(parsed, provider)
-        return parsed.claims
 
     def _check_audience(self, claims: Mapping[str, Any]) -> None:
         named = claims.get("aud")
@@ -311,10 +223,7 @@ class ProviderTokens:
 def over_https(authorities: bytes = b"") -> Fetch:
     """A function that fetches documents over HTTPS with these authorities (PEM), or the machine's."""
 
-    def fetch(url: str, token: str = "") -> bytes:
-        return Caller(ClientConfig(url, authorities, token=token)).get()
-
-    return fetch
+    return lambda url: Caller(ClientConfig(url, authorities)).get()
 
 
 # The flags ``--oidc-*`` of one identity provider, and the authenticator that they configure.
@@ -367,6 +276,5 @@ def tokens_by_flags(flags: OIDCOptions, clock: Clock) -> ProviderTokens:
         ClaimSource(flags.groups_claim, flags.groups_prefix),
         claim_rules=[ClaimValidationRule(claim, value) for claim, value in (flags.required_claims or {}).items()],
     )
-    fetch = over_https(flags.authority)
-    provider = Provider(flags.issuer_url, fetch, clock)
-    return ProviderTokens(provider, (flags.client_id,), mapping, clock, algorithms=flags.signing_algs, fetch=fetch)
+    provider = Provider(flags.issuer_url, over_https(flags.authority), clock)
+    return ProviderTokens(provider, (flags.client_id,), mapping, clock, algorithms=flags.signing_algs)

@@ -141,14 +141,13 @@ class Engine:
 
     @property
     def chain_leaves_process(self) -> bool:
-        """True if finding out who may do what, or writing it down, may wait for a service outside."""
+        """True if finding out who may do what may wait for a service outside."""
         return self.authenticator.leaves_process or self.decision_leaves_process
 
     @property
     def decision_leaves_process(self) -> bool:
-        """True if finding out what a known sender may do, or writing it down, may wait for a service outside."""
-        audited = self.audit is not None and self.audit.leaves_process
-        return audited or self.authorizer.leaves_process or self.guard.leaves_process
+        """True if finding out what a known sender may do may wait for a service outside."""
+        return self.authorizer.leaves_process or self.guard.leaves_process
 
     @property
     def catalogue(self) -> Catalogue:

@@ -35,8 +35,6 @@ class Issuer:
         self.keys = [published(RSA_KEY, "r1"), published(CURVE_KEY, "e1")]
         self.service: Service
         self.changes: dict[str, Any] = {}
-        self.elsewhere: Any = b""
-        """What is answered where tokens say that their groups are."""
 
     @property
     def url(self) -> str:
@@ -49,8 +47,6 @@ class Issuer:
     def reply(self, path: str, body: Any) -> tuple[int, Any]:
         if path == "/keys":
             return 200, {"keys": self.keys}
-        if path == "/groups":
-            return 200, self.elsewhere
         return 200, {"issuer": self.url, "jwks_uri": f"{self.url}/keys", **self.changes}
 
     def token(self, key: Any = RSA_KEY, *, header: Mapping[str, Any] | None = None, **claims: Any) -> str:

@@ -118,6 +118,7 @@ def test_servers_have_the_plugins_of_their_release() -> None:
         ("1.21", "PodSecurity", "is unknown; it comes with 1.22"),
         ("1.30", "PodSecurityPolicy", r"is unknown; its last release is 1\.24"),
         ("1.20", "NodeDeclaredFeatureValidator", "is unknown; it comes with 1.35"),
+        ("1.30", "ImagePolicyWebhook", "is known, but simkit does not have it"),
         ("1.30", "PodSecurty", "is unknown; did you mean PodSecurity"),
     ],
 )

@@ -58,7 +58,6 @@ class Auditor:
         metrics: Metrics | None = None,
     ) -> None:
         self.policy, self.sinks = policy, tuple(sinks)
-        self.leaves_process = any(sink.leaves_process for sink in sinks)
         self._clock, self._name_source, self.metrics = clock, name_source, metrics or Metrics()
 
     def fork(self, sinks: Sequence[Backend], clock: Clock, name_source: NameSource, metrics: Metrics) -> Auditor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,13 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.token_sources import StaticTokens
-from simkit.engine.egress.call import Caller
-from simkit.engine.egress.files import load_kubeconfig
-from simkit.engine.pipeline.audit.backends import BatchingBackend, LogWriter, WebhookWriter
+from simkit.engine.pipeline.audit.backends import LogBackend
 from simkit.engine.pipeline.audit.policy import parse
-from simkit.engine.pipeline.audit.settings import Batching
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
-from tests.engine.egress.service import serving
 
 ANN = Identity("ann", ("devs", "system:authenticated"), "7")
 HEAD = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
@@ -254,48 +249,4 @@ def test_forks_record_for_themselves(tmp_path: Path) -> None:
     assert world.engine.audit is not None
     world.engine.audit.close()
     with pytest.raises(SimkitError, match="cannot be written"):
-        LogWriter(path / "below")
-
-
-def test_webhook(tmp_path: Path) -> None:
-    """A service gets events in batches, soon; what it does not take is counted."""
-    taken: list[Any] = []
-    lost: list[int] = []
-
-    def reply(path: str, body: Any) -> tuple[int, Any]:
-        taken.extend(body["items"])
-        return (200, {}) if path == "/authorize" else (404, {})
-
-    with serving(tmp_path, reply) as service:
-        caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config")))
-        sink = BatchingBackend("webhook", WebhookWriter(caller), Batching(max_size=2, max_wait=0.01), lost.append)
-        for number in range(3):
-            sink.take({"auditID": str(number)})
-        sink.close()
-        assert [event["auditID"] for event in taken] == ["0", "1", "2"]
-        assert service.requests[0][2]["kind"] == "EventList"
-        no = WebhookWriter(Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config", route="/no"))))
-        refusing = BatchingBackend("webhook", no, Batching(max_wait=0.01), lost.append)
-        refusing.take({"auditID": "x"})
-        refusing.close()
-    assert lost == [1]
-    full = BatchingBackend("webhook", WebhookWriter(caller), Batching(buffer_size=0), lost.append)
-    full.take({})
-    assert lost == [1, 1]
-
-
-def test_webhook_does_not_wait_for_its_service(tmp_path: Path) -> None:
-    """Taking an event does not wait for the service."""
-
-    def reply(path: str, body: Any) -> tuple[int, Any]:
-        time.sleep(0.2)
-        return 200, {}
-
-    with serving(tmp_path, reply) as service:
-        posts = WebhookWriter(Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config"))))
-        sink = BatchingBackend("webhook", posts, Batching(max_size=1, max_wait=0.01), lambda lost: None)
-        for number in range(20):
-            sink.take({"auditID": str(number)})
-        assert len(service.requests) < 20
-        sink._queue.clear()
-        sink.close()
+        LogBackend(path / "below")
