@@ -1,62 +1,57 @@
-"""The pictures of README.md and docs/gallery.md, made by simkit's own plots: ``python -m tools.pictures``."""
+"""The pictures of the gallery, drawn by the code that it shows: ``python -m tools.pictures``.
+
+A picture in ``docs/gallery.md`` is what the code before it ends with. Each is drawn on light and on dark paper.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import io
+import re
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import simkit
-from simkit.analysis import timeline
-from simkit.analysis.plots import (
-    access_drift,
-    access_heat_map,
-    binding_graph,
-    findings_by_severity,
-    subjects_by_reach,
-    version_timeline,
-)
+from PIL import Image
+
+from simkit.analysis import plots
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from matplotlib.axes import Axes
 
-FOLDER: Final = Path("docs/pictures")
-SHOWN: Final = 4
-"""Paths in the picture of README.md: as many as a reader can follow."""
-DPI: Final = 70
+DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
+WIDTH: Final = 1600
+"""Pixels: pages show pictures 800 wide, and screens often have two pixels for one."""
+_PICTURE: Final = re.compile(
+    r"```python\n(.*?)```\n(?:(?!```).)*?(?:src=\"pictures/([\w-]+)\.png\"|(?=\n##))", re.DOTALL
+)
 
 
-def pictures() -> Iterator[tuple[str, Axes]]:
-    """Each picture with its name."""
-    cluster = simkit.demo(seed=1)
-    paths = cluster.escalations(goal="cluster-admin")
-    yield "escalations", paths[:SHOWN].plot()
-    yield "escalations-all", paths.plot()
-    yield "blast-radius", cluster.blast_radius("group:oidc:on-call").plot()
-    yield "causes", cluster.causes().plot()
-    yield "plan", cluster.remediation_plan(best=5).plot()
-    yield "findings", findings_by_severity(cluster.findings())
-    yield "reach", subjects_by_reach(cluster.reach())
-    yield "exposure", access_heat_map(cluster.exposure())
-    yield "bindings", binding_graph(cluster.access_graph(rules=False))
-    with cluster.what_if() as trial:
-        trial.delete("clusterrolebinding", "pellowick:on-call")
-        trial.delete("clusterrolebinding", "pellowick:platform-team")
-    yield "drift", access_drift(trial.compare())
-    yield "operation", cluster.drain_nodes("depot-a1").plot()
-    yield "timeline", version_timeline(timeline(["policy", "autoscaling", "flowcontrol.apiserver.k8s.io"]), now="1.30")
+def pictures() -> Iterator[tuple[str, Callable[[], Axes]]]:
+    """Each picture of the gallery with its name, and how to draw it."""
+    names: dict[str, Any] = {}
+    for code, name in _PICTURE.findall((DOCS / "gallery.md").read_text(encoding="utf-8")):
+        tree = ast.parse(code)
+        last = tree.body.pop() if name else None
+        exec(compile(tree, name, "exec"), names)
+        if isinstance(last, ast.Expr):
+            yield name, partial(eval, compile(ast.Expression(last.value), name, "eval"), names)
 
 
 def draw() -> list[Path]:
     """Draw all pictures, and give back where they are."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
     made = []
-    for name, axes in pictures():
-        target = FOLDER / f"{name}.png"
-        whole = axes.get_figure(root=True)
-        assert whole is not None, "every picture is of a figure"
-        whole.savefig(target, dpi=DPI, metadata={"Software": None})
-        made.append(target)
+    for name, picture in pictures():
+        for paper, suffix in (("light", ""), ("dark", "-dark")):
+            with plots.theme(paper):  # type: ignore[arg-type]
+                figure: Any = picture().get_figure(root=True)
+                drawn = io.BytesIO()
+                figure.savefig(drawn, dpi=WIDTH / figure.get_figwidth())
+            target = DOCS / "pictures" / f"{name}{suffix}.png"
+            Image.open(drawn).convert("RGB").quantize(64).save(target, optimize=True)
+            made.append(target)
     return made
 
 

@@ -53,12 +53,12 @@ def _write(made: RemediationPlan, verified: PlanVerified | None, dump: Dump, arg
     from simkit.analysis.rendering import counted
 
     frame = made.to_frame()
-    rows = frame.to_dict("records")
+    rows, last = frame.to_dict("records"), made.diminishing_after
     if args.output in ("json", "yaml"):
         checks = [None] * len(rows) if verified is None else verified.to_dict()["rows"]
         shared = {"goals": made.goals, "paths_before": made.paths, "with_audit_log": made.with_log}
         changes = [
-            {**row, **_details(step, dump), **shared, "knee": number == made.knee, "verified": checked}
+            {**row, **_details(step, dump), **shared, "diminishing_after": number == last, "verified": checked}
             for number, (row, step, checked) in enumerate(zip(rows, made, checks), start=1)
         ]
         write_value(changes, args.output)
@@ -69,7 +69,7 @@ def _write(made: RemediationPlan, verified: PlanVerified | None, dump: Dump, arg
         write_rows(tuple(frame.columns), rows, args.output, shown=SHOWN, empty=empty)
         if args.output == "table":
             before = f"{counted(made.paths, 'path')} of {counted(made.subjects, 'subject')} to {', '.join(made.goals)}"
-            note(one_line(f"of {before}; {counted(made.findings, 'finding')}; steps after {made.knee} close less"))
+            note(one_line(f"of {before}; {counted(made.findings, 'finding')}; steps after {last} close less"))
 
 
 def _details(step: PlanStep, dump: Dump) -> Mapping[str, Any]:

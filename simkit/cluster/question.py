@@ -144,7 +144,7 @@ METHODS: Final[Mapping[str, str]] = {
     "unused_permissions": "unused_grants(cluster.usage(audit_log))",
     "plot": "exposure().plot(), escalations().plot(), findings().plot() or causes().plot()",
     "plot_access": "exposure().plot(), or access_matrix(...).plot()",
-    "plot_bindings": "simkit.analysis.plots.binding_graph(cluster.access_graph())",
+    "plot_bindings": "simkit.analysis.plots.subjects_by_role(cluster.access_graph())",
     "heatmap": "exposure().plot()",
     "access": "access_matrix()",
     "matrix": "access_matrix()",

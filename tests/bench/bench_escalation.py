@@ -124,21 +124,18 @@ def main() -> None:
 
 def draw(measured: Mapping[str, Sequence[tuple[int, float]]], path: Path) -> None:
     """Seconds over grants for each shape, each with the straight line through its last point."""
-    from simkit.analysis.plots.style import figure, title
-    from simkit.present.colours import BLUE, GREEN, GREY
+    from simkit.analysis.plots.style import Sheet
 
-    made, axes = figure(6, 4)
-    for colour, (shape, points) in zip((BLUE, GREEN), measured.items()):
+    tones = list(zip(measured, ("blue", "green")))
+    subtitle = "Seconds by grants; dashed: in proportion to grants"
+    sheet = Sheet(None, "Escalation closure of all subjects", subtitle, body=3.5, left=0.5, below=0.5, key=tones)
+    for (_, tone), points in zip(tones, measured.values()):
         grants, seconds = zip(*points)
-        axes.plot(grants, seconds, "o-", color=colour, label=shape)
-        axes.plot((0, grants[-1]), (0, seconds[-1]), "--", color=GREY, linewidth=0.8)
-    axes.set_xlabel("grants", fontsize=9)
-    axes.set_ylabel("seconds", fontsize=9)
-    axes.set_ylim(bottom=0)
-    axes.legend(fontsize=8, frameon=False)
-    title(axes, "Escalation closure of all subjects; dashed: linear in grants")
+        sheet.axes.plot(grants, seconds, "o-", color=sheet.colour(tone))
+        sheet.axes.plot((0, grants[-1]), (0, seconds[-1]), "--", color=sheet.colour("grey"), linewidth=0.8)
+    sheet.axes.set_ylim(bottom=0)
     path.parent.mkdir(parents=True, exist_ok=True)
-    made.savefig(path)
+    sheet.figure.savefig(path)
     print(f"drawn: {path}")
 
 

@@ -106,8 +106,8 @@ def test_setup_commands_exist() -> None:
 
 def test_the_links_lead_somewhere() -> None:
     """Every relative link is a file, and the picture is small."""
-    for link in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (ROOT / link).exists(), link
+    for link in re.findall(r"(?:\]\(|src=\"|srcset=\")([^)#\"]+)[)\"]", README):
+        assert "://" in link or (ROOT / link).exists(), link
     assert (ROOT / "docs/pictures/escalations.png").stat().st_size < 100_000
 
 

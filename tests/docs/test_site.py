@@ -15,7 +15,7 @@ from simkit.cli import COMMANDS, main
 from tools.site.catalogues import differences_page, findings_page, primitives_page
 from tools.site.commands import command_pages
 from tools.site.interface import interface_pages
-from tools.site.sources import collect, relinked, site_paths
+from tools.site.sources import collect, relinked, site_paths, themed
 
 pytestmark = pytest.mark.slow
 
@@ -50,6 +50,14 @@ def test_links_become_those_of_the_site(tmp_path: Path) -> None:
     text = "[x](../CONTRIBUTING.md#set-up) [`code.py`](../code.py) [it](../code.py) [y](https://k8s.io/) [z](lost.md)"
     told = "[x](contributing.md#set-up) `code.py` it (`code.py`) [y](https://k8s.io/) [z](lost.md)"
     assert relinked(text, page, places) == told
+
+
+def test_the_site_shows_the_picture_of_its_theme() -> None:
+    """Markup that code hosts read becomes two images, of which one is shown."""
+    text = '<picture>\n  <source media="(prefers-color-scheme: dark)" srcset="b.png">\n  <img alt="x" src="a.png">\n</picture>'
+    first, second = themed(text).split("\n\n")
+    assert ("a.png" in first, ":class: only-light" in first) == (True, True)
+    assert ("b.png" in second, ":class: only-dark" in second) == (True, True)
 
 
 def test_the_catalogues_are_complete() -> None:

@@ -14,7 +14,7 @@ from simkit.analysis.access.compare import compare
 from simkit.analysis.escalation import blast_radius, cut, escalations
 from simkit.analysis.findings import audit
 from simkit.analysis.least_privilege import least_privilege
-from simkit.analysis.plots import access_drift, binding_graph
+from simkit.analysis.plots import access_drift, subjects_by_role
 from simkit.analysis.rbac.tables import access_graph
 from simkit.present.escaping import kubectl_command
 from simkit.snapshot.dump import Dump
@@ -122,7 +122,7 @@ def test_figures_show_names_as_names(dump: Dump, tmp_path: Path) -> None:
         access_drift(
             compare(load("{apiVersion: v1, kind: List, items: []}", captured=["*"]).snapshot(), snapshot), top=60
         ),
-        binding_graph(access_graph(snapshot)),
+        subjects_by_role(access_graph(snapshot)),
         blast_radius(snapshot, SUBJECTS[0]).plot(),
     ]
     for at, axes in enumerate(figures):

@@ -12,6 +12,9 @@ TOP: Final = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.m
 """Pages at the top of the repository, with their names on the site."""
 LEFT_OUT: Final = ("solutions", ".ipynb_checkpoints")
 """Folders that are not shown on the site."""
+_PICTURE: Final = re.compile(
+    r'<picture>\s*<source media="[^"]*dark[^"]*" srcset="([^"]+)">\s*<img alt="([^"]*)" src="([^"]+)">\s*</picture>'
+)
 _LINK: Final = re.compile(r"\[([^\]]*)\]\(([^)#\s]+)((?:#[^)]*)?)\)")
 
 
@@ -20,7 +23,7 @@ def collect(root: Path, target: Path) -> set[Path]:
     places = {root / source: target / name for source, name in site_paths(root).items()}
     for source, place in places.items():
         if source.suffix == ".md":
-            put(place, relinked(source.read_text(), source, places))
+            put(place, relinked(themed(source.read_text()), source, places))
         else:
             copy(source, place)
     return set(places.values())
@@ -43,6 +46,17 @@ def site_paths(root: Path) -> dict[str, str]:
 
 def _left_out(path: Path) -> bool:
     return not set(LEFT_OUT).isdisjoint(path.parts)
+
+
+def themed(text: str) -> str:
+    """The text of a page in which a picture with a dark one is two, of which the theme shows one."""
+
+    def both(found: re.Match[str]) -> str:
+        dark, words, light = found.groups()
+        shown = ((light, "only-light"), (dark, "only-dark"))
+        return "\n\n".join(f"```{{image}} {path}\n:alt: {words}\n:class: {theme}\n```" for path, theme in shown)
+
+    return _PICTURE.sub(both, text)
 
 
 def relinked(text: str, page: Path, places: dict[Path, Path]) -> str:

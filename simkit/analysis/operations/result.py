@@ -143,7 +143,7 @@ class Operation(Result):
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """The pods that are ready, pending and terminating, over time."""
-        from simkit.analysis.plots.charts import operation_curve
+        """The pods of each touched workload that stay ready, come back and are lost, as bars."""
+        from simkit.analysis.plots.charts import operation_bars
 
-        return operation_curve(self.timeline(), name=self.name, ax=ax)
+        return operation_bars(self.workloads(), name=self.name, ax=ax)

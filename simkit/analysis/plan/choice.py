@@ -69,8 +69,8 @@ def remediation_plan(
     RemediationPlan
         ``.to_frame()`` has one row per change, in order: step, change, kind, object, namespace, closes (paths),
         remaining (paths), subjects and findings (that remain), cumulative_share (of all paths), breaks (texts: what is
-        used and lost), harm, loses (permissions, by what-if), cost, risk, command. ``.knee`` is the step after which
-        more changes bring little; ``.verify()`` makes them on a fork.
+        used and lost), harm, loses (permissions, by what-if), cost, risk, command. More changes than
+        ``.diminishing_after`` bring little; ``.verify()`` makes them on a fork.
 
     Raises
     ------

@@ -173,7 +173,7 @@ class RemediationPlan(InLines, Sequence[PlanStep]):
         return (self.paths - step.remaining) / self.paths if self.paths else 1.0
 
     @cached_property
-    def knee(self) -> int:
+    def diminishing_after(self) -> int:
         """The number of the step after which further changes close few paths: where the curve of closed paths is
         furthest above the straight line from its start to its end.
         """
@@ -200,11 +200,11 @@ class RemediationPlan(InLines, Sequence[PlanStep]):
         )
 
     def summary(self) -> pd.DataFrame:
-        """The numbers before the first change, where gains level off (``knee``) and after the last: what, count (of
-        changes), paths, subjects, findings.
+        """The numbers before the first change, where gains level off (``diminishing_after``) and after the last: what,
+        count (of changes), paths, subjects, findings.
         """
         rows: list[tuple[Any, ...]] = [("before", 0, self.paths, self.subjects, self.findings)]
-        for what, number in (("where gains level off", self.knee), ("after all", len(self.steps))):
+        for what, number in (("where gains level off", self.diminishing_after), ("after all", len(self.steps))):
             if number:
                 step = self.steps[number - 1]
                 rows.append((what, number, step.remaining, step.subjects, step.findings))
@@ -219,11 +219,11 @@ class RemediationPlan(InLines, Sequence[PlanStep]):
         return [command for step in reversed(self.steps) for command in step.remedy.way_back()]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """The remaining paths after each change as a curve, in a figure of its own unless axes are given."""
-        from simkit.analysis.plots.charts import plan_curve
+        """The remaining paths after each change as bars, in a figure of its own unless axes are given."""
+        from simkit.analysis.plots.charts import plan_bars
 
         before = (self.paths, self.subjects, self.findings)
-        return plan_curve(self.to_frame(), before=before, knee=self.knee, ax=ax)
+        return plan_bars(self.to_frame(), before=before, diminishing_after=self.diminishing_after, ax=ax)
 
     def verify(self, sandbox: Sandbox | None = None) -> PlanVerified:
         """Make the changes on a fork, one by one, and look after each at what is left and what in use is lost."""
@@ -238,8 +238,8 @@ class RemediationPlan(InLines, Sequence[PlanStep]):
             f"{counted(len(self), 'change')}: {self.paths:,} paths to {', '.join(self.goals)} become {len(self.left):,}"
         )
         for step in self.steps:
-            knee = "; later steps close less" if step.number == self.knee and len(self) > 2 else ""
+            fewer = "; later steps close less" if step.number == self.diminishing_after and len(self) > 2 else ""
             yield (
                 f"{step.number}. {step.change}: closes {step.closes:,}, {step.remaining:,} remain, "
-                f"{self.share(step):.0%} are closed; harm: {step.harm}{knee}"
+                f"{self.share(step):.0%} are closed; harm: {step.harm}{fewer}"
             )

@@ -1,27 +1,29 @@
-from simkit.analysis.plots.bindinggraph import binding_graph
-from simkit.analysis.plots.blast import blast_figure
 from simkit.analysis.plots.charts import (
     access_drift,
-    access_heat_map,
+    blast_bars,
     causes_bars,
     findings_by_severity,
-    operation_curve,
-    plan_curve,
+    operation_bars,
+    plan_bars,
     subjects_by_reach,
+    subjects_by_role,
 )
+from simkit.analysis.plots.matrix import access_heat_map
 from simkit.analysis.plots.paths import paths_figure
+from simkit.analysis.plots.style import theme
 from simkit.analysis.plots.timeline import timeline as version_timeline
 
 __all__ = [
     "access_drift",
     "access_heat_map",
-    "binding_graph",
-    "blast_figure",
+    "blast_bars",
     "causes_bars",
     "findings_by_severity",
-    "operation_curve",
+    "operation_bars",
     "paths_figure",
-    "plan_curve",
+    "plan_bars",
     "subjects_by_reach",
+    "subjects_by_role",
+    "theme",
     "version_timeline",
 ]

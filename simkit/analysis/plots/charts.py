@@ -1,128 +1,171 @@
-"""Charts of tables: bars of findings, subjects, causes and changes; curves of plans and operations; a heat map."""
+"""Bars of tables: findings, subjects, roles, causes, plans, changes of access, operations, a blast radius."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pandas as pd
-from matplotlib.colors import LogNorm
-from matplotlib.ticker import MaxNLocator, NullLocator
 
-from simkit.analysis.plots.style import INK, SEVERITY_COLOURS, figure, shortened, title
-from simkit.analysis.rbac.objects import EVERYWHERE
+from simkit.analysis.escalation.find import states
+from simkit.analysis.escalation.table.primitive import primitives
+from simkit.analysis.findings.nature import NATURES
+from simkit.analysis.plots.rows import Row, draw_rows
+from simkit.analysis.plots.style import ROOM, inches, listed
 from simkit.analysis.rendering import counted
-from simkit.present.colours import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
+from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER
+from simkit.present.colours import SEVERITIES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import networkx as nx
     from matplotlib.axes import Axes
 
+SEVERITY_TONES: Final = dict(zip(SEVERITIES, ("critical", "vermilion", "orange", "sky", "grey"), strict=True))
+"""Names of colours, from dark to pale, which colour-blind readers tell apart."""
 
-def findings_by_severity(findings: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+
+def findings_by_severity(findings: pd.DataFrame, *, top: int = 13, ax: Axes | None = None) -> Axes:
     """The number of findings of each check, stacked by severity, the worst on top.
 
     Parameters
     ----------
     findings
         A table of ``findings``: the columns ``check`` and ``severity`` are read.
-    ax
-        Axes to draw into; None: a figure of its own.
+    top, ax
+        How many rows to show, and axes to draw into; None: a figure of its own.
     """
     counts = pd.crosstab(findings["check"], findings["severity"]) if len(findings) else pd.DataFrame()
-    levels = [level for level in SEVERITY_COLOURS if level in counts.columns]
-    ordered = counts.sort_values(levels) if levels else counts
-    _, axes = figure(8, 1.2 + 0.24 * max(len(ordered), 2), ax)
-    left = pd.Series(0, index=ordered.index)
-    for level in levels:
-        axes.barh(ordered.index, ordered[level], left=left, color=SEVERITY_COLOURS[level], label=level)
-        left = left + ordered[level]
-    for place, total in enumerate(left):
-        axes.text(total, place, f" {total}", va="center", fontsize=8, color=INK)
-    axes.set_xlabel("findings", fontsize=9)
-    axes.margins(y=0.01)
-    title(axes, f"{counted(len(findings), 'finding')} by check and severity")
+    levels = [level for level in SEVERITY_TONES if level in counts.columns]
+    ordered = counts[levels].sort_values(levels, ascending=False, kind="stable")
+    rest = ordered.iloc[top:]
+    more = f"; {counted(len(rest), 'more check')} found {int(rest.to_numpy().sum()):,}" if len(rest) else ""
+    message = "No check found anything"
     if levels:
-        axes.legend(fontsize=8, frameon=False, loc="lower right")
-    return axes
+        worst = ordered[levels[0]]
+        are = "is" if worst.sum() == 1 else "are"
+        message = f"{worst.sum():,} of {counted(len(findings), 'finding')} {are} {levels[0]}"
+        message += f", {worst.iloc[0]:,} of them by the check {worst.index[0]}" if worst.iloc[0] > 1 else ""
+    rows = [Row(str(check), parts) for check, *parts in ordered.head(top).itertuples()]
+    subtitle = f"Findings by check and severity, the checks with the worst findings first{more}"
+    return draw_rows(ax, message, subtitle, rows, [(level, SEVERITY_TONES[level]) for level in levels], "findings")
 
 
-def subjects_by_reach(reach: pd.DataFrame, *, top: int = 25, ax: Axes | None = None) -> Axes:
+def subjects_by_reach(reach: pd.DataFrame, *, top: int = 14, ax: Axes | None = None) -> Axes:
     """The subjects that hold the most sensitive permissions, cluster-wide ones in the darker colour.
 
     Parameters
     ----------
     reach
         A table of ``reach``: the columns ``subject``, ``cluster_wide`` and ``in_namespaces`` are read.
-    top
-        How many subjects to show.
-    ax
-        Axes to draw into; None: a figure of its own.
+    top, ax
+        As for ``findings_by_severity``.
     """
-    shown = reach.head(top).iloc[::-1]
-    _, axes = figure(8, 1.2 + 0.24 * max(len(shown), 2), ax)
-    labels = [shortened(text) for text in shown["subject"]]
-    places = list(range(len(shown)))
-    axes.barh(places, shown["cluster_wide"], color=BLUE, label="in the whole cluster")
-    axes.barh(places, shown["in_namespaces"], left=shown["cluster_wide"], color=SKY, label="in single namespaces")
-    axes.set_yticks(places, labels)
-    axes.set_xlabel("sensitive permissions held", fontsize=9)
-    axes.margins(y=0.01)
-    title(axes, f"The {counted(len(shown), 'subject')} with the longest reach")
-    axes.legend(fontsize=8, frameon=False, loc="lower right")
-    return axes
+    columns = reach[["subject", "cluster_wide", "in_namespaces"]]
+    rows = [Row(str(subject), counts) for subject, *counts in columns.head(top).itertuples(index=False)]
+    most = int(reach["cluster_wide"].max()) if len(reach) else 0
+    widest = int((reach["cluster_wide"] == most).sum())
+    hold = f"{counted(widest, 'subject')} {'holds' if widest == 1 else 'hold'}"
+    message = f"{hold} {counted(most, 'sensitive permission')} in the whole cluster"
+    if not most:
+        message = "Nobody holds a sensitive permission in the whole cluster"
+    subtitle = f"Sensitive permissions of {_first(len(rows), len(reach), 'subject')} with any"
+    key = [("in the whole cluster", "blue"), ("only in namespaces", "sky")]
+    return draw_rows(ax, message, subtitle, rows, key, "sensitive permissions")
 
 
-NATURE_COLOURS: Final[Mapping[str, str]] = {
-    "mistake": VERMILION,
-    "unused": ORANGE,
-    "administrators": BLUE,
-    "product": GREEN,
-    "server": GREY,
-}
+def _first(shown: int, every: int, noun: str) -> str:
+    if every == 1:
+        return f"the only {noun}"
+    return f"the first {shown:,} of {every:,} {noun}s" if shown < every else f"the {every:,} {noun}s"
 
 
-def causes_bars(causes: pd.DataFrame, *, top: int = 15, ax: Axes | None = None) -> Axes:
+NATURE_TONES: Final = dict(zip(NATURES, ("vermilion", "orange", "blue", "green", "grey"), strict=True))
+
+
+def causes_bars(causes: pd.DataFrame, *, top: int = 8, ax: Axes | None = None) -> Axes:
     """The number of escalation paths from each root cause, coloured by its nature.
 
     Parameters
     ----------
     causes
         A table of ``causes``: the columns ``cause``, ``nature``, ``paths`` and ``through`` are read.
-    top
-        How many causes to show; the heading counts all of them.
-    ax
-        Axes to draw into; None: a figure of its own.
+    top, ax
+        As for ``findings_by_severity``.
     """
-    shown = causes.head(top).iloc[::-1]
-    _, axes = figure(11, 1.4 + 0.3 * max(len(shown), 2), ax)
-    places = list(range(len(shown)))
-    colours = [NATURE_COLOURS.get(str(name), GREY) for name in shown["nature"]]
-    axes.barh(places, shown["paths"], color=colours)
-    axes.barh(places, shown["through"], left=shown["paths"], color=colours, alpha=0.3)
-    for place, (paths, through) in enumerate(zip(shown["paths"], shown["through"])):
-        more = f" and {through:,} pass it" if through else ""
-        axes.text(paths + through, place, f" {paths:,}{more}", va="center", fontsize=8, color=INK)
-    axes.set_yticks(places, [shortened(str(text), 70) for text in shown["cause"]])
-    axes.set_xlabel("escalation paths that begin with it (pale: that pass through it)", fontsize=9)
-    axes.margins(x=0.12, y=0.01)
-    axes.set_xlim(left=0)
-    title(
-        axes, f"The first {len(shown):,} of {len(causes):,} root causes" if len(causes) else "No root cause was found"
+    shown = causes[["cause", "nature", "paths", "through"]].head(top)
+    natures = [nature for nature in NATURE_TONES if nature in set(shown["nature"])]
+    key = [(nature, NATURE_TONES[nature]) for nature in natures]
+    key += [("begin elsewhere and pass through", "line")] if shown["through"].any() else []
+    rows = []
+    for cause, nature, paths, through in shown.itertuples(index=False):
+        note = f"{paths:,}" + (f", and {through:,} pass through" if through else "")
+        rows.append(Row(str(cause), [*(paths if one == nature else 0 for one in natures), through], note))
+    subtitle = (
+        f"Escalation paths that begin with {_first(len(rows), len(causes), 'root cause')}, the most urgent on top"
     )
-    for name in dict.fromkeys(shown["nature"]):
-        axes.bar([0], [0], color=NATURE_COLOURS.get(str(name), GREY), label=str(name))
-    if len(shown):
-        axes.legend(fontsize=8, frameon=False, loc="lower right")
-    return axes
+    return draw_rows(ax, _most_of(list(map(int, causes["paths"]))), subtitle, rows, key, "escalation paths")
 
 
-LABEL_ROOM: Final = 1.12
-"""The ratio of the axis to the longest bar, which leaves room for the numbers beside the bars."""
+def _most_of(paths: Sequence[int]) -> str:
+    """How few causes explain how much."""
+    every = sum(paths)
+    if not every:
+        return "No root cause starts an escalation path" if paths else "No root cause was found"
+    ranked = list(accumulate(sorted(paths, reverse=True)))
+    few, explained = next((number, count) for number, count in enumerate(ranked, 1) if count * 3 >= every)
+    start = "One root cause starts" if few == 1 else f"{few:,} root causes start"
+    return f"{start} {explained:,} of {counted(every, 'escalation path')} ({explained / every:.0%})"
 
 
-def access_drift(changes: pd.DataFrame, *, top: int = 30, ax: Axes | None = None) -> Axes:
-    """The number of permissions that each subject gained (to the right) and lost (to the left), most changed first.
+def plan_bars(
+    steps: pd.DataFrame, *, before: tuple[int, int, int], diminishing_after: int = 0, top: int = 8,
+    ax: Axes | None = None,
+) -> Axes:  # fmt: skip
+    """The paths, subjects and findings that remain after each change of a plan.
+
+    Parameters
+    ----------
+    steps
+        A table of ``plan``: the columns ``change``, ``remaining``, ``subjects`` and ``findings`` are read.
+    before
+        How many paths, subjects and findings there are before the first change.
+    diminishing_after
+        The number of changes after which others close few paths, for the message; 0: all of them.
+    top, ax
+        As for ``findings_by_severity``; the last row has what remains after the last change.
+    """
+    names = [f"{number}. {change[:1].upper()}{change[1:]}" for number, change in enumerate(steps["change"], 1)]
+    columns = zip(before, ("remaining", "subjects", "findings"))
+    left = list(zip(["Today", *names], *([first, *steps[column]] for first, column in columns)))
+    if len(steps) > top:
+        left[top:] = [(f"{top}. to {len(steps)}. {len(steps) - top + 1:,} more changes", *left[-1][1:])]
+    rows = []
+    for name, paths, subjects, findings in left:
+        note = f"{counted(paths, 'path')}, {counted(subjects, 'subject')}, {counted(findings, 'finding')}"
+        rows.append(Row(name, [paths, before[0] - paths], note))
+    message = _closed([before[0], *map(int, steps["remaining"])], diminishing_after)
+    subtitle = "Escalation paths, subjects with such a path, and findings that remain after each change"
+    return draw_rows(ax, message, subtitle, rows, [("remain", "vermilion"), ("closed", "line")], "escalation paths")
+
+
+def _closed(left: Sequence[int], enough: int) -> str:
+    """What the changes close, and what those close that are worth the most."""
+    every, last = left[0], len(left) - 1
+    if not every or not last:
+        return "No change is planned" if every else "There is no escalation path to close"
+    enough = enough if 0 < enough < last else last
+    first = "One change closes" if enough == 1 else f"{enough:,} changes close"
+    message = f"{first} {1 - left[enough] / every:.0%} of the escalation paths"
+    more = f"{last - enough:,} more {'closes' if last - enough == 1 else 'close'}"
+    return f"{message}; {more} another {(left[enough] - left[-1]) / every:.0%}" if enough < last else message
+
+
+def access_drift(changes: pd.DataFrame, *, top: int = 14, ax: Axes | None = None) -> Axes:
+    """The number of permissions that each subject gained and lost, most changed first.
 
     Whoever gained or lost everything by a wildcard stands on top.
 
@@ -130,39 +173,33 @@ def access_drift(changes: pd.DataFrame, *, top: int = 30, ax: Axes | None = None
     ----------
     changes
         A table of ``compare``: the columns of subjects, ``change`` and what it is about are read.
-    top
-        How many subjects to show; the heading counts all of them.
-    ax
-        Axes to draw into; None: a figure of its own.
+    top, ax
+        As for ``findings_by_severity``.
     """
     counts = _counts(changes)
-    shown = counts.head(top).iloc[::-1]
-    _, axes = figure(8, 1.4 + 0.26 * max(len(shown), 2), ax)
-    places = list(range(len(shown)))
-    longest = max(int(shown[["gained", "lost"]].to_numpy().max(initial=0)), 1)
-    for change, sign, side, colour in (("gained", 1, "left", VERMILION), ("lost", -1, "right", BLUE)):
-        lengths = shown[change].where(~shown[f"{change}_all"], longest)
-        axes.barh(places, sign * lengths, color=colour, label=change)
-        for place, (length, everything) in enumerate(zip(lengths, shown[f"{change}_all"])):
-            if length:
-                text = " everything " if everything else f" {int(length):,} "
-                axes.text(sign * length, place, text, va="center", ha=side, fontsize=8, color=INK)
-    axes.axvline(0, color=INK, linewidth=0.8)
-    axes.set_yticks(places, [shortened(str(text)) for text in shown.index])
-    room = longest * LABEL_ROOM
-    axes.set_xlim(-room if shown["lost"].any() else 0, room if shown["gained"].any() else 0.01 * room)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
-    axes.set_xlabel("permissions", fontsize=9)
-    axes.margins(y=0.01)
-    title(axes, f"{counted(len(counts), 'subject')} whose access changed" if len(counts) else "Nobody's access changed")
-    if len(counts):
-        axes.legend(fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0)
-    return axes
+    longest = max(int(counts[["gained", "lost"]].to_numpy().max(initial=0)), 1)
+    rows = []
+    for subject, *both in counts.head(top).itertuples():
+        changed = [(both[0], both[1], "gained"), (both[2], both[3], "lost")]
+        notes = [f"{'everything' if wild else f'{count:,}'} {change}" for count, wild, change in changed if count]
+        rows.append(Row(str(subject), [longest if wild else count for count, wild, _ in changed], ", ".join(notes)))
+    key = [("gained", "vermilion"), ("lost", "blue")]
+    subtitle = f"Permissions gained and lost by {_first(len(rows), len(counts), 'subject')} whose access changed"
+    return draw_rows(ax, "; ".join(_changed(counts)) or "Nobody's access changed", subtitle, rows, key, "permissions")
+
+
+def _changed(counts: pd.DataFrame) -> Iterator[str]:
+    """Who gained or lost what, the gravest first."""
+    for change in ("gained", "lost"):
+        everything = counts[f"{change}_all"]
+        for some, what in ((counts[everything], "everything"), (counts[~everything & (counts[change] > 0)], "")):
+            if len(some):
+                who = some.index[0] if len(some) == 1 else counted(len(some), "subject")
+                yield f"{who} {change} {what or counted(int(some[change].sum()), 'permission')}"
 
 
 def _counts(changes: pd.DataFrame) -> pd.DataFrame:
-    """The permissions gained and lost per subject, and True if it was full control; those first, then the most
-    changed."""
+    """The permissions gained and lost per subject, and whether by a wildcard; those first, then the most changed."""
     everything = (changes["verb"] == "*") & (changes["resource"] == "*") & (changes["api_group"] == "*")
     columns: dict[str, Any] = {}
     for change in ("gained", "lost"):
@@ -174,145 +211,109 @@ def _counts(changes: pd.DataFrame) -> pd.DataFrame:
     return summed.loc[keys.sort_values(["all", "sum"], ascending=False, kind="stable").index]
 
 
-NAMED: Final = 12
-"""Changes whose words stand under the curve."""
-LINE: Final = 0.16
-"""Inches of a line of them."""
+_REACHED: Final = {
+    states.EVERYTHING: "The whole cluster", states.NAMESPACE: "Namespaces", states.NODE: "Nodes",
+    states.NODE_IDENTITY: "Credentials of nodes", SERVICE_ACCOUNT: "Service accounts", USER: "Users", GROUP: "Groups",
+    states.SECRETS: "Secrets", states.RULES: "Roles", states.POD: "Pods", states.IMPACT: "Other harm",
+}  # fmt: skip
+"""What can be reached, the gravest first."""
+_KIND: Final = re.compile(r"^(full access to|identity of node|node|pod|secret|the (rules of|secrets in)) |^\w+:")
 
 
-def plan_curve(steps: pd.DataFrame, *, before: tuple[int, int, int], knee: int = 0, ax: Axes | None = None) -> Axes:
-    """The numbers of paths, subjects and findings that remain after each change of a plan.
+def blast_bars(subject: str, reached: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """What a subject can reach, a bar for each kind; the darker, the fewer hops it takes.
 
     Parameters
     ----------
-    steps
-        A table of ``plan``: the columns ``change``, ``remaining``, ``subjects`` and ``findings`` are read.
-    before
-        How many paths, subjects and findings there are before the first change.
-    knee
-        The step to mark as the one after which more changes bring little; 0 for none.
+    subject
+        Whose blast radius it is.
+    reached
+        The table of ``blast_radius``: the columns ``place``, ``kind``, ``name`` and ``hops`` are read.
     ax
         Axes to draw into; None: a figure of its own.
     """
-    named = [f"{place}. {shortened(str(change), 100)}" for place, change in enumerate(steps["change"][:NAMED], 1)]
-    if len(steps) > NAMED:
-        named.append(f"... and {len(steps) - NAMED:,} more")
-    _, axes = figure(10, 4.2 + LINE * len(named), ax)
-    places = list(range(len(steps) + 1))
-    curves = (("remaining", "paths", VERMILION, "o"), ("subjects", "subjects with a path", BLUE, "s"))
-    for (column, label, colour, marker), first in zip((*curves, ("findings", "findings", GREEN, "^")), before):
-        axes.step(places, [first, *steps[column]], where="post", color=colour, linewidth=1.2, alpha=0.6)
-        axes.plot(places, [first, *steps[column]], marker, color=colour, markersize=4, label=label)
-    if knee:
-        axes.axvline(knee, color=INK, linewidth=1, linestyle=":")
-        axes.text(knee, max(before), " later changes close less", fontsize=8, color=INK, va="top")
-    axes.set_ylim(bottom=0)
-    axes.xaxis.set_major_locator(MaxNLocator(20, integer=True))
-    axes.set_xlim(-0.3, len(steps) + 0.3)
-    axes.set_xlabel("changes made", fontsize=9)
-    below = axes.annotate(
-        "\n".join(named), (0, 0), xytext=(0, -44), xycoords="axes fraction", textcoords="offset points"
-    )
-    below.set(fontsize=8.5, color=INK, va="top")
-    axes.set_ylabel("left", fontsize=9)
-    title(axes, f"What remains after {counted(len(steps), 'change')}")
-    axes.legend(fontsize=8, frameon=False, loc="upper right")
-    return axes
+    rows = []
+    for kind, word in _REACHED.items():
+        found = reached[reached["kind"] == kind]
+        if len(found):
+            names = listed(_names(found), ROOM - inches(f"{word}: "))
+            hops = found["hops"].clip(1, 3)
+            rows.append(Row(f"{word}: {names}", [int((hops == number).sum()) for number in (1, 2, 3)]))
+    key = [("1 hop", "blue"), ("2 hops", "sky"), ("3 hops or more", "grey")]
+    subtitle = "What the subject can reach by escalation, by kind and by the hops that it takes"
+    return draw_rows(ax, _reach(subject, reached), subtitle, rows, key, "places")
 
 
-def operation_curve(moments: pd.DataFrame, *, name: str = "", ax: Axes | None = None) -> Axes:
-    """The numbers of pods over the time of an operation.
+def _names(found: pd.DataFrame) -> list[str]:
+    """The places by name, the nearest first; harm by what is done."""
+    if found["kind"].iloc[0] == states.IMPACT:
+        return [primitives().primitive(name).title.lower() for name in dict.fromkeys(map(str, found["name"]))]
+    return [_KIND.sub("", str(place)) for place in found["place"]]
+
+
+def _reach(subject: str, reached: pd.DataFrame) -> str:
+    full = reached.loc[reached["kind"] == states.EVERYTHING, "hops"]
+    others = int(reached["kind"].isin([USER, GROUP, SERVICE_ACCOUNT]).sum())
+    can = [f"reach cluster-admin in {counted(max(int(full.min()), 1), 'hop')}"] if len(full) else []
+    can += [f"act as {others:,} other {'identity' if others == 1 else 'identities'}"] if others else []
+    return f"{subject} can {' and '.join(can)}" if can else f"{subject} can act as nobody else"
+
+
+def subjects_by_role(graph: nx.MultiDiGraph[str], *, top: int = 9, ax: Axes | None = None) -> Axes:
+    """The roles with the most subjects, with the names of these; cluster-wide ones in red.
 
     Parameters
     ----------
-    moments
-        A table of ``Operation.timeline``: the columns ``second``, ``ready``, ``pending`` and ``terminating``.
+    graph
+        An ``access_graph``, or a part of one (``graph.subgraph(...)``). Rules are not drawn; roles that do not exist
+        are marked.
+    top, ax
+        As for ``findings_by_severity``.
+    """
+    wide, narrow = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    for binding, data in graph.nodes(data=True):
+        if data.get("layer") == "binding":
+            for role in graph.successors(binding):
+                (narrow if data["namespace"] else wide)[role].update(graph.predecessors(binding))
+    ranked = sorted({*wide, *narrow}, key=lambda role: (-len(wide[role] | narrow[role]), -len(wide[role]), role))
+    rows = []
+    for role in ranked[:top]:
+        text = f"{graph.nodes[role]['text']}{'' if graph.nodes[role]['exists'] else ' (missing)'}: "
+        names = listed(sorted(wide[role] | narrow[role]), ROOM - inches(text))
+        rows.append(Row(text + names, [len(wide[role]), len(narrow[role] - wide[role])]))
+    missing = sum(not graph.nodes[role]["exists"] for role in ranked)
+    message = "No binding grants a role"
+    if ranked:
+        most = counted(int(sum(rows[0].parts)), "subject")
+        message = f"The role with the most subjects is {graph.nodes[ranked[0]]['text']}, with {most}"
+    subtitle = f"Subjects of {_first(len(rows), len(ranked), 'bound role')}"
+    subtitle += f"; {counted(missing, 'bound role')} {'does' if missing == 1 else 'do'} not exist" if missing else ""
+    key = [("in the whole cluster", "vermilion"), ("in namespaces", "blue")]
+    return draw_rows(ax, message, subtitle, rows, key, "subjects")
+
+
+def operation_bars(workloads: pd.DataFrame, *, name: str = "operation", top: int = 14, ax: Axes | None = None) -> Axes:
+    """The pods of each touched workload that stay ready, come back and are lost, the least available on top.
+
+    Parameters
+    ----------
+    workloads
+        A table of ``Operation.workloads``.
     name
-        What was done, for the title.
-    ax
-        Axes to draw into; None: a figure of its own.
+        What was done, for the message.
+    top, ax
+        As for ``findings_by_severity``.
     """
-    _, axes = figure(9, 3.6, ax)
-    minutes = [second / 60 for second in moments["second"]]
-    for column, colour in (("ready", GREEN), ("pending", VERMILION), ("terminating", BLUE)):
-        axes.step(minutes, list(moments[column]), where="post", color=colour, linewidth=1.4, label=column)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("minutes", fontsize=9)
-    axes.set_ylabel("pods", fontsize=9)
-    title(axes, f"Pods during a {name}" if name else "Pods during an operation")
-    axes.legend(fontsize=8, frameon=False, loc="center right")
-    return axes
-
-
-COLOURS = "Oranges"
-"""From pale to dark, which colour-blind readers and grey prints tell apart: the most is the loudest."""
-
-
-def access_heat_map(matrix: pd.DataFrame, *, top: int = 60, ax: Axes | None = None) -> Axes:
-    """Namespaces by held permissions; the darker a field, the more subjects hold the permission there.
-
-    Parameters
-    ----------
-    matrix
-        A table of ``exposure``: one row a namespace, one column a permission, numbers of subjects.
-    top
-        How many namespaces are drawn at most: those in which most is held, besides the whole cluster.
-    ax
-        Axes to draw into; None: a figure of its own.
-    """
-    if not matrix.to_numpy().any():
-        return _nobody(ax)
-    every, matrix = len(matrix), _fullest(matrix, top)
-    rows, columns = matrix.shape
-    made, axes = figure(3.2 + 0.42 * columns, 2.6 + 0.21 * rows, ax)
-    highest = max(int(matrix.to_numpy().max(initial=0)), 2)
-    image = axes.imshow(matrix.where(matrix > 0), aspect="auto", cmap=COLOURS, norm=LogNorm(1, highest))
-    places = ["(whole cluster)" if name == EVERYWHERE else shortened(str(name), 32) for name in matrix.index]
-    axes.set_yticks(range(len(places)), places)
-    axes.set_xticks(range(len(matrix.columns)), list(matrix.columns), rotation=60, ha="left", rotation_mode="anchor")
-    axes.xaxis.tick_top()
-    for (row, column), number in np.ndenumerate(matrix.to_numpy(dtype=int)):
-        _write_number(axes, row, column, int(number), highest)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    bar = made.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
-    bar.set_label("subjects", fontsize=9)
-    bar.set_ticks(_round_numbers(highest))
-    bar.ax.yaxis.set_minor_locator(NullLocator())
-    bar.ax.yaxis.set_major_formatter("{x:.0f}")
-    bar.ax.tick_params(labelsize=8)
-    cut = f" (the {rows:,} fullest of {every:,} rows)" if rows < every else ""
-    title(axes, f"Who can do what where: number of subjects per permission and namespace{cut}")
-    return axes
-
-
-def _round_numbers(highest: int) -> list[int]:
-    """Numbers for the scale: 1, 2, 5, 10, 20, ... and the highest."""
-    found = [step * 10**power for power in range(len(str(highest))) for step in (1, 2, 5)]
-    return [*(number for number in found if number <= highest * 0.8), highest]
-
-
-def _fullest(matrix: pd.DataFrame, top: int) -> pd.DataFrame:
-    """The rows and columns with the largest numbers first, and the columns that are not empty in them.
-
-    The row of the whole cluster is always kept, on top.
-    """
-    places = matrix.drop(index=EVERYWHERE, errors="ignore").sum(axis=1).nlargest(top).index
-    wide = [EVERYWHERE] if EVERYWHERE in matrix.index else []
-    kept = matrix.loc[[*wide, *places]]
-    kept = kept.loc[kept.any(axis=1), kept.any()]
-    return kept[kept.sum().sort_values(ascending=False, kind="stable").index]
-
-
-def _nobody(ax: Axes | None) -> Axes:
-    """A figure for a matrix without rows."""
-    _, axes = figure(6, 1, ax)
-    axes.set_axis_off()
-    title(axes, "Nobody holds any of the permissions")
-    return axes
-
-
-def _write_number(axes: Axes, row: int, column: int, number: int, highest: int) -> None:
-    if number:
-        colour = "white" if number > highest**0.55 else INK
-        axes.text(column, row, str(number), ha="center", va="center", fontsize=7.5, color=colour)
+    rows, columns = [], ["namespace", "workload", "ready_before", "ready_least", "ready_after"]
+    ordered = workloads.sort_values("ready_least", kind="stable")[columns]
+    for namespace, workload, before, least, after in ordered.head(top).to_numpy():
+        parts = [least, max(after - least, 0), max(before - max(least, after), 0)]
+        rows.append(Row(f"{namespace}/{workload.partition('/')[2]}", parts, f"{least:,} of {before:,} stay"))
+    without = int((workloads["ready_least"] == 0).sum())
+    message = f"Every workload keeps a ready pod during the {name}"
+    if without:
+        has = "has" if without == 1 else "have"
+        message = f"{without:,} of {counted(len(workloads), 'touched workload')} {has} no ready pod during the {name}"
+    subtitle = f"Ready pods of {_first(len(rows), len(workloads), 'workload')} that the operation touches"
+    key = [("stay ready", "green"), ("are back in the end", "orange"), ("are lost", "vermilion")]
+    return draw_rows(ax, message, subtitle, rows, key, "pods")

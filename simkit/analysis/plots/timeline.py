@@ -1,115 +1,205 @@
-"""Lanes: the life of each version from its first release to its last, coloured by stability."""
+"""The lives of API versions as bars from release to release, the versions of a kind below each other."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from matplotlib.dates import date2num
 
-from simkit.analysis.plots.style import INK, figure, shortened, title
-from simkit.logic.lifecycle import Calendar, Release
-from simkit.present.colours import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
+from simkit.analysis.plots.style import Sheet, fitted, inches, wrapped
+from simkit.analysis.rendering import counted
+from simkit.logic.lifecycle import Calendar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-PHASES: Final[Mapping[str, str]] = {"alpha": SKY, "beta": BLUE, "stable": GREEN, "deprecated": ORANGE}
+PHASES: Final = (("alpha", "sky"), ("beta", "blue"), ("stable", "green"), ("deprecated", "orange"))
+LANE, HEAD, GAP = 0.235, 0.34, 0.12
+"""Inches of a lane, of the releases above all lanes, and between two kinds."""
+NAME: Final = 3.1
+"""Inches at the left for the names of kinds, at most."""
 
 
-PALE: Final = 0.6
-"""The strength of the colour of a version that stays."""
-ROOM: Final = 13
-"""The most names of releases above the lanes."""
-LATER: Final = 12
-"""The most future releases that are named."""
+Marks = list[tuple[float, str, str]]
+
+
+class Lane(NamedTuple):
+    """A version with its phases (name, start, end), the release that no longer has it, and what stands after it."""
+
+    phases: tuple[tuple[str, float, float], ...]
+    until: str
+    text: str
+    used: bool
+
+
+class Kinds(NamedTuple):
+    """Kinds of a group whose versions have the same lives."""
+
+    group: str
+    lanes: tuple[Lane, ...]
+    kinds: list[str]
 
 
 def timeline(
-    lanes: pd.DataFrame, *, heading: str = "", calendar: Calendar | None = None, now: str = "", ax: Axes | None = None
-) -> Axes:
-    """One lane per version, with release days above and the remaining users at the right.
+    rows: pd.DataFrame, *, heading: str = "", calendar: Calendar | None = None, now: str = "", target: str = "",
+    today: date | None = None, lanes: int = 25, ax: Axes | None = None,
+) -> Axes:  # fmt: skip
+    """The versions of each kind, with releases above, the release of each removal, and the users that remain.
+
+    Kinds of a group whose versions have the same lives share their lanes. Alpha versions that nobody uses are left
+    out, unless there are no others. What is planned after today is hatched.
 
     Parameters
     ----------
-    lanes
+    rows
         A table of ``analysis.timeline``.
     heading
-        What to write above; by default what the lanes show.
+        The message; by default what is removed, and when.
     calendar
         Whose releases to mark; None: those of Kubernetes.
-    now
-        A release to mark with a line.
+    now, target
+        Releases to mark with a line: that of the cluster, and that of its upgrade.
+    today
+        The day of another line; None: today.
+    lanes
+        How many lanes are drawn at most: first those with users, then those with the latest removals.
     ax
         Axes to draw into; None: a figure of its own.
     """
-    names = list(dict.fromkeys(lanes["lane"]))
-    used = bool(lanes[["objects", "callers"]].notna().to_numpy().any())
-    made, axes = figure(12 if used else 10, 1.4 + 0.28 * max(len(names), 2), ax)
-    places = {name: len(names) - 1 - place for place, name in enumerate(names)}
-    last = dict(zip(lanes["lane"], lanes.index, strict=True))
-    for row in lanes.itertuples():
-        start, end = _number(row.start), _number(row.end)
-        colour = PHASES.get(str(row.phase), GREY)
-        axes.barh(places[row.lane], end - start, left=start, height=0.62, color=colour, alpha=1 if row.until else PALE)
-        if row.until and row.Index == last[row.lane]:
-            axes.plot([end, end], [places[row.lane] - 0.38, places[row.lane] + 0.38], color=VERMILION, linewidth=2)
-    axes.set_yticks(list(places.values()), [shortened(name, 64) for name in places])
-    _usage(axes, lanes, places)
-    _releases(axes, calendar or Calendar.of_kubernetes(), now)
-    title(axes, heading or f"{len(names)} versions and what may be relied on")
-    handles = _legend(lanes, now)
-    if handles:
-        made.legend(handles=handles, fontsize=8, frameon=False, loc="outside right upper")
-    return axes
+    dates, day = calendar or Calendar.of_kubernetes(), _number(today or date.today())
+    shown = _chosen(_folded(rows), dates, lanes)
+    every = [lane for each in shown for lane in each.lanes]
+    names = [_names(each) for each in shown]
+    left = max((inches(line, bold=True) for name in names for line, _ in name), default=0) + 0.15
+    used = {phase for lane in every for phase, _, _ in lane.phases}
+    left_out = rows["lane"].nunique() - sum(len(each.lanes) * len(each.kinds) for each in shown)
+    subtitle = "Each bar is a version, from its first release to its removal; hatched: still to come"
+    subtitle += f"; {counted(left_out, 'version')} left out" if left_out else ""
+    body, key = HEAD + LANE * len(every) + GAP * len(shown), [pair for pair in PHASES if pair[0] in used]
+    message = heading or _message(rows, dates, now, target)
+    sheet = Sheet(ax, message, subtitle, body=body, left=left, below=0.45, key=key)
+    marks = [(now, " now" if target else "", "right" if target else "center"), (target, " target", "left")]
+    marked = [(_number(dates.release(name).day), name + word, side) for name, word, side in marks if name]
+    low = min([lane.phases[0][1] for lane in every] + [x - 300 for x, _, _ in marked], default=day - 365)
+    ends = [(lane.phases[-1][2], lane.text) for lane in every] + [(x, text) for x, text, _ in marked]
+    scale = min(((sheet.width - inches(text) - 0.15) / (x - low) for x, text in ends if x > low), default=0.01)
+    sheet.axes.set(xlim=(low, low + sheet.width / scale), ylim=(0, body), xticks=[], yticks=[])
+    y = body - HEAD
+    for each, name in zip(shown, names):
+        for number, (line, bold) in enumerate(name):
+            place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "shift": (-8, 0), "ha": "right"}
+            sheet.text(0, y - LANE * (number + 0.5), line, bold=bold, tone="ink" if bold else "soft", **place)
+        for lane in each.lanes:
+            _draw_lane(sheet, lane, y - LANE / 2, day)
+            y -= LANE
+        y -= GAP
+    _write_scale(sheet, dates, marked, day, max((x for x, _ in ends), default=day))
+    return sheet.axes
 
 
-def _legend(lanes: pd.DataFrame, now: str) -> list[Artist]:
-    """The legend of the colours and lines that are drawn."""
-    handles: list[Artist] = [
-        Patch(color=colour, label=phase) for phase, colour in PHASES.items() if phase in set(lanes["phase"])
-    ]
-    if len(lanes) and not lanes["until"].all():
-        handles.append(Patch(color=GREY, alpha=PALE / 2, label="paler: no end in sight"))
-    if len(lanes) and lanes["until"].any():
-        handles.append(Line2D([], [], color=VERMILION, linewidth=2, label="no longer served"))
-    if now:
-        handles.append(Line2D([], [], color=INK, linewidth=1, linestyle=":", label=f"release {now}"))
-    return handles
+def _names(each: Kinds) -> list[tuple[str, bool]]:
+    """The kinds in bold, and the group below where there is a second lane for it."""
+    room = max(len(each.lanes) - 1, 1)
+    kinds = wrapped(", ".join(each.kinds), NAME, bold=True)
+    if len(kinds) > room:
+        kinds = wrapped(f"{each.kinds[0]} and {len(each.kinds) - 1:,} more", NAME, bold=True, most=room)
+    group = [(fitted(each.group, NAME), False)] if len(each.lanes) > 1 and each.kinds != [each.group] else []
+    return [*((line, True) for line in kinds), *group]
 
 
-def _usage(axes: Axes, lanes: pd.DataFrame, places: Mapping[str, int]) -> None:
-    """Write after each lane the number of objects and callers that the version still has."""
-    for lane, rows in lanes.groupby("lane", sort=False):
-        counts = {what: rows[what].dropna().max() for what in ("objects", "callers") if rows[what].notna().any()}
-        text = ", ".join(f"{int(count)} {what if count > 1 else what[:-1]}" for what, count in counts.items() if count)
-        if text:
-            axes.text(_number(rows["end"].max()), places[str(lane)], f" {text}", va="center", fontsize=8, color=INK)
+def _draw_lane(sheet: Sheet, lane: Lane, y: float, day: float) -> None:
+    """One version: its phases, and its name after them."""
+    for phase, start, end in lane.phases:
+        look: dict[str, Any] = {"height": LANE * 0.78, "linewidth": 0}
+        colour = sheet.colour(dict(PHASES).get(phase, "grey"))
+        middle = min(max(start, day), end) if lane.until else end
+        sheet.axes.barh(y, middle - start, left=start, color=colour, **look)
+        sheet.axes.barh(y, end - middle, left=middle, facecolor="none", edgecolor=colour, hatch="////", **look)
+    ground = {"boxstyle": "square,pad=0.1", "facecolor": sheet.figure.get_facecolor(), "edgecolor": "none"}
+    sheet.text(lane.phases[-1][2], y, lane.text, shift=(5, 0), bbox=ground)
 
 
-def _releases(axes: Axes, calendar: Calendar, now: str) -> None:
-    """Draw days below and releases above, as many as there is room for."""
-    locator = AutoDateLocator()  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
-    low, high = axes.get_xlim()
-    ahead = (calendar.at(place) for place in range(len(calendar.releases) + LATER))
-    shown = [release for release in ahead if low <= _number(release.day) <= high]
-    room, kept = (high - low) / ROOM, list[Release]()
-    for release in shown:
-        if not kept or _number(release.day) - _number(kept[-1].day) >= room:
-            kept.append(release)
-    above = axes.secondary_xaxis("top")
-    above.set_xticks([_number(each.day) for each in kept], [each.name for each in kept], fontsize=8)
-    above.tick_params(length=2, colors=GREY)
-    if now:
-        axes.axvline(_number(calendar.release(now).day), color=INK, linewidth=1, linestyle=":")
+def _write_scale(sheet: Sheet, dates: Calendar, marked: Marks, day: float, high: float) -> None:
+    """Write releases above and years below, none over another, with lines at today and at releases."""
+    (low, end), top = sheet.axes.get_xlim(), sheet.height - HEAD
+    taken: dict[float, list[tuple[float, float]]] = {top + HEAD / 2: [], -0.2: []}
+
+    def write(y: float, x: float, text: str, side: str = "center", **look: Any) -> None:
+        width = (inches(text, bold="bold" in look) + 0.1) * (end - low) / sheet.width
+        start = x - width * {"left": 0, "center": 0.5, "right": 1}[side]
+        if all(start + width < other or last < start for other, last in taken[y]):
+            taken[y].append((start, start + width))
+            sheet.text(x, y, text, ha=side, **look)
+
+    for x, text, side in marked:
+        write(top + HEAD / 2, x, text, side, bold=True)
+        sheet.axes.plot([x, x], [0, top], color=sheet.colour("ink"), linewidth=1.4, linestyle="--", zorder=0.5)
+    if low <= day <= end:
+        write(-0.2, day, "today", tone="bad", bold=True)
+        sheet.axes.plot([day, day], [0, top], color=sheet.colour("bad"), linewidth=1.4, zorder=0.5)
+    for release in map(dates.at, range(len(dates.releases) + 12)):
+        if low <= _number(release.day) <= high:
+            write(top + HEAD / 2, _number(release.day), release.name, tone="soft")
+    for year in range(1980, 2100):
+        if low <= _number(date(year, 1, 1)) <= high:
+            write(-0.2, _number(date(year, 1, 1)), str(year), tone="soft")
 
 
-def _number(day: object) -> float:
+def _folded(rows: pd.DataFrame) -> list[Kinds]:
+    """Kinds with their lanes; those of a group with the same lanes are together, unused alpha versions left out."""
+    found: dict[tuple[str, tuple[Lane, ...]], list[str]] = {}
+    alphas = set(rows["phase"]) <= {"alpha", "deprecated"}
+    groups = rows["api_version"].str.rpartition("/")[0] if len(rows) else rows["api_version"]
+    for (kind, group), some in rows.groupby(["kind", groups], sort=False):
+        every = [_lane(str(version), phases) for version, phases in some.groupby("api_version", sort=False)]
+        lanes = [lane for lane in every if lane.used or alphas or lane.phases[0][0] != "alpha"]
+        if len(lanes) == 1 and group:
+            lanes = [lanes[0]._replace(text=f"{group}/{lanes[0].text}")]
+        found.setdefault((str(group), tuple(lanes)), []).append(str(kind or group))
+    return [Kinds(*key, kinds) for key, kinds in found.items() if key[1]]
+
+
+def _lane(api_version: str, phases: pd.DataFrame) -> Lane:
+    counts = {what: phases[what].dropna().max() for what in ("objects", "callers") if phases[what].notna().any()}
+    until = str(phases["until"].iloc[-1])
+    usage = [counted(int(count), what[:-1]) for what, count in counts.items() if count]
+    gone = [f"gone in {until}"] if until else []
+    text = ", ".join([api_version.rpartition("/")[2], *gone, *usage])
+    spans = tuple((str(row.phase), _number(row.start), _number(row.end)) for row in phases.itertuples())
+    return Lane(spans, until, text, bool(usage))
+
+
+def _chosen(every: Sequence[Kinds], dates: Calendar, most: int) -> list[Kinds]:
+    """As many kinds as there is room for, in their order: first those with users, then those with late removals."""
+
+    def late(place: int) -> tuple[bool, int]:
+        removals = [dates.position(lane.until) for lane in every[place].lanes if lane.until]
+        return any(lane.used for lane in every[place].lanes), max(removals, default=-1)
+
+    kept = list[int]()
+    for place in sorted(range(len(every)), key=late, reverse=True):
+        if kept and sum(len(every[one].lanes) for one in (*kept, place)) > most:
+            break
+        kept.append(place)
+    return [every[place] for place in sorted(kept)]
+
+
+def _message(rows: pd.DataFrame, dates: Calendar, now: str, target: str) -> str:
+    """What is gone, and what goes next."""
+    untils = rows.groupby("lane", sort=False)["until"].last()
+    ends = {lane: dates.position(until) for lane, until in untils.items() if until}
+    here = dates.position(now) if now else len(dates.releases) - 1
+    last = dates.position(target) if target else max(ends.values(), default=0)
+    gone, soon = sum(end <= here for end in ends.values()), sum(here < end <= last for end in ends.values())
+    message = f"{gone:,} of {counted(rows['lane'].nunique(), 'version')} {'is' if gone == 1 else 'are'}"
+    more = f"; {soon:,} more by {dates.at(last).name}" if soon else ", and no other has a planned end"
+    return f"{message} gone at {dates.at(here).name}{more}"
+
+
+def _number(day: Any) -> float:
     """A day as a number on the axis."""
     return float(date2num(day))  # type: ignore[no-untyped-call]

@@ -135,7 +135,7 @@ class UpgradeReport(Result):
         lanes = self._lanes()
         if not len(lanes):
             raise SimkitError("no API version is concerned: there is no timeline to show")
-        return draw(lanes, heading=f"Versions on the way to {self.span.end}", now=self.span.start, ax=ax)
+        return draw(lanes, now=self.span.start, target=self.span.end, ax=ax)
 
     def _lanes(self) -> pd.DataFrame:
         from simkit.analysis.upgrade.timeline import LANE_COLUMNS, timeline

@@ -13,6 +13,7 @@ from simkit.snapshot.load import load
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.escalation.scenes import ATTACKER, fenced, pod, scene
 from tests.analysis.plan.test_plan import small
+from tests.analysis.plots_looked_at import message
 from tests.analysis.worlds import account, binding, clusters, namespace, role, rule, world
 from tests.shared import SHARED, needs_shared
 
@@ -203,9 +204,9 @@ def test_a_cluster_method_and_pictures() -> None:
     made = causes(world(*scene(rule("get", "nodes/proxy"), place="")))
     assert ATTACKER in made[0].subjects
     axes = made.plot()
-    assert "root causes" in axes.get_title(loc="left")
+    assert "root cause" in message(axes)
     assert made.to_dict()["result"] == "Causes"
-    assert causes(world()).plot().get_title(loc="left") == "No root cause was found"
+    assert message(causes(world()).plot()) == "No root cause was found"
 
 
 @needs_shared

@@ -13,6 +13,7 @@ from simkit.cli import main
 from simkit.cluster.cluster import Cluster
 from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
+from tests.analysis.plots_looked_at import message, texts
 from tests.simulation.worlds import deployment, pod, simulated
 
 
@@ -156,11 +157,12 @@ def test_nodes_of_a_dump_are_taken_over(capsys: pytest.CaptureFixture[str]) -> N
     assert {"ledger" in each["workload"] for each in found["workloads"]} == {True, False}
 
 
-def test_an_operation_is_drawn_over_time() -> None:
-    """Three curves: ready, pending and terminating pods."""
-    axes = shop().drain_nodes("node-1", timeout="10s").plot()
-    assert [line.get_label() for line in axes.lines] == ["ready", "pending", "terminating"]
-    assert axes.get_title(loc="left") or axes.get_title()
+def test_an_operation_is_drawn_by_workload() -> None:
+    """A bar for each workload that it touches."""
+    drain = shop().drain_nodes("node-1", timeout="10s")
+    axes = drain.plot()
+    assert "during the drain of node-1" in message(axes)
+    assert all(name in texts(axes) for name in drain.workloads()["namespace"])
 
 
 def test_wrong_names_are_told() -> None:

@@ -264,7 +264,7 @@ def test_all_changes_close_all_paths() -> None:
     found = remediation_plan(snapshot, best=None)
     assert found.left == ()
     assert found[-1].remaining == 0
-    assert 1 <= found.knee <= len(found)
+    assert 1 <= found.diminishing_after <= len(found)
     assert list(found.summary()["what"]) == ["before", "where gains level off", "after all"]
     with pytest.raises(SimkitError, match="best is 0"):
         remediation_plan(snapshot, best=0)
@@ -308,7 +308,7 @@ def test_a_plan_is_verified_step_by_step() -> None:
     assert "the plan holds" in str(evidence)
     assert found.commands()
     assert len(found.way_back()) == len(found.commands())
-    assert "What remains" in found.plot().get_title(loc="left")
+    assert "of the escalation paths" in found.plot().figure.get_suptitle()
     from dataclasses import replace
 
     broken = replace(found, steps=tuple(replace(step, remaining=-1) for step in found.steps))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
+
+from matplotlib.patches import Rectangle
 
 from simkit import Cluster
 from simkit.analysis.plots.timeline import timeline as drawn
 from simkit.analysis.upgrade.timeline import calendar, timeline
 from simkit.logic.lifecycle import read_history
+from tests.analysis.plots_looked_at import message, texts
 
 OWN = """
 releases: [{name: r0, date: 2024-01-01}, {name: r1, date: 2024-05-01}, {name: r2, date: 2024-09-01}]
@@ -98,9 +102,23 @@ def test_a_calendar_can_be_cut() -> None:
 
 
 def test_the_figure_has_a_lane_a_version() -> None:
-    """Labels are the lanes from top to bottom, and the present release is marked."""
-    lanes = timeline([FLOW])
-    axes = drawn(lanes, now="1.30")
-    labels = {label.get_text() for label in axes.get_yticklabels()}
-    assert labels == set(lanes["lane"])
-    assert any(line.get_linestyle() == ":" for line in axes.get_lines())
+    """Kinds with the same versions share lanes, unused alphas are left out, releases and today are marked."""
+    axes = drawn(timeline([FLOW]), now="1.30", target="1.33", today=date(2025, 1, 1))
+    shown = [text.get_text() for text in axes.texts]
+    assert "FlowSchema, PriorityLevelConfiguration" in shown
+    assert [text for text in shown if text.startswith("v")] == [
+        *("v1beta1, gone in 1.26", "v1beta2, gone in 1.29", "v1beta3, gone in 1.32", "v1"),
+    ]
+    assert {"1.30 now", "1.33 target", "today"} <= set(shown)
+    assert message(axes) == "6 of 10 versions are gone at 1.30; 2 more by 1.33"
+    assert "2 versions left out" in texts(axes)
+
+
+def test_planned_ends_are_hatched_and_users_come_first() -> None:
+    """Of many lanes, as many are drawn as wanted: those with users before those that go late."""
+    lanes = timeline(["apps", "resource.k8s.io"])
+    lanes["objects"] = [3 if row.lane == "apps/v1beta1 StatefulSet" else 0 for row in lanes.itertuples()]
+    axes = drawn(lanes, lanes=7, today=date(2026, 1, 1))
+    assert "v1beta1, gone in 1.16, 3 objects" in texts(axes)
+    assert any(bar.get_hatch() and bar.get_width() > 0 for bar in axes.patches if isinstance(bar, Rectangle))
+    assert len({round(bar.get_y(), 3) for bar in axes.patches if isinstance(bar, Rectangle)}) <= 7

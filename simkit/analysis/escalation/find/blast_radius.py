@@ -69,10 +69,10 @@ class BlastRadius(InLines):
         return self.reached[self.reached["kind"].isin([USER, GROUP, SERVICE_ACCOUNT])].reset_index(drop=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """The blast radius as a picture: rings by hops, in a figure of its own unless axes are given."""
-        from simkit.analysis.plots.blast import blast_figure
+        """The blast radius as bars by kind and hops, in a figure of its own unless axes are given."""
+        from simkit.analysis.plots.charts import blast_bars
 
-        return blast_figure(self.subject, self.reached, ax=ax)
+        return blast_bars(self.subject, self.reached, ax=ax)
 
     def lines(self) -> Iterator[str]:
         """The answer, line by line."""
