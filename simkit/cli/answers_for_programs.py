@@ -204,16 +204,20 @@ def _explanations(topic: str) -> Iterable[dict[str, Any]]:
     """The checks and primitives of a name."""
     from simkit.analysis.escalation.table.primitive import primitives
     from simkit.analysis.findings.audit import CHECKS
+    from simkit.analysis.findings.references import references
 
     for check in CHECKS:
         if check.id == topic:
             told = {"title": check.title, "severity": str(check.severity), "why": check.why, "fix": check.fix}
-            yield {"check": check.id, **told, "primitives": list(check.primitives)}
+            yield {"check": check.id, **told, "primitives": list(check.primitives)} | {
+                "references": references(check.id)
+            }
     for primitive in primitives().primitives:
         if primitive.id == topic.upper():
             requires = [list(variant.requires) for variant in primitive.variants]
             yield {"primitive": primitive.id, "title": primitive.title, "severity": str(primitive.severity)} | {
-                "requires": requires
+                "requires": requires,
+                "references": references(primitive.id),
             }
 
 

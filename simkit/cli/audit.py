@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from simkit.analysis.findings.references import FRAMEWORKS, framework_named
 from simkit.cli import causes, reports
 from simkit.cli.audit_report import earlier_report, grown, write_audit_report
 from simkit.cli.flag_types import LEVELS
@@ -40,6 +41,7 @@ EXAMPLES = """\
 examples:
   simkit audit cluster.yaml
   simkit audit cluster.yaml -n payments --severity medium
+  simkit audit cluster.yaml --framework cis          # controls of the CIS Kubernetes Benchmark
   simkit audit cluster.yaml --stale                  # bindings and roles that nobody needs any more
   simkit audit dumps/ --fail-on high --output markdown
   simkit audit cluster.yaml --html report.html --json report.json --sarif report.sarif
@@ -83,6 +85,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="list findings of this severity or worse in tables (default: high)",
     )
     _add_filters(parser)
+    parser.add_argument(
+        "--framework",
+        type=str.lower,
+        choices=FRAMEWORKS,
+        help="list the controls of the CIS benchmark, the NSA/CISA guide or MITRE ATT&CK, with their findings alone",
+    )
     parser.add_argument("--check", action="append", metavar="ID", help="run only this check; may be repeated")
     parser.add_argument(
         "--stale",
@@ -164,6 +172,7 @@ def run(args: argparse.Namespace) -> int:
         rules=rules,
         severity=args.severity,
         namespace=args.namespace,
+        framework=args.framework,
     )
     sifted = _sifted(made, args)
     found = sifted.audit
@@ -287,9 +296,13 @@ def _write(found: Audit, accepted: Sequence[Accepted], dump: Dump, args: argpars
         aside = [{"check": one.finding.check, "message": one.finding.message, "reason": one.reason} for one in accepted]
         counts = found.counts()
         told = {"counts": counts, "findings": found.to_records(), "skipped": skipped, "accepted": aside}
+        if args.framework:
+            told["controls"] = framework_named(args.framework).rows(found)
         write_value(told, args.output)
     elif args.output in ("table", "markdown"):
-        if not args.check:
+        if args.framework:
+            _write_controls(found, args)
+        elif not args.check:
             _write_causes(found, dump, args)
         _write_tables(found, args)
     else:
@@ -314,6 +327,23 @@ def _write_causes(found: Audit, dump: Dump, args: argparse.Namespace) -> None:
         write_rows(causes.SHOWN, kept[:CAUSES].to_records(), args.output)
         more = f"... and {len(kept) - CAUSES} more root causes; `simkit causes` lists them\n\n"
         print(f"\n{more if len(kept) > CAUSES else ''}{counted(len(found.findings), 'finding')}:\n")
+
+
+def _write_controls(found: Audit, args: argparse.Namespace) -> None:
+    """Write a table of the controls of a framework, and which of them simkit does not check."""
+    framework = framework_named(args.framework)
+    print(f"{framework.title}, version {framework.version}:\n")
+    rows = [{**row, "findings": _number(row)} for row in framework.rows(found) if row["checks"]]
+    write_rows(("control", "findings", "worst", "title"), rows, args.output)
+    print("\nNot checked by simkit:\n")
+    left = [{"control": control.id, "title": control.title} for control in framework.unchecked]
+    write_rows(("control", "title"), left, args.output)
+    print()
+
+
+def _number(row: Mapping[str, Any]) -> str:
+    """The number of findings of a control, with the checks that could not run."""
+    return ", ".join((str(row["findings"]), *(f"{name} skipped" for name in row["skipped"])))
 
 
 def _write_tables(found: Audit, args: argparse.Namespace) -> None:

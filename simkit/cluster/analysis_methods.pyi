@@ -155,6 +155,7 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
         rules: Iterable[Check] = (),
         severity: Severity | str | None = None,
         namespace: str | None = None,
+        framework: str | None = None,
     ) -> Audit: ...
     def findings(
         self,
@@ -166,6 +167,7 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
         rules: Iterable[Check] = (),
         severity: Severity | str | None = None,
         namespace: str | None = None,
+        framework: str | None = None,
         each: Each = "finding",
     ) -> pd.DataFrame: ...
     def causes(

@@ -28,6 +28,7 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     "audit": ("audit", HOSTILE, *_ALL, "--show", "info"),
     "audit, own rules": ("audit", HOSTILE, *_ALL, "--rules", "RULES", "--check", "own", "--suppress", "SUPPRESSED"),
     "audit, in use": ("audit", HOSTILE, *_ALL, *_LOG, "--members", "MEMBERS", "--since", "EARLIER", "--show", "info"),
+    "audit, framework": ("audit", HOSTILE, *_ALL, "--framework", "cis", "--show", "info"),
     "audit, leftovers": ("audit", HOSTILE, *_ALL, "--stale", "--show", "info"),
     "audit, baseline": ("audit", HOSTILE, *_ALL, "--baseline", "KNOWN", "--show", "info"),
     "causes": ("causes", HOSTILE, *_ALL, "--all", "--members", "MEMBERS"),

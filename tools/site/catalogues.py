@@ -9,6 +9,7 @@ from typing import Any
 
 from simkit.analysis.escalation.table.primitive import Operation, Primitive, Variant, primitives
 from simkit.analysis.findings import CHECKS
+from simkit.analysis.findings.references import references
 from tools.site.proofs import proofs
 
 
@@ -40,6 +41,8 @@ def findings_page() -> str:
         parts.append(f"Fix: {check.fix}")
         if about:
             parts.append(f"Escalation primitives: {about}.")
+        if references(check.id):
+            parts.append(f"Frameworks: {', '.join(references(check.id))}.")
     return "\n\n".join(parts) + "\n"
 
 
@@ -70,7 +73,7 @@ def _primitive(one: Primitive, proof: str) -> Iterator[str]:
         yield f"A proof:\n\n```text\n{proof}\n```"
     yield f"What to do: {one.mitigation}"
     links = ", ".join(f"[{name}]({table.sources[name]})" for name in one.references)
-    yield f"References: {links}."
+    yield f"References: {', '.join((links, *references(one.id)))}."
 
 
 def _variants(one: Primitive) -> Iterator[str]:

@@ -17,6 +17,7 @@ from simkit.analysis.findings.loose import LOOSE_CHECKS
 from simkit.analysis.findings.namespaces import NAMESPACE_CHECKS
 from simkit.analysis.findings.nature import PRODUCT, Nature, Natures
 from simkit.analysis.findings.paths import PATH_CHECKS
+from simkit.analysis.findings.references import framework_named, references
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.findings.wide import WIDE_CHECKS
 from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
@@ -59,7 +60,11 @@ FINDINGS: Final = PartRegistry[Check]("simkit.findings", {check.id: check for ch
 """The checks by id, with those that installed packages register under their ids."""
 _LOG: Final = logging.getLogger("simkit.analysis")
 
-COLUMNS: Final = ("severity", "check", "namespace", "subjects", "binding", "role", "rules", "message", "fix", "command")
+COLUMNS: Final = (
+    *("severity", "check", "namespace", "subjects", "binding", "role", "rules"),
+    *("message", "fix", "command", "references"),
+)
+CONTROLS: Final = ("control", "title", "worst", "findings", "checks", "skipped")
 SUMMARY_COLUMNS: Final = ("check", "title", "severity", "findings", "why", "fix")
 
 
@@ -107,6 +112,7 @@ class Audit(Result):
         severity: Severity | str | None = None,
         namespace: str | None = None,
         check: str | None = None,
+        framework: str | None = None,
     ) -> Audit:
         """The audit with some of the findings only.
 
@@ -118,6 +124,8 @@ class Audit(Result):
             Findings that count in this namespace. Those that count everywhere are left out.
         check
             Findings of this check.
+        framework
+            Findings that a control of a framework is about: ``cis``, ``nsa`` or ``mitre``.
 
         Returns
         -------
@@ -127,10 +135,13 @@ class Audit(Result):
         level = Severity.named(severity) if isinstance(severity, str) else severity
         kept = (one for one in self.findings if level is None or one.severity >= level)
         kept = (one for one in kept if namespace is None or one.namespace == namespace)
+        known = None if framework is None else framework_named(framework).checks
+        kept = (one for one in kept if known is None or one.check in known)
         return replace(self, findings=tuple(one for one in kept if check is None or one.check == check))
 
     def to_frame(self, *, each: Each = "finding") -> pd.DataFrame:
-        """One row per finding: severity, check, namespace, subjects, binding, role, rules, message, fix, command.
+        """One row per finding: severity, check, namespace, subjects, binding, role, rules, message, fix, command,
+        references (controls of the CIS benchmark and others).
 
         With ``each="subject"`` one row per finding and subject, with the column subject instead of subjects, for joins.
         A finding without subjects has one row, whose subject is empty.
@@ -172,6 +183,13 @@ class Audit(Result):
         for name in ordered:
             yield name, known[name].title, worst[name].word, counts[name], known[name].why, known[name].fix
 
+    def controls(self, framework: str) -> pd.DataFrame:
+        """One row per control of a framework: control, title, worst (severity), findings, checks, skipped (checks).
+
+        A control that simkit does not check has no checks, and None for the number of findings.
+        """
+        return table((tuple(row.values()) for row in framework_named(framework).rows(self)), CONTROLS)
+
     def at_least(self, severity: Severity | str) -> tuple[Finding, ...]:
         """The findings of a severity or worse."""
         level = Severity.named(severity) if isinstance(severity, str) else severity
@@ -208,6 +226,7 @@ def audit(
     rules: Iterable[Check] = (),
     severity: Severity | str | None = None,
     namespace: str | None = None,
+    framework: str | None = None,
 ) -> Audit:
     """Findings about the access control in a snapshot, for an auditor to look at.
 
@@ -228,6 +247,9 @@ def audit(
         Only findings of this severity or a worse one (``high``).
     namespace
         Only findings that count in this namespace; left out: all. A namespace that does not exist gets a warning.
+    framework
+        Only findings that a control of a framework is about: ``cis`` (CIS Kubernetes Benchmark), ``nsa`` (NSA/CISA
+        Kubernetes Hardening Guide) or ``mitre`` (ATT&CK). ``.controls(framework)`` has a row for each control.
 
     Returns
     -------
@@ -264,7 +286,7 @@ def audit(
         findings = list(_sparing_administrators(findings, snapshot))
     ordered = sorted(findings, key=lambda finding: finding.severity, reverse=True)
     made = Audit(tuple(ordered), tuple(skipped), len(survey.defaults | survey.managed), _known(chosen, own))
-    return made.filter(severity=severity, namespace=namespace)
+    return made.filter(severity=severity, namespace=namespace, framework=framework)
 
 
 def _found(survey: Survey, checks: Iterable[Check]) -> tuple[list[Finding], list[Skipped]]:
@@ -346,6 +368,7 @@ def findings(
     rules: Iterable[Check] = (),
     severity: Severity | str | None = None,
     namespace: str | None = None,
+    framework: str | None = None,
     each: Each = "finding",
 ) -> pd.DataFrame:
     """Findings about the access control in a snapshot as a table: ``audit(...).to_frame()``.
@@ -354,7 +377,7 @@ def findings(
 
     Parameters
     ----------
-    include_defaults, checks, members, managed, rules, severity, namespace
+    include_defaults, checks, members, managed, rules, severity, namespace, framework
         As for ``audit``.
     each
         ``subject``: a row for each finding and subject, so that the table joins on the column subject.
@@ -386,6 +409,7 @@ def findings(
         rules=rules,
         severity=severity,
         namespace=namespace,
+        framework=framework,
     ).to_frame(each=each)
 
 
@@ -411,7 +435,7 @@ def _row(finding: Finding) -> tuple[Any, ...]:
     return (
         *(finding.severity.word, finding.check, finding.namespace, tuple(map(text_of, finding.subjects))),
         *(_written(finding.binding), _written(finding.role), finding.rules),
-        *(finding.message, finding.fix, finding.command),
+        *(finding.message, finding.fix, finding.command, references(finding.check)),
     )
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from simkit.analysis.findings.references import frameworks, references
 from simkit.analysis.forked import aside
 from simkit.cluster.report.overview import as_of, digest, explained, team_of, teams_of, verdict
 from simkit.cluster.report.path_groups import PathGroup, grouped, stable_id
@@ -99,8 +100,16 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
         "counts": dict(sifted.audit.counts()),
         "totals": {"paths": len(paths), "subjects": len(subjects), "goals": list(request.goals)}
         | {"verdicts": tally(proof for one in groups for proof in one.proofs)},
-        "checks": [{"id": one.id, "title": one.title, "why": one.why, "fix": one.fix} for one in sifted.audit.checks],
+        "checks": [
+            {"id": one.id, "title": one.title, "why": one.why, "fix": one.fix, "references": references(one.id)}
+            for one in sifted.audit.checks
+        ],
         "causes": [_cause(one, names[one.key], ids, dump, full=number < DETAILED) for number, one in enumerate(causes)],
+        "frameworks": [
+            {"id": one.id, "title": one.title, "version": one.version, "source": one.source}
+            | {"controls": one.rows(sifted.audit)}
+            for one in frameworks().values()
+        ],
         "natures": causes.summary().to_dict("records"),
         "plan": best(),
         "paths": [[path.subject, path.goal.name] for path in paths],
@@ -181,6 +190,7 @@ def _finding(
         "evidence": _evidence(finding, dump),
         "message": finding.message,
         "fix": finding.fix,
+        "references": references(finding.check),
         "command": finding.command,
         "manifest": finding.manifest,
         "cause": "" if cause is None else names[cause.key],

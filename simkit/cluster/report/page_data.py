@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 Record = Mapping[str, Any]
+_OF_PRIMITIVE: Final = ("primitive", "title", "severity", "mitigation", "references")
 
 
 def page_data(
@@ -20,9 +21,7 @@ def page_data(
     return {
         "findings": [_finding(one, checks) for _, some in findings for one in some],
         "causes": [_cause(one) for one in causes],
-        "primitives": [
-            [step["primitive"], step["title"], step["severity"], step["mitigation"]] for step in _once(steps)
-        ],
+        "primitives": [[step[name] for name in _OF_PRIMITIVE] for step in _once(steps)],
         "ways": [_way(one) for one in content["path_groups"]],
         "about": {name: content[name] for name in ("name", "release", "made", "sha256")},
     }

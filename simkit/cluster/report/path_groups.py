@@ -63,6 +63,7 @@ class PathGroup:
     def steps(self) -> list[dict[str, Any]]:
         """The steps: what is done, where it leads, by which grant."""
         from simkit.analysis.escalation.find.path import source_text
+        from simkit.analysis.findings.references import references
 
         return [
             {
@@ -72,6 +73,7 @@ class PathGroup:
                 "target": str(step.target),
                 "granted_by": [source_text(need[0]) for need in step.edge.granted_by if need],
                 "mitigation": step.primitive.mitigation,
+                "references": references(step.primitive.id),
             }
             for step in self.path.steps
         ]

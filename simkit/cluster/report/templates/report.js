@@ -44,9 +44,9 @@
 
   const checks = Object.fromEntries(all("#checks tr[data-check]").map(row => {
     const [title, , , why, fix] = [...row.cells].map(cell => cell.textContent);
-    return [row.dataset.check, { title, why, fix }];
+    return [row.dataset.check, { title, why, fix, references: row.dataset.references.split("|").filter(Boolean) }];
   }));
-  const primitives = Object.fromEntries(data.primitives.map(([id, title, severity, advice]) => [id, { title, severity, advice }]));
+  const primitives = Object.fromEntries(data.primitives.map(([id, title, severity, advice, references]) => [id, { title, severity, advice, references }]));
   const causes = {}, ways = {}, details = new Map();
   const text = row => row.querySelector(":scope > summary .t").textContent;
 
@@ -62,6 +62,7 @@
   const findings = all("[data-f]").map((row, at) => {
     const one = Object.assign(data.findings[at], { row, at, id: row.id, severity: row.dataset.f, message: text(row) });
     one.title = checks[one.check].title;
+    one.references = checks[one.check].references;
     one.fix = one.fix || checks[one.check].fix;
     one.nature = one.cause ? causes[one.cause].nature : "";
     one.product = one.cause ? causes[one.cause].product : "";
@@ -94,7 +95,7 @@
   function path(one) {
     const steps = one.steps.map(([id, target, grants]) => el("li", {}, badge(primitives[id].severity), " " + id + " " + primitives[id].title + ": ",
       el("button", { type: "button", class: "place", "data-through": target, title: "Show all paths through it" }, target),
-      grants.map(by => meta("by " + by)), primitives[id].advice ? meta("Mitigation: " + primitives[id].advice) : ""));
+      grants.map(by => meta("by " + by)), primitives[id].advice ? meta("Mitigation: " + primitives[id].advice) : "", primitives[id].references.length ? meta("References: " + primitives[id].references.join(", ")) : ""));
     const proof = one.proof, head = ["Step", "As", "Request", "Status", "Message"];
     const rows = proof ? proof.requests.map(row => el("tr", {}, [row.step, row.actor, el("code", {}, row.request), row.status || "", [row.message, row.assumption ? meta("assumed: " + row.assumption) : ""]].map(cell => el("td", {}, typeof cell === "number" ? String(cell) : cell)))) : [];
     return [
@@ -116,6 +117,7 @@
         ["Role", one.role ? [one.role, ...one.rules.map(meta)] : ""],
         ["Team", one.team],
         ["File", one.file ? one.file + (one.line ? ", line " + one.line : "") : ""],
+        ["References", one.references.flatMap(name => [el("span", { class: "sk-chip" }, name), " "])],
         ["Cause", one.cause ? [link(one.cause, text(causes[one.cause].row)), " (" + one.nature + ")"] : ""],
         ["Proof", proven ? link(proven.id, "a path that was executed") : ""],
         ["Link", link(one.id, one.id.slice(2)), "address"],
@@ -143,7 +145,7 @@
     let count = 0;
     findings.forEach(one => {
       const why = levels.includes(one.severity) && ["namespace", "check", "nature"].every(name => !value(name) || one[name] === value(name)) &&
-        (!subject || one.subjects.some(name => name.toLowerCase().includes(subject))) && matched(one, words);
+        (!value("control") || one.references.includes(value("control"))) && (!subject || one.subjects.some(name => name.toLowerCase().includes(subject))) && matched(one, words);
       one.row.hidden = !why;
       count += why ? 1 : 0;
       const line = one.row.firstElementChild, old = line.querySelector(".why");
@@ -185,7 +187,7 @@
 
   /* As `simkit audit -o csv`: a cell that a spreadsheet would take for a formula begins with an apostrophe. */
   const cell = told => { const safe = /^ *[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(told) ? "'" + told : told; return /[",\r\n]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe; };
-  const fields = ["severity", "check", "title", "namespace", "team", "nature", "product", "subjects", "binding", "role", "rules", "message", "fix", "command", "file", "line", "cause"];
+  const fields = ["severity", "check", "title", "namespace", "team", "nature", "product", "subjects", "binding", "role", "rules", "message", "fix", "command", "references", "file", "line", "cause"];
   function save(kind) {
     const rows = findings.filter(one => !one.row.hidden).map(one => Object.fromEntries([["id", one.id.slice(2)], ...fields.map(name => [name, one[name]])]));
     const flat = row => Object.values(row).map(told => cell(told === null ? "" : [told].flat().join("; "))).join(",");
@@ -234,6 +236,7 @@
     else if (on("subject")) narrow("subject", on("subject"));
     else if (on("level")) narrow("level", on("level"));
     else if (on("namespace")) narrow("namespace", on("namespace"));
+    else if (on("control")) narrow("control", on("control"));
     else if (on("save")) save(on("save"));
     else if (on("reset") === "") reset();
     else if (on("open")) all(".group").forEach(group => { group.open = on("open") === "yes"; });
