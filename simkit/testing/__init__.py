@@ -49,7 +49,6 @@ def cluster(
     SimkitError
         For what a cluster cannot be made of.
     """
-    from simkit.testing import clients
     from simkit.testing.options import Wanted, listed
 
     files = {"crds": listed(crds), "manifests": listed(manifests), "dump": listed(dump)}
@@ -58,7 +57,6 @@ def cluster(
     try:
         yield made
     finally:
-        clients.close(made)
         made.close()
 
 
@@ -86,10 +84,7 @@ class ClusterTestCase(unittest.TestCase):
     def setUp(self) -> None:
         """Give the test its fork."""
         super().setUp()
-        from simkit.testing import clients
-
         self.cluster = self._base.fork()
-        self.addCleanup(clients.close, self.cluster)
 
 
 __all__ = ["ClusterTestCase", "cluster"]

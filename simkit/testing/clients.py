@@ -2,16 +2,12 @@
 
 Each function takes the cluster, and ``user`` in whose name requests are made that carry no credentials: a text such as
 ``user:ann``, ``group:devs`` or ``sa:shop/robot``; by default an administrator. After each change the controllers do
-their work before the client goes on, unless ``settles=False`` says that the test does that itself. Connections of exec,
-attach and port-forward go to a server on loopback, which is started for the first of them.
+their work before the client goes on, unless ``settles=False`` says that the test does that itself. Exec, attach and
+port-forward need a server: see the fixture ``kubeconfig``.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 from simkit.cluster.cluster import Cluster
@@ -61,36 +57,3 @@ def requests_session(cluster: Cluster, *, user: str = "", settles: bool = True) 
     from simkit.testing.transports.requests_adapter import session
 
     return session(server_for(cluster, user=user, settles=settles))
-
-
-def kopf_operator(
-    cluster: Cluster,
-    *files: str | Path,
-    user: str = "",
-    namespaces: Sequence[str] = (),
-    timeout: float = 30.0,
-) -> AbstractContextManager[Any]:
-    """A context in which an operator in kopf runs in a thread; it gives kopf's own ``KopfRunner``.
-
-    Parameters
-    ----------
-    files
-        The files of the operator. They are loaded anew each time, and need no handler for the login.
-    user
-        The user in whose name it makes requests; left out: an administrator.
-    namespaces
-        The namespaces that it looks at; left out: all.
-    timeout
-        Seconds that the operator may take to end.
-    """
-    from simkit.testing.kopf_operator import running_operator
-
-    identity = identity_of(user) if user else administrator()
-    return running_operator(cluster, files, identity, namespaces, timeout)
-
-
-def close(cluster: Cluster) -> None:
-    """End the server on loopback that clients of a cluster have for connections, if one was started."""
-    loopback = sys.modules.get("simkit.testing.transports.loopback")
-    if loopback is not None:
-        loopback.close_loopback(cluster)

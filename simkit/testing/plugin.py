@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,9 +71,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 @pytest.fixture
-def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def cluster(request: pytest.FixtureRequest) -> Cluster:
     """A cluster that the test may change: a fork of the one that options and the marker ``simkit`` ask for."""
-    from simkit.testing import clients
     from simkit.testing.options import base_cluster, expectation_sources, loaded_cluster, wanted_by
 
     marker = request.node.get_closest_marker("simkit")
@@ -83,8 +81,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     else:
         found = base_cluster(request.config, wanted_by(request.config, marker)).fork()
     found.requests.clear()
-    yield found
-    clients.close(found)
+    return found
 
 
 @pytest.fixture
@@ -109,11 +106,3 @@ def kubernetes_client(cluster: Cluster) -> Any:
     from simkit.testing.clients import kubernetes_client as made
 
     return made(cluster)
-
-
-@pytest.fixture
-def kopf_operator(cluster: Cluster) -> Any:
-    """A function that runs an operator in kopf, in a thread: ``with kopf_operator("operator.py"): ...``."""
-    from simkit.testing.clients import kopf_operator as made
-
-    return partial(made, cluster)

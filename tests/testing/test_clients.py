@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import simkit
+from simkit.meta.errors import SimkitError
 from simkit.testing import ClusterTestCase, clients
 from simkit.testing import cluster as made_cluster
 
@@ -54,6 +55,15 @@ def test_the_official_client(cluster: simkit.Cluster, kubernetes_client) -> None
             stream.stop()
     later.join()
     assert seen == [("ADDED", "kube-root-ca.crt"), ("ADDED", "late")]
+
+
+def test_connections_need_a_server(cluster: simkit.Cluster, kubernetes_client) -> None:  # type: ignore[no-untyped-def]
+    """Exec and others are refused with what to take instead; the client goes on."""
+    core: Any = import_module("kubernetes.client").CoreV1Api(kubernetes_client)
+    stream: Any = import_module("kubernetes.stream").stream
+    with pytest.raises(SimkitError, match="use the fixture `kubeconfig`"):
+        stream(core.connect_get_namespaced_pod_exec, "web", "default", command=["date"], stdout=True)
+    assert core.list_namespace().items
 
 
 def test_requests(cluster: simkit.Cluster) -> None:

@@ -16,9 +16,8 @@ from simkit.meta.message import DROPPED, Request, Response
 
 if TYPE_CHECKING:
     from simkit.engine.http.request_state import WatchStream
-    from simkit.testing.transports.loopback import LoopbackAddress
 
-_NEEDS_A_SOCKET: Final = (
+NEEDS_A_SOCKET: Final = (
     "exec, attach and port-forward need a socket, which this client does not open in the same process; "
     "use the fixture `kubeconfig`, or cluster.serve()"
 )
@@ -46,12 +45,6 @@ class InProcessServer:
     identity: Identity = field(default_factory=administrator)
     settles: bool = True
 
-    def loopback(self) -> LoopbackAddress:
-        """An address with sockets, for connections whose protocol changes."""
-        from simkit.testing.transports.loopback import loopback_address
-
-        return loopback_address(self.cluster, self.identity)
-
     def answer(
         self, method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes | str | None = None
     ) -> Response:
@@ -72,7 +65,7 @@ class InProcessServer:
         if response.status == DROPPED:
             raise ConnectionError("the connection was dropped by a fault")
         if response.upgrade is not None:
-            raise SimkitError(_NEEDS_A_SOCKET)
+            raise SimkitError(NEEDS_A_SOCKET)
         if self.settles and response.status < 400 and request.method in _CHANGING:
             self.cluster.settle()
         return response

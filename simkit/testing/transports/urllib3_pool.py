@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 import urllib3
 
+from simkit.meta.errors import SimkitError
 from simkit.testing.transports import HOST
-from simkit.testing.transports.in_process import InProcessServer, chunks, headers_of, plain_headers
+from simkit.testing.transports.in_process import NEEDS_A_SOCKET, InProcessServer, chunks, headers_of, plain_headers
 
 
 class InProcessPool:
@@ -86,11 +87,12 @@ def api_client(server: InProcessServer) -> Any:
     from kubernetes import client
 
     class InProcessApiClient(client.ApiClient):
-        """Sends what ``kubernetes.stream`` puts in the place of these functions to a server with sockets."""
+        """Refuses the WebSockets of ``kubernetes.stream``, which puts a function of its own in the place of these."""
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if name in ("request", "call_api") and not _is_own(self, value):
-                value = _over_sockets(server, value)
+            own = getattr(value, "__self__", None) is self  # what it restores in the end
+            if name in ("request", "call_api") and not own:
+                raise SimkitError(NEEDS_A_SOCKET)
             super().__setattr__(name, value)
 
     configuration = client.Configuration(host=HOST)
@@ -99,26 +101,3 @@ def api_client(server: InProcessServer) -> Any:
     rest: Any = made.rest_client
     rest.pool_manager = InProcessPool(server)
     return made
-
-
-def _is_own(owner: object, function: Any) -> bool:
-    """True for what ``kubernetes.stream`` restores in the end."""
-    return getattr(function, "__self__", None) is owner
-
-
-def _over_sockets(server: InProcessServer, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function for WebSockets of ``kubernetes.stream`` whose connections go to the server on loopback.
-
-    ``call_api`` gets its headers by place, and ``request``, in editions before 36, by name.
-    """
-
-    def call(method: str, url: str, *given: Any, **named: Any) -> Any:
-        address = server.loopback()
-        if given:
-            given = ({**(given[0] or {}), "authorization": address.authorization}, *given[1:])
-        else:
-            name = "header_params" if "header_params" in named else "headers"
-            named = {**named, name: {**(named.get(name) or {}), "authorization": address.authorization}}
-        return function(method, address.of(url), *given, **named)
-
-    return call
