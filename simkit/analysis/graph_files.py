@@ -68,6 +68,11 @@ def write_graph(graph: nx.MultiDiGraph[str], path: str | Path) -> Path:
 def opengraph(graph: nx.MultiDiGraph[str]) -> dict[str, object]:
     """A graph as OpenGraph, the JSON that BloodHound takes in.
 
+    Parameters
+    ----------
+    graph
+        As for ``write_graph``.
+
     Returns
     -------
     dict

@@ -1,9 +1,8 @@
 """Widgets and exercises for notebooks, imported on first use.
 
 ``explore(cluster)`` shows its objects, ``panel(cluster)`` who can do something, ``what_if_panel(cluster)`` the effect
-of changes, ``path_graph(cluster)`` escalation paths as a graph to walk in, ``escalation_viewer(cluster)`` proofs
-request by request, ``inspect_request(cluster)`` the handler chain, and ``timeline_panel()`` API versions;
-``exercises`` checks a reader's answers by execution.
+of changes, ``path_graph(cluster)`` escalation paths as a graph with proofs, ``inspect_request(cluster)`` the handler
+chain, and ``timeline_panel()`` API versions; ``exercises`` checks a reader's answers by execution.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from simkit.notebook.exercises import Exercise, Guess
     from simkit.notebook.explorer import Explorer, explore
     from simkit.notebook.prediction import Prediction
-    from simkit.notebook.proof_steps import EscalationViewer, escalation_viewer
     from simkit.notebook.release_timeline import TimelinePanel, timeline_panel
     from simkit.notebook.request_inspector import RequestInspector, inspect_request
     from simkit.notebook.state_checks import must_accept, must_hold, must_refuse
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Diagram",
-    "EscalationViewer",
     "Exercise",
     "Explorer",
     "Guess",
@@ -46,7 +43,6 @@ __all__ = [
     "as_it_is",
     "chain_diagram",
     "difference",
-    "escalation_viewer",
     "explore",
     "field_changes",
     "inspect_request",
@@ -66,7 +62,6 @@ __all__ = [
 
 _HOMES = {
     "Diagram": "simkit.notebook.diagrams",
-    "EscalationViewer": "simkit.notebook.proof_steps",
     "Exercise": "simkit.notebook.exercises",
     "Explorer": "simkit.notebook.explorer",
     "Guess": "simkit.notebook.exercises",
@@ -83,7 +78,6 @@ _HOMES = {
     "difference": "simkit.snapshot.diff",
     "field_changes": "simkit.snapshot.diff",
     "objects_beyond": "simkit.notebook.answer_effects",
-    "escalation_viewer": "simkit.notebook.proof_steps",
     "explore": "simkit.notebook.explorer",
     "inspect_request": "simkit.notebook.request_inspector",
     "must": "simkit.notebook.access_checks",

@@ -37,8 +37,6 @@ class Panel(PanelBox):
     --------
     >>> import simkit
     >>> shown = Panel(simkit.Cluster(seed=1))
-    >>> shown.resource.value = "secrets"
-    >>> shown.ask.click()
     >>> shown.wait()
     >>> shown.answer.rows["subject"].tolist()[0]
     'group:system:masters'
@@ -53,7 +51,7 @@ class Panel(PanelBox):
     def __init__(self, cluster: Cluster, *, page: int = PAGE) -> None:
         self.trying = ChangeStack(cluster)
         self.work = Background()
-        self.answer = Pages(page=page, empty="No question asked yet.", label="who can")
+        self.answer = Pages(page=page, empty="Nobody.", label="who can")
         self.effect = Pages(page=page, empty="No change of access.", label="effect of the changes")
         self.rule = widgets.HTML()
         self.changes = ChangeControls(self.trying, self.work, self._changed)
@@ -65,6 +63,8 @@ class Panel(PanelBox):
         }
         self.sections = Sections(parts)
         super().__init__([self._question(cluster.snapshot()), self.work, self.sections])
+        self.answer.clear()
+        self.asked()
 
     def _question(self, snapshot: Snapshot) -> widgets.HBox:
         narrow = widgets.Layout(width="17em")
@@ -72,7 +72,7 @@ class Panel(PanelBox):
             value="get", options=(*REQUEST_VERBS, *SPECIAL_VERBS, "*"), description="Verb", layout=narrow
         )
         self.resource = widgets.Combobox(
-            options=_RESOURCES, description="Resource", placeholder="secrets, pods/exec, ...", layout=narrow
+            value="secrets", options=_RESOURCES, description="Resource", placeholder="pods/exec, ...", layout=narrow
         )
         self.name = widgets.Text(description="Name", placeholder="none", layout=narrow)
         self.namespace = widgets.Combobox(

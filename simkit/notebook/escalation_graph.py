@@ -9,6 +9,7 @@ import traitlets
 
 from simkit.analysis.escalation.find.graph_document import GraphDocument, graph_document
 from simkit.analysis.escalation.find.queries import WELL_KNOWN, Escalations, escalations
+from simkit.analysis.rbac.unknown_names import warn_of_unnamed_subject
 from simkit.notebook.background import Background
 from simkit.notebook.sections import PanelBox
 from simkit.present.path_graph import graph_script, graph_stylesheet
@@ -18,22 +19,14 @@ if TYPE_CHECKING:
 
     from simkit.cluster.cluster import Cluster
 
-EMPTY: GraphDocument = {
-    "nodes": [], "steps": [], "grants": [], "edges": [], "goals": [], "starts": [], "partial": False
-}  # fmt: skip
-
 
 class PathGraphView(anywidget.AnyWidget):
-    """The graph as the browser draws it. It asks for proofs, and needs no kernel for anything else."""
+    """The graph as the browser draws it. It asks the kernel for proofs, and for nothing else."""
 
     _esm = graph_script()
     _css = graph_stylesheet()
-    graph: traitlets.Dict[str, Any] = traitlets.Dict(dict(EMPTY)).tag(sync=True)
-    provable = traitlets.Bool(True).tag(sync=True)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.told = ""
+    graph: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
+    told = ""
 
     def static_html(self) -> str:
         """The paths as a table, for readers without a kernel."""
@@ -43,9 +36,9 @@ class PathGraphView(anywidget.AnyWidget):
 class PathGraph(PanelBox):
     """The escalation paths of a cluster as a graph to walk in.
 
-    Alike nodes are folded; a click unfolds them. Choose a path in the table, or click a node or a step, and the path is
-    told step by step with the grants that allow it; a button proves it on a fork. Bindings can be undone in the graph,
-    to see which paths that closes.
+    Alike nodes are folded; a click unfolds them. A path that is chosen in the table or by a click is told step by step
+    with the grants that allow it, and a button executes it on a fork, request by request. Bindings can be undone in the
+    graph, to see which paths that closes.
 
     Examples
     --------
@@ -58,8 +51,9 @@ class PathGraph(PanelBox):
 
     title = "Escalation graph"
 
-    def __init__(self, cluster: Cluster, *, goal: str | Iterable[str] = WELL_KNOWN) -> None:
-        self._cluster, self._goal = cluster, (goal,) if isinstance(goal, str) else tuple(goal)
+    def __init__(self, cluster: Cluster, subject: str = "", *, goal: str | Iterable[str] = WELL_KNOWN) -> None:
+        self._cluster, self._subject = cluster, subject or None
+        self._goal = (goal,) if isinstance(goal, str) else tuple(goal)
         self.work = Background()
         self.view = PathGraphView()
         self.view.on_msg(self._asked)
@@ -68,7 +62,10 @@ class PathGraph(PanelBox):
 
     def _read(self) -> tuple[GraphDocument, Escalations]:
         snapshot = self._cluster.snapshot()
-        return graph_document(snapshot, self._goal), escalations(snapshot, goal=self._goal)
+        if self._subject:
+            warn_of_unnamed_subject(snapshot, self._subject)
+        document = graph_document(snapshot, self._goal, subject=self._subject)
+        return document, escalations(snapshot, self._subject, self._goal)
 
     def _show(self, found: tuple[GraphDocument, Escalations]) -> None:
         document, paths = found
@@ -76,19 +73,22 @@ class PathGraph(PanelBox):
         self.view.graph = cast("dict[str, Any]", document)
 
     def _asked(self, view: object, message: dict[str, Any], buffers: object) -> None:
-        """Prove the path that the browser asks for."""
+        """Prove the path that the browser asks for, or say why not."""
         start, goal = message["prove"]
 
-        def proven() -> str:
+        def proven() -> dict[str, object]:
             found = escalations(self._cluster.snapshot(), start, goal=goal, sandbox=self._cluster)
-            return str(found[0].prove()) if found else "There is no such path any more."
+            return found[0].prove().record() if found else {"verdict": "no longer there", "requests": []}
 
-        def tell(text: str) -> None:
-            self.view.send({"start": start, "goal": goal, "text": text})
+        def tell(proof: dict[str, object]) -> None:
+            self.view.send({"start": start, "goal": goal, "proof": proof})
 
-        self.work.run("executing the path on a fork", proven, tell, always=True)
+        def tell_failure() -> None:
+            tell({"verdict": "not executed; the line above says why", "requests": []})
+
+        self.work.run("executing the path on a fork", proven, tell, always=True, failed=tell_failure)
 
 
-def path_graph(cluster: Cluster, *, goal: str | Iterable[str] = WELL_KNOWN) -> PathGraph:
-    """The escalation paths of a cluster to some goals, as a graph to walk in; the first goal is shown first."""
-    return PathGraph(cluster, goal=goal)
+def path_graph(cluster: Cluster, subject: str = "", *, goal: str | Iterable[str] = WELL_KNOWN) -> PathGraph:
+    """The escalation paths of a subject (empty: of everybody) to some goals, as a graph; the first goal comes first."""
+    return PathGraph(cluster, subject, goal=goal)

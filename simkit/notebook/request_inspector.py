@@ -14,7 +14,7 @@ from simkit.analysis.rbac.tables import subjects
 from simkit.analysis.rbac.unknown_names import warn_of_unnamed_subject
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
-from simkit.meta.errors import SimkitError
+from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.message import Request
 from simkit.meta.visible_text import html_text
 from simkit.notebook.background import Background
@@ -68,17 +68,16 @@ class RequestInspector(PanelBox):
         )
         self.run = widgets.Button(description="Send to a fork", button_style="primary", icon="play")
         self.answer, self.detail = widgets.HTML(), widgets.HTML()
-        self.steps = Pages(page=page, empty="Nothing was sent yet.", label="stages of the handler chain")
+        self.steps = Pages(page=page, empty="No answer.", label="stages of the handler chain")
         self.run.on_click(lambda _: self._send_request())
         press_on_enter(self.run, self.subject, self.method, self.path)
         self.steps.on_choose(self._show_detail)
         line = widgets.HBox([self.method, self.path], layout=widgets.Layout(flex_flow="wrap"))
         question = widgets.VBox([self.subject, line, self.body, self.run])
         super().__init__([question, self.work, self.answer, self.steps, self.detail])
-        self.work.run("listing subjects", self._subjects, lambda found: setattr(self.subject, "options", found))
-
-    def _subjects(self) -> tuple[str, ...]:
-        return suggestions(subjects(self._cluster.snapshot())["subject"])
+        self.subject.options = _known_subjects(cluster)
+        self.steps.clear()
+        self._send_request()
 
     def _paths(self) -> tuple[str, ...]:
         """The collections that a field suggests."""
@@ -138,6 +137,14 @@ class RequestInspector(PanelBox):
         head = html_text(f"{row['stage']}: {row['step']}: {row['outcome']}")
         lines = html_text("\n".join(told) or "nothing to add")
         self.detail.value = f"<p><b>{head}</b></p><pre style='white-space:pre-wrap'>{lines}</pre>"
+
+
+def _known_subjects(cluster: Cluster) -> tuple[str, ...]:
+    """The subjects that a field suggests; none where the bindings were not captured."""
+    try:
+        return suggestions(subjects(cluster.snapshot())["subject"])
+    except IncompleteSnapshot:
+        return ()
 
 
 def _change_lines(change: FieldChange) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import ipywidgets as widgets
 import pandas as pd
 
 from simkit.analysis.escalation import compare_paths
@@ -43,16 +42,14 @@ class WhatIfPanel(PanelBox):
         self.changes = ChangeControls(self.trying, self.work, self._changed)
         self.by_subject = Pages(page=page, empty="No change of access.", label="who gains and loses")
         self.effect = Pages(page=page, empty="No change of access.", label="permissions gained and lost")
-        self.paths = Pages(page=page, empty="Not compared yet, or no path opens or closes.", label="escalation paths")
-        self.compare_paths = widgets.Button(description="Compare escalation paths", layout=widgets.Layout(width="16em"))
-        self.compare_paths.on_click(lambda _: self._compare_paths())
+        self.paths = Pages(page=page, empty="No path opens or closes.", label="escalation paths")
         self.bindings.on_choose(lambda row: setattr(self.changes.binding, "value", _text(row)))
         self.bindings.on_activate(lambda row: self.changes.take_away(_text(row)))
         parts = {
             "Bindings": self.bindings,
             "Who loses what": self.by_subject,
             "Permissions": self.effect,
-            "Escalation paths": widgets.VBox([self.compare_paths, self.paths]),
+            "Escalation paths": self.paths,
         }
         self.sections = Sections(parts)
         super().__init__([self.changes, self.work, self.sections])
@@ -72,13 +69,16 @@ class WhatIfPanel(PanelBox):
         return table(found.itertuples(index=False, name=None), (*heads, "subjects"))
 
     def _changed(self) -> None:
-        def found() -> tuple[pd.DataFrame, pd.DataFrame]:
-            return self._list(), self.trying.effect() if self.trying.steps else pd.DataFrame()
+        def found() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+            if not self.trying.steps:
+                return self._list(), pd.DataFrame(), pd.DataFrame()
+            paths = compare_paths(self.trying.origin.snapshot(), self.trying.current.snapshot())
+            return self._list(), self.trying.effect(), paths
 
         self.work.run("comparing access", found, self._show)
 
-    def _show(self, found: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-        rows, effect = found
+    def _show(self, found: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]) -> None:
+        rows, effect, paths = found
         self.bindings.show(rows)
         if not self.trying.steps:
             self.sections.chooser.value = "Bindings"
@@ -86,16 +86,9 @@ class WhatIfPanel(PanelBox):
         if self.trying.steps:
             self.sections.chooser.value = "Who loses what"
         self.effect.show(effect)
-        self.paths.show(pd.DataFrame())
+        self.paths.show(paths)
         if self.trying.steps:
             self.work.tell(told_effect(effect))
-
-    def _compare_paths(self) -> None:
-        self.work.run(
-            "comparing escalation paths",
-            lambda: compare_paths(self.trying.origin.snapshot(), self.trying.current.snapshot()),
-            self.paths.show,
-        )
 
 
 def _text(row: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ def graph_stylesheet() -> str:
     return stylesheet() + (_FOLDER / "path_graph.css").read_text(encoding="utf-8")
 
 
-def graph_section(document: Mapping[str, object], proofs: Mapping[str, str]) -> str:
+def graph_section(document: Mapping[str, object], proofs: Mapping[str, Mapping[str, object]]) -> str:
     """The graph as a part of a page that has ``graph_stylesheet``: an element, its data and the script.
 
     Parameters
@@ -33,7 +33,7 @@ def graph_section(document: Mapping[str, object], proofs: Mapping[str, str]) -> 
     document
         What ``graph_document`` returns.
     proofs
-        The recorded proof of a path by ``subject -> goal``.
+        Of each path that was proven, by ``subject -> goal``, its verdict and its requests: ``Proof.record``.
 
     Returns
     -------

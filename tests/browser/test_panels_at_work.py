@@ -16,12 +16,12 @@ pytestmark = pytest.mark.slow
 CELLS = (
     "import simkit\nfrom simkit.notebook import *\ncluster = simkit.demo()\nexplore(cluster)",
     "what_if_panel(cluster)",
-    "escalation_viewer(cluster)",
+    "panel(cluster)",
     "import pandas\nfrom simkit.notebook.pages import Pages\n"
     "Pages(pandas.DataFrame({'n': range(120), 'told': 'two of 0123456789abcdef0123456789abcdef at 1.25'}), label='numbers')",
     "from pathlib import Path\nimport time\nPath('running').touch()\nwhile not Path('enough').exists(): time.sleep(0.05)",
 )
-EXPLORER, WHAT_IF, ESCALATIONS, TABLE, LONG_CELL = range(len(CELLS))
+EXPLORER, WHAT_IF, WHO_CAN, TABLE, LONG_CELL = range(len(CELLS))
 FOLLOW_HEIGHT = """panel => {
     window.heights = [];
     const look = () => { window.heights.push(panel.getBoundingClientRect().height); requestAnimationFrame(look); };
@@ -120,10 +120,11 @@ def test_an_owner_is_followed_without_losing_the_focus(shown: Page) -> None:
 def test_a_cell_runs_while_a_panel_works(lab: Lab, shown: Page) -> None:
     """What a panel has begun is shown while a cell runs. A page that is asked for meanwhile is told to wait, and comes
     when the cell has ended."""
-    paths = _panel(shown, ESCALATIONS)
-    _press(paths.get_by_role("button", name="Find paths"))
+    who_can = _panel(shown, WHO_CAN)
+    who_can.get_by_label("Resource", exact=True).fill("seecrets")
+    _press(who_can.get_by_role("button", name="Who can?"))
     _run_cell(shown, LONG_CELL)
-    expect(_rows(paths, "paths").first).to_be_visible()
+    expect(who_can.get_by_text("did you mean 'secrets'")).to_be_visible()
     while not (lab.folder / "running").exists():
         shown.wait_for_timeout(50)
     table = _cell(shown, TABLE).get_by_role("group", name="numbers")

@@ -39,7 +39,6 @@ panel(simkit.load([ROLE, many, bound("one", ["zoe"])], captured=["*"]))
 """
 CELLS = {
     "explore": f"{SETUP}explore(cluster)",
-    "escalations": "escalation_viewer(cluster)",
     "requests": "inspect_request(cluster)",
     "what if": "what_if_panel(cluster)",
     "timeline": "timeline_panel()",
@@ -101,25 +100,12 @@ def test_a_cluster_is_explored_by_keyboard(shown: Page) -> None:
     expect(panel.locator(f"b:has-text('{kind} ')")).to_be_visible()
 
 
-def test_a_proof_is_stepped_through(shown: Page) -> None:
-    """Enter on a path proves it, arrows step through its requests."""
-    panel = _panel(shown, "escalations")
-    panel.get_by_role("button", name="Find paths").press("Enter")
-    paths, requests = _rows(panel, "paths"), _rows(panel, "requests of the proof")
-    paths.first.focus()
-    shown.keyboard.press("Enter")
-    expect(panel.get_by_text("Request 1 of")).to_be_visible()
-    requests.first.focus()
-    shown.keyboard.press("ArrowDown")
-    expect(panel.get_by_text("Request 2 of")).to_be_visible()
-
-
 def test_a_path_of_the_graph_is_proven_by_the_kernel(shown: Page) -> None:
     """A path of the table is told step by step; the button executes it on a fork, and the verdict stands beside it."""
     panel = _panel(shown, "graph")
     panel.locator(".sk-open").first.press("Enter")
     panel.get_by_role("button", name="Prove it on a fork").press("Enter")
-    expect(panel.locator(".sk-proof pre")).to_contain_text("proven")
+    expect(panel.locator(".sk-proof")).to_contain_text("proven")
 
 
 def test_a_refused_request_shows_the_stage_that_refused(shown: Page) -> None:

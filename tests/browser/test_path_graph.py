@@ -22,12 +22,26 @@ def document() -> GraphDocument:
     return graph_document(simkit.demo().snapshot())
 
 
-def _written(document: GraphDocument, folder: Path, proofs: dict[str, str] | None = None) -> str:
+def _written(document: GraphDocument, folder: Path, proofs: dict[str, dict[str, object]] | None = None) -> str:
     """The address of a page with the graph alone."""
     file = folder / "graph.html"
     head = f'<!DOCTYPE html><meta charset="utf-8"><style>{graph_stylesheet()}</style>'
     file.write_text(head + graph_section(dict(document), proofs or {}), encoding="utf-8")
     return file.as_uri()
+
+
+_PROOF: dict[str, object] = {
+    "verdict": "proven, 1 assumed",
+    "requests": [
+        {
+            "actor": "alice",
+            "request": "GET /api/v1/secrets",
+            "status": 200,
+            "message": "<b>ok</b>",
+            "assumption": "the kubelet runs the command",
+        }
+    ],
+}
 
 
 def _open_pairs(document: GraphDocument, removed: Iterable[str]) -> int:
@@ -67,12 +81,13 @@ def test_a_path_is_told_step_by_step_with_its_proof(page: Page, document: GraphD
     """The steps, the grants behind them, and the recorded proof; the canvas is drawn and labelled for screen readers."""
     path = escalations(simkit.demo().snapshot(), goal="cluster-admin")[0]
     key = f"{path.subject} -> {path.goal.name}"
-    page.goto(_written(document, tmp_path, {key: "proven: <b>403</b> became 201"}))
+    page.goto(_written(document, tmp_path, {key: _PROOF}))
     page.locator(".sk-open", has_text=path.subject).first.click()
     about = page.locator(".sk-about")
     expect(about).to_contain_text(key)
-    expect(about.locator("ol > li")).to_have_count(len(path.edges))
-    expect(about).to_contain_text("proven: <b>403</b> became 201")
+    expect(about.locator("> ol > li")).to_have_count(len(path.edges))
+    expect(about.locator(".sk-proof")).to_contain_text("proven, 1 assumed")
+    expect(about.locator(".sk-proof")).to_contain_text("GET /api/v1/secrets \u2192 200 <b>ok</b>")
     expect(page.locator(".sk-canvas canvas").first).to_be_visible()
     assert "The table below" in (page.locator(".sk-canvas").get_attribute("aria-label") or "")
 
@@ -89,7 +104,7 @@ def test_names_of_a_cluster_are_never_markup(page: Page, tmp_path: Path) -> None
         "starts": [0],
         "partial": False,
     }
-    page.goto(_written(document, tmp_path, {f"{evil} -> {evil}": evil}))
+    page.goto(_written(document, tmp_path, {f"{evil} -> {evil}": {"verdict": evil, "requests": []}}))
     page.locator(".sk-open").click()
     expect(page.locator(".sk-about")).to_contain_text(evil)
     assert page.locator("img").count() == 0

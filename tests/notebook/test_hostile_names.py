@@ -10,7 +10,7 @@ import pytest
 
 import simkit
 from simkit.meta import datasets
-from simkit.notebook import escalation_viewer, inspect_request, panel, timeline_panel, what_if_panel
+from simkit.notebook import inspect_request, panel, path_graph, timeline_panel, what_if_panel
 from simkit.notebook.completion import completions
 from simkit.notebook.explorer import Explorer
 from tests.security.hostile_cluster import Elements, assert_visible
@@ -20,7 +20,7 @@ PANELS: dict[str, Callable[[simkit.Cluster], Any]] = {
     "who can": panel,
     "what if": what_if_panel,
     "explorer": Explorer,
-    "escalation": escalation_viewer,
+    "escalation": path_graph,
     "request": inspect_request,
     "releases": timeline_panel,
 }

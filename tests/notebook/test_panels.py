@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 import simkit
-from simkit.notebook import escalation_viewer, inspect_request, panel, timeline_panel, what_if_panel
+from simkit.notebook import inspect_request, panel, path_graph, timeline_panel, what_if_panel
 from tests.analysis.worlds import account, binding, namespace, role, rule
 
 WORLD = [
@@ -41,8 +42,6 @@ def test_a_binding_is_taken_away_and_given_back(cluster: simkit.Cluster) -> None
         ["lost", "user:eve", 1, ("*",), ("create serviceaccounts/token",)],
     ]
     assert "tokens" not in shown.bindings.rows["binding"].tolist()
-    shown.compare_paths.click()
-    shown.wait()
     assert "user:eve" in shown.paths.rows.query("change == 'closed'")["subject"].tolist()
     shown.changes.undo.click()
     shown.wait()
@@ -59,42 +58,24 @@ def test_bindings_that_are_not_in_the_dump_are_told() -> None:
     assert shown.bindings.empty == "No answer."
 
 
-def test_a_proof_is_gone_through_request_by_request(cluster: simkit.Cluster) -> None:
-    """The chosen path is executed on a fork; the buttons and the table show the same request."""
+def test_a_path_of_the_graph_is_proven(cluster: simkit.Cluster) -> None:
+    """The browser asks for a proof; the path is executed on a fork, and the requests come back."""
     before = cluster.engine.store.revision
-    shown = escalation_viewer(cluster, "user:eve")
+    shown = path_graph(cluster, "user:eve")
     shown.wait()
-    assert "user:eve" in shown.subject.options
-    shown.find.click()
+    assert [shown.view.graph["nodes"][number][0] for number in shown.view.graph["starts"]] == ["user:eve"]
+    told: list[dict[str, Any]] = []
+    shown.view.send = told.append  # what goes to the browser
+    shown.view._handle_custom_msg({"prove": ["user:eve", "cluster-admin"]}, [])
     shown.wait()
-    assert shown.prove.disabled
-    shown.paths.choose(0)
-    shown.prove.click()
-    shown.wait()
-    assert "proven" in shown.verdict.value
-    assert shown.proof is not None
-    assert "Request 1 of " in shown.step.value
-    assert shown.back.disabled
-    shown.next.click()
-    assert f"Request 2 of {len(shown.proof.performed)}" in shown.step.value
-    shown.requests.choose(len(shown.requests.rows) - 1)
-    assert shown.next.disabled
+    assert told[0]["proof"]["verdict"].startswith("proven")
+    assert told[0]["proof"]["requests"]
     assert cluster.engine.store.revision == before
-
-
-def test_no_path_is_told_from_not_looked_for(cluster: simkit.Cluster) -> None:
-    """The words of the empty table change with the first answer."""
-    shown = escalation_viewer(cluster, "user:nobody")
-    assert shown.paths.empty == "Not looked for yet."
-    shown.find.click()
-    shown.wait()
-    assert shown.paths.empty == "There is no such path."
 
 
 def test_a_goal_that_nobody_knows_is_told(cluster: simkit.Cluster) -> None:
     """A mistake stands in the panel."""
-    shown = escalation_viewer(cluster, goal="world peace")
-    shown.find.click()
+    shown = path_graph(cluster, goal="world peace")
     shown.wait()
     assert "world peace" in shown.work.told.value
 
@@ -113,22 +94,9 @@ def test_a_goal_that_nobody_knows_is_told(cluster: simkit.Cluster) -> None:
 )
 def test_a_subject_that_nothing_names_is_doubted(cluster: simkit.Cluster, subject: str, told: str) -> None:
     """The answer is there, and the line says that no binding names whom somebody typed, with who may be meant."""
-    shown = escalation_viewer(cluster, subject)
-    shown.find.click()
+    shown = path_graph(cluster, subject)
     shown.wait()
     assert re.sub("<.*?>", "", shown.work.told.value) == told
-
-
-def test_a_wrong_goal_leaves_no_answer_to_another_question(cluster: simkit.Cluster) -> None:
-    """The paths to the goal before are gone."""
-    shown = escalation_viewer(cluster, "user:eve")
-    for goal in ("cluster-admin", "world peace"):
-        shown.goal.value = goal
-        shown.find.click()
-        shown.wait()
-    assert len(shown.paths.rows) == 0
-    assert shown.paths.empty == "No answer."
-    assert shown.prove.disabled
 
 
 def test_a_subject_of_a_request_that_nothing_names_is_doubted(cluster: simkit.Cluster) -> None:
@@ -193,12 +161,11 @@ def test_a_release_shows_its_versions(cluster: simkit.Cluster) -> None:
     assert counted.table.rows.query("kind == 'ClusterRoleBinding'")["objects"].tolist() == [2]
 
 
-def test_the_picture_of_a_panel_that_was_not_asked_says_so(cluster: simkit.Cluster) -> None:
-    """A saved notebook or a page of documentation shows no field without a word about the answer."""
-    for shown, told in (
-        (panel(cluster), "No question asked yet."),
-        (escalation_viewer(cluster), "Not looked for yet."),
-        (inspect_request(cluster), "Nothing was sent yet."),
-    ):
+def test_panels_open_with_an_answer(cluster: simkit.Cluster) -> None:
+    """A sensible first question is answered before anybody asks."""
+    asked, inspected, graph = panel(cluster), inspect_request(cluster), path_graph(cluster)
+    for shown in (asked, inspected, graph):
         shown.wait()
-        assert f"<i>{told}</i>" in shown.static_html()
+    assert len(asked.answer.rows)
+    assert inspected.steps.rows["stage"].tolist()[-1] == "answer"
+    assert "user:eve" in graph.static_html()

@@ -243,7 +243,7 @@ export function mount(root, data, { proofs = {}, prove = null } = {}) {
     const undone = ways.removed.size || ways.withoutSteps.size;
     said.textContent = undone
       ? `${plural(paths.length, "path")} of ${every.toLocaleString("en")} left in this graph; ${closed.toLocaleString("en")} closed. simkit what-if verifies a change on the whole cluster.`
-      : `${plural(every, "path")} of ${plural(ways.starts.length, "subject")}${data.partial ? "; the graph is large, so only the best paths are in it" : ""}`;
+      : !every ? "No path leads to these goals." : `${plural(every, "path")} of ${plural(ways.starts.length, "subject")}${data.partial ? "; the graph is large, so only the best paths are in it" : ""}`;
     show();
   }
 
@@ -295,17 +295,28 @@ export function mount(root, data, { proofs = {}, prove = null } = {}) {
     }
     const key = `${chosen.start.text} -> ${chosen.goal.text}`;
     const proof = made("div", { class: "sk-proof" });
-    if (proofs[key]) proof.append(made("pre", {}, proofs[key]));
+    if (proofs[key]) proof.append(...proofOf(proofs[key]));
     else if (prove) {
       const button = made("button", { type: "button" }, "Prove it on a fork");
       button.addEventListener("click", () => {
         button.disabled = true;
         proof.append(made("p", {}, "Executing the path as the attacker..."));
-        prove(chosen.start.text, chosen.goal.text).then((text) => { proofs[key] = text; tell(); });
+        prove(chosen.start.text, chosen.goal.text).then((found) => { proofs[key] = found; tell(); });
       });
       proof.append(button);
     }
     about.replaceChildren(made("p", {}, made("b", {}, key), `: ${plural(chosen.hops, "hop")}`), made("ol", {}, ...chosen.edges.map(stepItem)), proof);
+  }
+
+  // A recorded proof: its verdict, and each request with who sent it and what was answered or assumed.
+  function proofOf({ verdict, requests }) {
+    const items = requests.map(({ actor, request, status, message, assumption }) => {
+      const item = made("li", {}, made("span", { class: "sk-by" }, actor), " ", made("code", {}, request));
+      if (request) item.append(` \u2192 ${status} ${message}`);
+      if (assumption) item.append(made("div", { class: "sk-by" }, `Assumed: ${assumption}`));
+      return item;
+    });
+    return [made("p", {}, "Executed on a fork: ", made("b", {}, verdict)), made("ol", {}, ...items)];
   }
 
   function draw() {
@@ -456,11 +467,11 @@ export function mount(root, data, { proofs = {}, prove = null } = {}) {
 export default {
   render({ model, el }) {
     const waiting = new Map();
-    const answered = ({ start, goal, text }) => { const done = waiting.get(`${start} -> ${goal}`); if (done) done(text); };
+    const answered = ({ start, goal, proof }) => { const done = waiting.get(`${start} -> ${goal}`); if (done) done(proof); };
     model.on("msg:custom", answered);
     const prove = (start, goal) => new Promise((done) => { waiting.set(`${start} -> ${goal}`, done); model.send({ prove: [start, goal] }); });
     let end = () => {};
-    const draw = () => { end(); end = mount(el, model.get("graph"), { prove: model.get("provable") ? prove : null }); };
+    const draw = () => { end(); if (model.get("graph").nodes) end = mount(el, model.get("graph"), { prove }); };
     model.on("change:graph", draw);
     draw();
     return () => { model.off("msg:custom", answered); model.off("change:graph", draw); end(); };

@@ -14,6 +14,7 @@ from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, text_of
+from simkit.logic.rbac.binding import Subject
 from simkit.seams.snapshot import Snapshot
 
 MOST_EDGES: Final = 20_000
@@ -44,6 +45,7 @@ def graph_document(
     snapshot: Snapshot,
     goal: Goal | str | Iterable[Goal | str] = WELL_KNOWN,
     *,
+    subject: Subject | str | None = None,
     members: Members | None = None,
     include_defaults: bool = False,
 ) -> GraphDocument:
@@ -51,7 +53,7 @@ def graph_document(
 
     Parameters
     ----------
-    goal, members, include_defaults
+    goal, subject, members, include_defaults
         As for ``escalations``.
 
     Returns
@@ -80,7 +82,7 @@ def graph_document(
     members = members or NO_MEMBERS
     graph = graph_of(snapshot, members)
     goals = [parse_goal(one) for one in ([goal] if isinstance(goal, Goal | str) else goal)]
-    found = escalations(snapshot, goal=goals, include_defaults=include_defaults, members=members)
+    found = escalations(snapshot, subject, goals, include_defaults=include_defaults, members=members)
     starts = tuple(dict.fromkeys(path.start for path in found))
     edges = _leading(graph, starts, goals)
     partial = len(edges) > MOST_EDGES

@@ -31,7 +31,7 @@ from simkit.analysis.forked import on_all_cores
 from simkit.analysis.least_privilege.recorded_access import Action, may
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, groups_in, identity_of
-from simkit.analysis.rbac.tables import table
+from simkit.analysis.rbac.tables import records, table
 from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import Evidence, InLines, Result, proven
@@ -147,13 +147,16 @@ class Proof(InLines, Evidence):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per request: step, primitive, actor, request, status, message, assumption."""
-        return table(
-            [
-                (one.step, one.primitive, one.actor, one.request, one.status, one.message, one.assumption)
-                for one in self.performed
-            ],
-            COLUMNS,
-        )
+        return table(self._rows(), COLUMNS)
+
+    def record(self) -> dict[str, object]:
+        """The verdict with its reason, and the requests as mappings, for a page that shows the proof."""
+        why = f": {self.reason}" if self.reason else ""
+        return {"verdict": self.verdict + why, "requests": records(self._rows(), COLUMNS)}
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        for one in self.performed:
+            yield one.step, one.primitive, one.actor, one.request, one.status, one.message, one.assumption
 
     def lines(self) -> Iterator[str]:
         """The answer, line by line."""
