@@ -266,7 +266,7 @@ def _plan(best: RemediationPlan, dump: Dump) -> dict[str, Any]:
     return {
         "before": {"paths": best.paths, "subjects": best.subjects, "findings": best.findings},
         "with_log": best.with_log,
-        "knee": best.diminishing_after,
+        "diminishing_after": best.diminishing_after,
         "steps": [_step(best, one, dump) for one in best],
     }
 

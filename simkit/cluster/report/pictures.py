@@ -28,9 +28,9 @@ def curve(plan: Mapping[str, Any]) -> str:
         f"<title>{html_text(told)}</title>",
         *_frame(highest, len(steps)),
     ]
-    if plan["knee"]:
-        x = _x(plan["knee"], len(steps))
-        parts.append(f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{HIGH - BOTTOM}" class="knee"/>')
+    if plan["diminishing_after"]:
+        x = _x(plan["diminishing_after"], len(steps))
+        parts.append(f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{HIGH - BOTTOM}" class="fewer"/>')
         parts.append(f'<text x="{x + 4}" y="{TOP + 8}">later steps close less</text>')
     numbers = {"findings": findings, "subjects": subjects, "paths": paths}
     parts += [_line(name, values, highest) for name, values in numbers.items()]
