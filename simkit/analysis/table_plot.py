@@ -18,8 +18,8 @@ class TablePlot(PlotAccessor):
     """The accessor of pandas, which draws the answer of a question as the gallery shows it.
 
     ``findings().plot()`` has bars by check and severity, ``exposure().plot()`` and ``access_matrix().plot()`` a heat
-    map, ``reach().plot()`` bars, ``compare().plot()`` what was gained and lost. Other tables, and calls with arguments
-    of pandas, are plotted by pandas.
+    map, ``reach().plot()`` bars, ``compare().plot()`` what was gained and lost, ``timeline()`` lanes. Other tables,
+    and calls with arguments of pandas, are plotted by pandas.
     """
 
     _rows: pd.DataFrame
@@ -54,6 +54,8 @@ def picture_of(rows: pd.DataFrame) -> Callable[[Axes | None], Axes] | None:
         return lambda ax: plots.subjects_by_reach(rows, ax=ax)
     if {"change", "subject", "verb", "resource"} <= columns:
         return lambda ax: plots.access_drift(rows, ax=ax)
+    if {"lane", "phase", "until"} <= columns:
+        return lambda ax: plots.version_timeline(rows, ax=ax)
     if {"subject", "namespace", "resource", "bindings"} <= columns:
         return lambda ax: plots.access_heat_map(_counted(rows), ax=ax)
     if rows.index.name == "namespace" and len(columns) and all(map(pd.api.types.is_integer_dtype, rows.dtypes)):

@@ -87,6 +87,7 @@ def drawings(kind: str) -> dict[str, Callable[[], Axes]]:
         "drift": lambda: plots.access_drift(drift),
         "operation": lambda: plots.operation_bars(workloads),
         "timeline": lambda: plots.version_timeline(lanes, now="1.30", target="1.33"),
+        "lanes": lanes.plot,
     }
 
 

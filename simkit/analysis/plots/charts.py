@@ -83,9 +83,6 @@ def _first(shown: int, every: int, noun: str) -> str:
     return f"the first {shown:,} of {every:,} {noun}s" if shown < every else f"the {every:,} {noun}s"
 
 
-NATURE_TONES: Final = dict(zip(NATURES, ("vermilion", "orange", "blue", "green", "grey"), strict=True))
-
-
 def causes_bars(causes: pd.DataFrame, *, top: int = 8, ax: Axes | None = None) -> Axes:
     """The number of escalation paths from each root cause, coloured by its nature.
 
@@ -97,8 +94,9 @@ def causes_bars(causes: pd.DataFrame, *, top: int = 8, ax: Axes | None = None) -
         As for ``findings_by_severity``.
     """
     shown = causes[["cause", "nature", "paths", "through"]].head(top)
-    natures = [nature for nature in NATURE_TONES if nature in set(shown["nature"])]
-    key = [(nature, NATURE_TONES[nature]) for nature in natures]
+    tones = zip(NATURES, ("vermilion", "orange", "blue", "green", "grey"), strict=True)
+    key = [(nature, tone) for nature, tone in tones if nature in set(shown["nature"])]
+    natures = [nature for nature, _ in key]
     key += [("begin elsewhere and pass through", "line")] if shown["through"].any() else []
     rows = []
     for cause, nature, paths, through in shown.itertuples(index=False):

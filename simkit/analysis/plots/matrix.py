@@ -37,9 +37,8 @@ def access_heat_map(matrix: pd.DataFrame, *, top: int = 14, columns: int = 20, a
     names = ["whole cluster" if name == EVERYWHERE else fitted(str(name), NAME) for name in shown.index]
     left = max(map(inches, names), default=0) + 0.12
     head = max(map(inches, map(str, shown.columns)), default=0) * math.sin(math.radians(SLOPE)) + 0.1
-    held = _part(len(shown), int(matrix.any(axis=1).sum()), "row")
-    held += f" and {_part(shown.shape[1], int(matrix.any().sum()), 'permission')}"
-    subtitle = f"Users, groups and service accounts that hold a permission, in {held}"
+    held = f"the fullest {len(shown)} of {matrix.any(axis=1).sum()} rows and {shown.shape[1]} of {matrix.any().sum()}"
+    subtitle = f"Users, groups and service accounts that hold a permission, in {held} columns"
     sheet = Sheet(ax, _message(matrix), subtitle, body=CELL * len(shown) + head, left=left)
     sheet.in_inches()
     width, top_row = min((sheet.width - head * 0.8) / max(shown.shape[1], 1), 0.6), sheet.height - head
@@ -59,10 +58,6 @@ def access_heat_map(matrix: pd.DataFrame, *, top: int = 14, columns: int = 20, a
         turned: dict[str, Any] = {"rotation": SLOPE, "rotation_mode": "anchor", "ha": "left", "va": "bottom"}
         sheet.text((column + 0.65) * width, top_row + 0.04, text, **turned)
     return sheet.axes
-
-
-def _part(some: int, every: int, noun: str) -> str:
-    return f"the fullest {some:,} of {every:,} {noun}s" if some < every else counted(every, noun)
 
 
 def _message(matrix: pd.DataFrame) -> str:

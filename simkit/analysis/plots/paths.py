@@ -39,7 +39,7 @@ class Place:
 
     kind: str
     words: str = ""
-    names: dict[str, None] = field(default_factory=dict)
+    names: Counter[str] = field(default_factory=Counter)
     bindings: set[str] = field(default_factory=set)
     subjects: set[str] = field(default_factory=set)
     before: dict[object, Place] = field(default_factory=dict)
@@ -122,14 +122,14 @@ def _message(paths: Sequence[Path]) -> str:
 def _places(path: Path) -> Iterator[Place]:
     """The places of a path, the start first: the identities, and other places where the attacker has to act."""
     grants = next(iter(path.grants), ())
-    here = Place(START, names={path.subject: None})
+    here = Place(START, names=Counter([path.subject]))
     here.bindings = {display_name(grants[0].binding)} if grants and path.steps else set()
     for number, step in enumerate(path.steps, 1):
         here.words = here.words or step.primitive.title
         follows = number < len(path.steps) and not path.steps[number].edge.hops
         if step.target.kind in TONES or not follows:
             yield here
-            here = Place(step.target.kind, names={str(step.target): None})
+            here = Place(step.target.kind, names=Counter([str(step.target)]))
     yield here
 
 
@@ -142,7 +142,7 @@ def _tree(paths: Iterable[Path], level: int) -> list[Place]:
             named = place.kind != START and (level == 0 or (level == 1 and place.kind in TONES))
             key = (place.kind, place.words, tuple(place.names) if named else ())
             here = here.before.setdefault(key, Place(place.kind, place.words))
-            here.names |= place.names
+            here.names += place.names
             here.bindings |= place.bindings
             here.subjects.add(path.subject)
     return list(top.before.values())
@@ -161,13 +161,17 @@ def _prune(place: Place, rows: int) -> int:
 
 def _lines(place: Place, room: float) -> list[tuple[str, str]]:
     """What is written in a box, each line with its look: the name, what is done there, and the binding."""
-    names, bound = list(place.names), sorted(place.bindings)
-    called = wrapped(", ".join(names[:2]), room, bold=True)
-    if len(names) > 2 or (len(names) == 2 and len(called) > 2):
-        counts = Counter(WORDS.get(name.partition(":")[0], place.kind.removesuffix("s")) for name in names)
-        called = wrapped(", ".join(counted(number, word) for word, number in counts.most_common()), room, bold=True)
+    names, bound = [name for name, _ in place.names.most_common()], sorted(place.bindings)
+    called = names[0] + (f" and {len(names) - 1:,} more" if len(names) > 1 else "")
+    if place.kind == START and len(names) > 1:
+        counts = Counter(WORDS.get(name.partition(":")[0], "place") for name in names)
+        called = ", ".join(names if len(names) == 2 else (counted(count, word) for word, count in counts.most_common()))
     by = f"by {bound[0] if len(bound) == 1 else counted(len(bound), 'binding')}" if bound else ""
-    parts = (("bold", called), ("ink", wrapped(place.words, room)), ("soft", wrapped(by, room)))
+    parts = (
+        ("bold", wrapped(called, room, bold=True)),
+        ("ink", wrapped(place.words, room)),
+        ("soft", wrapped(by, room)),
+    )
     return [(look, line) for look, lines in parts for line in lines if line]
 
 

@@ -18,13 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PHASES: Final = (("alpha", "sky"), ("beta", "blue"), ("stable", "green"), ("deprecated", "orange"))
-LANE, HEAD, GAP = 0.235, 0.34, 0.12
-"""Inches of a lane, of the releases above all lanes, and between two kinds."""
-NAME: Final = 3.1
-"""Inches at the left for the names of kinds, at most."""
-
-
-Marks = list[tuple[float, str, str]]
+LANE, HEAD, GAP, NAME = 0.235, 0.34, 0.12, 3.1
+"""Inches of a lane, of the releases above all lanes, between two kinds, and of the names of kinds, at most."""
 
 
 class Lane(NamedTuple):
@@ -123,7 +118,7 @@ def _draw_lane(sheet: Sheet, lane: Lane, y: float, day: float) -> None:
     sheet.text(lane.phases[-1][2], y, lane.text, shift=(5, 0), bbox=ground)
 
 
-def _write_scale(sheet: Sheet, dates: Calendar, marked: Marks, day: float, high: float) -> None:
+def _write_scale(sheet: Sheet, dates: Calendar, marked: list[tuple[float, str, str]], day: float, high: float) -> None:
     """Write releases above and years below, none over another, with lines at today and at releases."""
     (low, end), top = sheet.axes.get_xlim(), sheet.height - HEAD
     taken: dict[float, list[tuple[float, float]]] = {top + HEAD / 2: [], -0.2: []}
