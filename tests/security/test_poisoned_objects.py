@@ -14,7 +14,7 @@ from simkit.client.reconciler import Reconciler
 from simkit.cluster.options import Options
 from simkit.engine.controllers.deployment import DeploymentController
 from simkit.logic.rbac.aggregate import aggregated_rules
-from simkit.logic.workloads import jobs, rollout
+from simkit.logic.workloads import rollout
 from simkit.meta.domain import label
 from tests.engine.controllers.worlds import TEMPLATE, job, names, obj, patch, told, workload
 
@@ -28,7 +28,7 @@ def _cluster() -> simkit.Cluster:
 
 def _poisoned(cluster: simkit.Cluster, name: str, text: str) -> None:
     """A workload, its pods and its sets with a text in every annotation that a controller reads a number from."""
-    notes = dict.fromkeys((rollout.REVISION, rollout.MAXIMUM, rollout.DESIRED, jobs.INDEX_FAILURES), text)
+    notes = dict.fromkeys((rollout.REVISION, rollout.MAXIMUM, rollout.DESIRED), text)
     notes[label("template.generation", "deprecated.daemonset")] = text
     template = {**TEMPLATE, "metadata": {"labels": {"app": "web"}, "annotations": notes}}
     meta = {"annotations": notes}

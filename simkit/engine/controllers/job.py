@@ -70,6 +70,11 @@ class JobController(ResourceWatcher):
         if jobs.is_finished(job) or is_terminating(job):
             self._untrack(client, pods)
             return None
+        unsupported = [name for name in jobs.UNSUPPORTED if at(job, "spec", name) is not None]
+        if unsupported:
+            text = f"simkit does not run jobs with {' and '.join(unsupported)}"
+            self._events.event(client, job, "NotSimulated", text, warning=True)
+            return None
         return self._work(client, job, reference, pods)
 
     def _work(self, client: Client, job: Object, reference: Mapping[str, Any], pods: Sequence[Object]) -> float | None:
@@ -234,8 +239,6 @@ class JobController(ResourceWatcher):
             status["active"] = len(progress.active)
         status |= {"ready": progress.ready, "terminating": progress.terminating, "uncountedTerminatedPods": {}}
         if end is not None:
-            if end[1] == jobs.POLICY_FAILURE and find(conditions, jobs.INTERIM["Failed"]) is None:
-                conditions = [*conditions, _condition(jobs.INTERIM["Failed"], end[1], end[2], now)]
             conditions = [*conditions, _condition(*end, now)]
             if end[0] == "Complete":
                 status["completionTime"] = now
@@ -291,10 +294,7 @@ def _totals(progress: Progress) -> dict[str, Any]:
 def _indexes(progress: Progress) -> dict[str, str]:
     if not jobs.is_indexed(progress.job):
         return {}
-    found = {"completedIndexes": indexes.write(progress.done)} if progress.done else {}
-    if at(progress.job, "spec", "backoffLimitPerIndex") is not None:
-        found["failedIndexes"] = indexes.write(progress.lost)
-    return found
+    return {"completedIndexes": indexes.write(progress.done)} if progress.done else {}
 
 
 def _condition(kind: str, reason: str, message: str, now: str, status: str = "True") -> dict[str, Any]:
@@ -329,20 +329,17 @@ def _pod(progress: Progress, reference: Mapping[str, Any], index: int | None) ->
         pod = pod_of(template, reference, generateName=f"{name_of(job)}-")
     else:
         pod = pod_of(template, reference, generateName=f"{name_of(job)}-{index}-")
-        _give_index(pod, progress, index)
+        _give_index(pod, job, index)
     if progress.tracked:
         meta = pod["metadata"]
         meta["finalizers"] = [*(meta.get("finalizers") or ()), jobs.TRACKING]
     return pod
 
 
-def _give_index(pod: dict[str, Any], progress: Progress, index: int) -> None:
+def _give_index(pod: dict[str, Any], job: Object, index: int) -> None:
     """Tell a pod its index: in annotation and label, in the environment, and in its host name."""
-    job, meta, spec = progress.job, pod["metadata"], pod["spec"]
-    notes = {**(meta.get("annotations") or {}), jobs.INDEX: str(index)}
-    if at(job, "spec", "backoffLimitPerIndex") is not None:
-        notes[jobs.INDEX_FAILURES] = str(_failures(progress, index))
-    meta["annotations"] = notes
+    meta, spec = pod["metadata"], pod["spec"]
+    meta["annotations"] = {**(meta.get("annotations") or {}), jobs.INDEX: str(index)}
     meta["labels"] = {**(meta.get("labels") or {}), jobs.INDEX: str(index)}
     if not spec.get("hostname"):
         spec["hostname"] = f"{name_of(job)}-{index}"
@@ -358,13 +355,3 @@ def _with_variable(container: Mapping[str, Any], variable: Mapping[str, Any]) ->
     if any(each.get("name") == variable["name"] for each in present):
         return container
     return {**container, "env": [*present, variable]}
-
-
-def _failures(progress: Progress, index: int) -> int:
-    """The number of failures of an index."""
-    counts = [
-        jobs.index_failures(pod) + 1
-        for pod in progress.pods
-        if jobs.index_of(pod) == index and at(pod, "status", "phase") == "Failed"
-    ]
-    return max(counts, default=0)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Set
 from itertools import chain
-from typing import Any
 
 from simkit.meta.integers import is_digits, saturating_int
 
@@ -37,18 +36,6 @@ class Indexes(Set[int]):
 
     def __len__(self) -> int:
         return sum(end - first for first, end in self._spans)
-
-    def __and__(self, other: Set[Any]) -> Indexes:
-        """The indexes that are in both. Costs as much as the spans of both, or the indexes of any other set."""
-        theirs = other if isinstance(other, Indexes) else Indexes().with_all(other)
-        return Indexes(self._common(theirs))
-
-    def _common(self, other: Indexes) -> Iterator[_Span]:
-        left, right = 0, 0
-        while left < len(self._spans) and right < len(other._spans):
-            (first, end), (start, stop) = self._spans[left], other._spans[right]
-            yield max(first, start), min(end, stop)
-            left, right = left + (end <= stop), right + (stop <= end)
 
     def end_of_span(self, index: int) -> int:
         """The first index, from a given one on, that is not in the set."""

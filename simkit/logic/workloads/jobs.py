@@ -1,13 +1,13 @@
 """The progress of a Job, and its next steps: decisions over the job and its pods.
 
-pkg/controller/job, release 1.30: job_controller.go, indexed_job_utils.go, pod_failure_policy.go, backoff_utils.go.
+pkg/controller/job, release 1.30: job_controller.go, indexed_job_utils.go, backoff_utils.go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from simkit.logic.workloads.indexes import Indexes, parse
 from simkit.logic.workloads.pods import is_active, is_ready, removal_rank
@@ -19,9 +19,8 @@ from simkit.meta.objects import Object, annotations_of, at, metadata
 
 TRACKING: Final = label("job-tracking", "batch")
 INDEX: Final = label("job-completion-index", "batch")
-INDEX_FAILURES: Final = label("job-index-failure-count", "batch")
-POLICY_FAILURE: Final = "PodFailurePolicy"
-"""The reason of a job's failure by its pod failure policy."""
+UNSUPPORTED: Final = ("podFailurePolicy", "successPolicy", "backoffLimitPerIndex")
+"""The fields of a job's spec with which no job is run."""
 INTERIM: Final = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}
 """The conditions that say which end of a job is to come, by those that say that it has come."""
 _ENOUGH: Final = ("CompletionsReached", "Reached expected number of succeeded pods")
@@ -54,11 +53,6 @@ def index_of(pod: Object) -> int:
     return -1 if number is None else max(-1, number)
 
 
-def index_failures(pod: Object) -> int:
-    """The number of failures of the pod's index before the pod was created."""
-    return max(0, parse_int(annotations_of(pod).get(INDEX_FAILURES, "0"), bits=32) or 0)
-
-
 def uid_of(pod: Object) -> str:
     return metadata(pod).get("uid") or ""
 
@@ -78,8 +72,6 @@ class Progress:
     failed: int = 0
     done: Indexes = field(default_factory=Indexes)
     """Indexes that have succeeded."""
-    lost: Indexes = field(default_factory=Indexes)
-    """Indexes that have failed finally."""
     uncounted: Mapping[str, Sequence[str]] = field(default_factory=dict)
     tracked: bool = True
     """True if finished pods are kept until they are counted; else all existing pods are counted each time."""
@@ -105,17 +97,14 @@ def progress_of(job: Object, pods: Sequence[Object], *, tracked: bool = True) ->
     known = {uid for name in ("succeeded", "failed") for uid in uncounted.get(name) or ()}
     ended = [pod for pod in pods if is_tracked(pod) is tracked and uid_of(pod) not in known and _has_ended(job, pod)]
     good = [pod for pod in ended if at(pod, "status", "phase") == "Succeeded"]
-    bad = [pod for pod in ended if at(pod, "status", "phase") != "Succeeded" and not _is_ignored(job, pod)]
+    bad = [pod for pod in ended if at(pod, "status", "phase") != "Succeeded"]
     found = Progress(job, pods, tracked=tracked)
     found.done = parse(status.get("completedIndexes") or "", below=_completions(job))
-    found.lost = parse(status.get("failedIndexes") or "", below=_completions(job))
     fresh = [*(uncounted.get("succeeded") or ()), *map(uid_of, good)]
     failing = [*(uncounted.get("failed") or ()), *map(uid_of, bad)]
     if is_indexed(job):
         found.done = found.done.with_all(index_of(pod) for pod in good if 0 <= index_of(pod) < _completions(job))
         found.succeeded, fresh = len(found.done), []
-        given_up = (index_of(pod) for pod in bad if _gives_up(job, pod))
-        found.lost = found.lost.with_all(index for index in given_up if index not in found.done)
     else:
         found.succeeded = (status.get("succeeded") or 0) + len(fresh)
     found.failed = (status.get("failed") or 0) + len(failing)
@@ -135,102 +124,26 @@ def _has_ended(job: Object, pod: Object) -> bool:
     return bool(metadata(pod).get("deletionTimestamp")) and replaced
 
 
-def failure_rule(job: Object, pod: Object) -> tuple[str, str]:
-    """The rule of the job's pod failure policy for a failed pod: its action and message, empty if no rule applies."""
-    if at(pod, "status", "phase") != "Failed":
-        return "", ""
-    for number, rule in enumerate(at(job, "spec", "podFailurePolicy", "rules") or ()):
-        why = _exit_matches(rule.get("onExitCodes"), pod) or _condition_matches(rule.get("onPodConditions"), pod)
-        if why:
-            return rule.get("action", ""), f"{why} matching {rule.get('action', '')} rule at index {number}"
-    return "", ""
-
-
-def _exit_matches(wanted: Mapping[str, Any] | None, pod: Object) -> str:
-    if wanted is None:
-        return ""
-    statuses = [*(at(pod, "status", "containerStatuses") or ()), *(at(pod, "status", "initContainerStatuses") or ())]
-    for status in statuses:
-        code = at(status, "state", "terminated", "exitCode")
-        if not code or wanted.get("containerName") not in (None, status.get("name")):
-            continue
-        if (code in (wanted.get("values") or ())) == (wanted.get("operator") == "In"):
-            where = f"{metadata(pod).get('namespace', '')}/{metadata(pod).get('name', '')}"
-            return f"Container {status.get('name', '')} for pod {where} failed with exit code {code}"
-    return ""
-
-
-def _condition_matches(wanted: Sequence[Mapping[str, Any]] | None, pod: Object) -> str:
-    for pattern in wanted or ():
-        found = find(at(pod, "status", "conditions"), pattern.get("type", ""))
-        if found is not None and found.get("status") == pattern.get("status"):
-            where = f"{metadata(pod).get('namespace', '')}/{metadata(pod).get('name', '')}"
-            return f"Pod {where} has condition {pattern.get('type', '')}"
-    return ""
-
-
-def _is_ignored(job: Object, pod: Object) -> bool:
-    return failure_rule(job, pod)[0] == "Ignore"
-
-
-def _gives_up(job: Object, pod: Object) -> bool:
-    """True if the index of a failed pod is not retried."""
-    limit = at(job, "spec", "backoffLimitPerIndex")
-    if limit is None:
-        return False
-    if failure_rule(job, pod)[0] == "FailIndex":
-        return True
-    return index_failures(pod) >= int(limit)
-
-
 def verdict(progress: Progress, now: float, *, reasoned: bool = False) -> tuple[str, str, str] | None:
     """The condition with which a job ends, if it does: type, reason and message.
 
-    An end that the job's status says is to come is not looked at again. ``reasoned`` gives completion a reason too,
-    which may be that a rule of the success policy is met.
+    An end that the job's status says is to come is not looked at again. ``reasoned`` gives completion a reason too.
     """
     job = progress.job
     for final, interim in INTERIM.items():
         said = find(at(job, "status", "conditions"), interim)
         if said is not None and said.get("status") == "True":
             return final, said.get("reason") or "", said.get("message") or ""
-    for pod in progress.pods:
-        action, why = failure_rule(job, pod)
-        if action == "FailJob":
-            return "Failed", POLICY_FAILURE, why
     limit = at(job, "spec", "backoffLimit")
     if limit is not None and (progress.failed > limit or _starts_again_too_often(progress, limit)):
         return "Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit"
     deadline = deadline_of(job)
     if deadline is not None and deadline <= now:
         return "Failed", "DeadlineExceeded", "Job was active longer than specified deadline"
-    most_lost = at(job, "spec", "maxFailedIndexes")
-    if most_lost is not None and len(progress.lost) > most_lost:
-        return "Failed", "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"
     wanted = at(job, "spec", "completions")
-    enough = progress.succeeded + len(progress.lost) >= (1 if wanted is None else wanted)
-    if enough and progress.lost:
-        return "Failed", "FailedIndexes", "Job has failed indexes"
-    rule = _success_rule(progress) if reasoned else None
-    if rule is not None:
-        return "Complete", "SuccessPolicy", f"Matched rules at index {rule}"
-    if progress.active or not enough:
+    if progress.active or progress.succeeded < (1 if wanted is None else wanted):
         return None
     return ("Complete", *_ENOUGH) if reasoned else ("Complete", "", "")
-
-
-def _success_rule(progress: Progress) -> int | None:
-    """The number of the first rule of the success policy that is met; None if there is none."""
-    job = progress.job
-    if not is_indexed(job) or not progress.done:
-        return None
-    for number, rule in enumerate(at(job, "spec", "successPolicy", "rules") or ()):
-        count, text = rule.get("succeededCount"), rule.get("succeededIndexes")
-        asked = parse(text, below=_completions(job)) if text is not None else Indexes([(0, _completions(job))])
-        needed = len(asked) if count is None else count
-        if asked and len(progress.done & asked) >= needed:
-            return number
-    return None
 
 
 def _starts_again_too_often(progress: Progress, limit: int) -> bool:
@@ -258,7 +171,7 @@ def wanted_pods(progress: Progress) -> int:
     most: int = 1 if parallelism is None else parallelism
     if completions is None:
         return active if progress.succeeded else most
-    left: int = completions - progress.succeeded - len(progress.lost)
+    left: int = completions - progress.succeeded
     return max(0, min(most, left))
 
 
@@ -279,7 +192,7 @@ def free_indexes(progress: Progress, count: int) -> list[int]:
     """The first indexes without an active or successful pod."""
     active, free, index = {index_of(pod) for pod in progress.active}, list[int](), 0
     while index < _completions(progress.job) and len(free) < count:
-        end = max(progress.done.end_of_span(index), progress.lost.end_of_span(index))
+        end = progress.done.end_of_span(index)
         if end == index and index not in active:
             free.append(index)
         index = max(end, index + 1)

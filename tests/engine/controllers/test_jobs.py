@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import simkit
@@ -81,22 +83,22 @@ def test_restarts_end_a_job_too(cluster: simkit.Cluster) -> None:
     assert cluster.get("job", "j")["status"]["conditions"][0]["reason"] == "BackoffLimitExceeded"
 
 
-def test_a_rule_about_pods_ends_a_job(cluster: simkit.Cluster) -> None:
-    """That it is to fail is told before it has; exit codes of main containers come first."""
-    rule = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
-    containers = {"containers": [{"name": "c", "image": "i"}], "initContainers": [{"name": "a", "image": "i"}]}
-    template = {"spec": {"restartPolicy": "Never", **containers}}
-    cluster.create(job("j", podFailurePolicy={"rules": [rule]}, template=template))
+@pytest.mark.parametrize(
+    ("field", "more"),
+    [
+        (
+            {"podFailurePolicy": {"rules": [{"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}]}},
+            {},
+        ),
+        ({"backoffLimitPerIndex": 1}, {"completions": 2, "completionMode": "Indexed"}),
+    ],
+)
+def test_jobs_with_policies_are_not_run(cluster: simkit.Cluster, field: dict[str, Any], more: dict[str, Any]) -> None:
+    """They get no pods, and an Event says why."""
+    cluster.create(job("j", **field, **more))
     cluster.settle()
-    [name] = names(cluster, "pods")
-    ended = {"image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": {"terminated": {"exitCode": 42}}}
-    statuses = {"initContainerStatuses": [{"name": "a", **ended}], "containerStatuses": [{"name": "c", **ended}]}
-    say(cluster, name, "Failed", ready=False, **statuses)
-    cluster.settle()
-    text = f"Container c for pod default/{name} failed with exit code 42 matching FailJob rule at index 0"
-    conditions = cluster.get("job", "j")["status"]["conditions"]
-    told_of = [(each["type"], each["reason"], each["message"]) for each in conditions]
-    assert told_of == [("FailureTarget", "PodFailurePolicy", text), ("Failed", "PodFailurePolicy", text)]
+    assert names(cluster, "pods") == []
+    assert told(cluster, "j") == [("Warning", "NotSimulated", f"simkit does not run jobs with {next(iter(field))}", 1)]
 
 
 def test_a_deadline_ends_a_job(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:

@@ -67,7 +67,7 @@ def test_a_job_has_failed_when_its_last_pod_is_gone(making: Making, release: str
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_deadline_and_a_rule_about_pods_end_a_job(making: Making, release: str) -> None:
+def test_a_deadline_ends_a_job(making: Making, release: str) -> None:
     cluster = making(release=release)
     cluster.create(job("j", activeDeadlineSeconds=60))
     cluster.settle()
@@ -78,19 +78,6 @@ def test_a_deadline_and_a_rule_about_pods_end_a_job(making: Making, release: str
     assert conditions(cluster) == [
         ("FailureTarget", "True", "DeadlineExceeded"),
         ("Failed", "True", "DeadlineExceeded"),
-    ]
-    cluster.delete("job", "j")
-    cluster.settle()
-    rule = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
-    cluster.create(job("j", podFailurePolicy={"rules": [rule]}))
-    cluster.settle()
-    [name] = names(cluster, "pods")
-    ended = {"image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": {"terminated": {"exitCode": 42}}}
-    say(cluster, name, "Failed", ready=False, containerStatuses=[{"name": "c", **ended}])
-    cluster.settle()
-    assert conditions(cluster) == [
-        ("FailureTarget", "True", "PodFailurePolicy"),
-        ("Failed", "True", "PodFailurePolicy"),
     ]
 
 
@@ -111,29 +98,3 @@ def test_a_suspended_job_goes_on(making: Making, release: str) -> None:
         ("SuccessCriteriaMet", "True"),
         ("Complete", "True"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("rules", "met"),
-    [
-        ([{"succeededCount": 2}], False),
-        ([{"succeededCount": 2}, {"succeededIndexes": "0,3-4", "succeededCount": 1}], True),
-        ([{"succeededIndexes": "0,2"}], False),
-        ([{"succeededIndexes": "0"}], True),
-    ],
-)
-def test_a_success_policy_ends_a_job(making: Making, rules: list[dict[str, Any]], met: bool) -> None:
-    """The pods that still run are removed, and have not failed."""
-    cluster = making(release="1.33")
-    policy = {"successPolicy": {"rules": rules}}
-    cluster.create(job("j", completions=5, parallelism=5, completionMode="Indexed", **policy))
-    cluster.settle()
-    [first] = (pod for pod in cluster.list("pods", "default") if pod["spec"]["hostname"] == "j-0")
-    say(cluster, first["metadata"]["name"], "Succeeded", ready=False)
-    cluster.settle()
-    status = cluster.get("job", "j")["status"]
-    reasons = [("SuccessCriteriaMet", "True", "SuccessPolicy"), ("Complete", "True", "SuccessPolicy")]
-    assert conditions(cluster) == (reasons if met else [])
-    assert (status["succeeded"], "failed" in status, len(names(cluster, "pods"))) == (1, False, 1 if met else 5)
-    if met:
-        assert status["conditions"][0]["message"] == f"Matched rules at index {len(rules) - 1}"

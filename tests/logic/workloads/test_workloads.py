@@ -227,22 +227,6 @@ def test_indexed_jobs_work_through_their_indexes() -> None:
     assert jobs.free_indexes(progress, 2) == [1, 3]
 
 
-def test_a_failure_policy_can_end_or_ignore() -> None:
-    """A rule of a job may end it at once, or let a failure not count."""
-    rules = [
-        {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}},
-        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
-    ]
-    job = {"spec": {"backoffLimit": 5, "completions": 1, "podFailurePolicy": {"rules": rules}}}
-    ended = {"state": {"terminated": {"exitCode": 42}}, "name": "main"}
-    fatal = job_pod("a", "Failed", containerStatuses=[ended])
-    verdict = jobs.verdict(jobs.progress_of(job, [fatal]), 0.0)
-    assert verdict is not None
-    assert verdict[:2] == ("Failed", "PodFailurePolicy")
-    evicted = job_pod("b", "Failed", conditions=[{"type": "DisruptionTarget", "status": "True"}])
-    assert jobs.progress_of(job, [evicted]).failed == 0
-
-
 def test_failures_are_answered_more_and_more_slowly() -> None:
     """Each failure doubles the pause, up to ten minutes; a success ends the row."""
     job: dict[str, Any] = {"spec": {}}

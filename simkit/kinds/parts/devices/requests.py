@@ -100,11 +100,6 @@ def _program(source: str, behaviour: ServedBehaviour, version: str) -> Program:
     return Environment(behaviour, variables, version=version, bindings=True).compile(source)
 
 
-def device_program(behaviour: ServedBehaviour, source: str) -> Program:
-    """The program of a stored expression, whose variable is ``device``. Raises CompileError."""
-    return _program(source, behaviour, own_version(behaviour))
-
-
 def _selector(*, stored: bool) -> Check:
     """The check of a selector of devices; ``stored`` tells whether it was there before."""
 
