@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.analysis.findings.references import FRAMEWORKS, framework_named
+from simkit.analysis.findings.references import FRAMEWORKS, framework_named, references
 from simkit.cli import causes, reports
 from simkit.cli.audit_report import earlier_report, grown, write_audit_report
 from simkit.cli.flag_types import LEVELS
@@ -273,6 +273,7 @@ def audit_cases(
             each.why,
             skipped.get(each.id, ""),
             each.fix,
+            references(each.id),
         )
         for each in sifted.audit.checks
         if checks is None or each.id in checks

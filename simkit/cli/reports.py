@@ -26,7 +26,7 @@ _BASE: Final = "%SRCROOT%"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test case; it passes if it has no faults."""
+    """One test case; it passes if it has no faults. ``references`` are controls of public frameworks."""
 
     rule: str
     name: str
@@ -35,6 +35,7 @@ class Case:
     description: str = ""
     skipped: str = ""
     fix: str = ""
+    references: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,10 @@ def _rule(case: Case) -> Mapping[str, Any]:
         "fullDescription": {"text": sarif_text(case.description or case.name)},
         "help": {"text": " ".join(told), "markdown": "\n\n".join(map(markdown_cell, shown))},
         "defaultConfiguration": {"level": _LEVELS[case.severity]},
-        "properties": {"security-severity": _SCORES[case.severity], "tags": ["security", "access-control"]},
+        "properties": {
+            "security-severity": _SCORES[case.severity],
+            "tags": ["security", "access-control", *case.references],
+        },
     }
 
 

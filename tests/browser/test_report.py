@@ -78,11 +78,48 @@ def test_links_open_what_is_folded(page: Page, report: str) -> None:
         expect(page.locator(f"[id='{name}'] > .in")).to_be_visible()
 
 
-def test_it_is_readable_in_narrow_windows_and_in_the_dark(page: Page, report: str) -> None:
-    """The page fits 800 pixels, and a dark scheme swaps its colours."""
-    page.set_viewport_size({"width": 800, "height": 1000})
+UNREADABLE = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const pixel = colour => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const over = (top, below) => [0, 1, 2].map(at => (top[at] * top[3] + below[at] * (255 - top[3])) / 255).concat(255);
+  const light = colour => colour.slice(0, 3).map(each => each / 255)
+    .map(each => each <= 0.03928 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, each, index) => sum + each * [0.2126, 0.7152, 0.0722][index], 0);
+  const contrast = element => {
+    const grounds = [];
+    for (let one = element; one; one = one.parentElement) grounds.unshift(pixel(getComputedStyle(one).backgroundColor));
+    const ground = grounds.reduce((below, top) => over(top, below));
+    const pair = [light(over(pixel(getComputedStyle(element).color), ground)), light(ground)];
+    return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+  };
+  const told = [...document.querySelectorAll("body *")].filter(one => one.checkVisibility() &&
+    [...one.childNodes].some(node => node.nodeType === 3 && node.textContent.trim()));
+  const unnamed = [...document.querySelectorAll("button, a, input, select, summary")]
+    .filter(one => !one.textContent.trim() && !(one.labels && one.labels.length));
+  return [...told.filter(one => contrast(one) < 4.5), ...unnamed].map(one => one.outerHTML.slice(0, 90));
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_everything_can_be_read(page: Page, report: str, theme: str) -> None:
+    """All text stands out from its ground as WCAG asks, details too, and all controls have a name."""
     page.goto(report)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 800
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+    page.evaluate(
+        "for (let n = 0; n < 3; n++) document.querySelectorAll('details').forEach(one => { one.open = true })"
+    )
+    page.wait_for_function("!document.querySelector('[data-f]:not(:has(> .in))')")
+    assert page.evaluate(UNREADABLE) == []
+
+
+def test_it_is_readable_in_narrow_windows_and_in_the_dark(page: Page, report: str) -> None:
+    """The page fits a telephone, and a dark scheme swaps its colours."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(report)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     colour = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(colour)
     page.click("#theme")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.findings.references import frameworks, references
 from simkit.analysis.forked import aside
+from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.cluster.report.overview import as_of, digest, explained, team_of, teams_of, verdict
 from simkit.cluster.report.path_groups import PathGroup, grouped, stable_id
 from simkit.meta.distribution import VERSION
@@ -135,7 +136,7 @@ def _nothing(words: str) -> None:
 
 def _looked_at(dump: Dump, sifted: SuppressedAudit, unknown: Sequence[str]) -> dict[str, Any]:
     counts = {str(resource): number for resource, number in dump.counts.items() if number}
-    namespaces = {key.namespace for key in dump.keyed if key.namespace}
+    namespaces = {key.name if key.resource == NAMESPACES else key.namespace for key in dump.keyed} - {""}
     return {
         "objects": len(dump),
         "resources": counts,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from simkit.cluster.report.page import environment, part
 from simkit.meta.distribution import VERSION
 from simkit.meta.whole_file import write_whole
-from simkit.present.design import stylesheet
+from simkit.present.design import MARK, stylesheet
 
 if TYPE_CHECKING:
     from simkit.analysis.upgrade.breaks import Break
@@ -49,6 +49,7 @@ def upgrade_page(found: UpgradeReport, *, name: str = "cluster", proof: UpgradeP
             steps=plan.steps,
             proof=proof.rows if proof is not None else (),
             picture=_picture(found),
+            mark=Markup(MARK),  # noqa: S704
             style=Markup(stylesheet() + part("report.css")),  # noqa: S704
         )
     )
