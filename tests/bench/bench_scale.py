@@ -1,4 +1,4 @@
-"""Cost against size, each size in a process of its own: ``python -m tests.bench.bench_scale [WHAT ...] [--plot FILE]``.
+"""Cost against size, each size in a process of its own: ``python -m tests.bench.bench_scale [WHAT ...]``.
 
 What is measured: ``objects`` (config maps of 1 KB in one store), ``bindings`` (RoleBindings in one access index),
 ``escalation`` (RoleBindings through which somebody may reach cluster-admin), ``log`` (megabytes of an audit log, read for
@@ -203,40 +203,18 @@ def shown(what: str, found: dict[int, Figures]) -> None:
         print(f"{name:34}" + "".join(f"{figures[name]:>13,.1f}" for figures in found.values()))
 
 
-def plotted(found: dict[str, dict[int, Figures]], path: Path) -> None:
-    """Write a picture: one panel for each thing, its times against its size."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.6 * len(found), 3.6), layout="constrained")
-    panels = figure.subplots(1, len(found), squeeze=False)[0]
-    for panel, (what, sizes) in zip(panels, found.items(), strict=True):
-        for name in next(iter(sizes.values())):
-            unit = name.rpartition(", ")[2]
-            scale = {"s": 1e6, "µs": 1.0}.get(unit)
-            if scale:
-                panel.plot(list(sizes), [figures[name] * scale for figures in sizes.values()], "o-", label=name)
-        panel.set(xscale="log", yscale="log", xlabel="megabytes" if what == "log" else what, ylabel="microseconds")
-        panel.legend(fontsize="x-small")
-    figure.savefig(path, dpi=70)
-
-
 def main() -> None:
-    """Measure, print, and plot if asked to."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", help=f"of {', '.join(MEASURES)}; all unless given")
     parser.add_argument("--largest", type=int, default=1_000_000, help="sizes above it are left out")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="also write a picture")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
         print(json.dumps(MEASURES[args.what[0]](args.one)))
         return
-    found = {}
     for what in args.what or list(MEASURES):
-        found[what] = {size: apart(what, size) for size in SIZES[what] if size <= args.largest}
-        shown(what, found[what])
-    if args.plot:
-        plotted(found, args.plot)
+        shown(what, {size: apart(what, size) for size in SIZES[what] if size <= args.largest})
 
 
 if __name__ == "__main__":
