@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any
 
 from simkit.engine.admission.pod_security import Exemptions
 from simkit.engine.admission.resource_quota import LimitedResource
-from simkit.engine.admission.single_rules import Limit
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.small_files import value_of_bytes
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
@@ -16,7 +15,6 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 
 Settings = Mapping[str, Any]
-_LIMIT_TYPES: Final = get_args(Limit.__annotations__["type"]) or ("Server", "Namespace", "User", "SourceAndObject")
 
 
 def read_settings(path: str | Path) -> dict[str, Settings]:
@@ -61,18 +59,4 @@ def limited(settings: Settings) -> list[LimitedResource]:
             each.get("matchScopes") or (),
         )
         for each in settings.get("limitedResources") or ()
-    ]
-
-
-def event_limits(settings: Settings) -> Sequence[Limit]:
-    """The limits of event rates. Raises SimkitError if there are none, or for an unknown type of limit."""
-    found = settings.get("limits") or ()
-    if not found:
-        raise SimkitError("EventRateLimit needs limits: give them in --admission-control-config-file")
-    wrong = [each.get("type") for each in found if each.get("type") not in _LIMIT_TYPES]
-    if wrong:
-        raise SimkitError(f"EventRateLimit: {wrong[0]!r} is no type of limit; known are {', '.join(_LIMIT_TYPES)}")
-    return [
-        Limit(each["type"], float(each.get("qps", 0)), int(each.get("burst", 0)), int(each.get("cacheSize") or 4096))
-        for each in found
     ]

@@ -41,7 +41,6 @@ from simkit.engine.admission.single_rules import (
     AlwaysAdmit,
     AlwaysDeny,
     DenyServiceExternalIPs,
-    EventRateLimit,
     OwnerReferencesPermissionEnforcement,
 )
 from simkit.engine.admission.storage import (
@@ -169,9 +168,6 @@ PLUGINS: Final = PartRegistry[Maker](
         "Priority": lambda initializer: Priority(initializer.store),
         "DefaultTolerationSeconds": lambda initializer: DefaultTolerationSeconds(initializer.toleration_seconds),
         "PodTolerationRestriction": _pod_toleration_restriction,
-        "EventRateLimit": lambda initializer: EventRateLimit(
-            initializer.clock, read.event_limits(initializer.of("EventRateLimit"))
-        ),
         "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
         "PersistentVolumeLabel": lambda _: PersistentVolumeLabel(),
         "DefaultStorageClass": lambda initializer: DefaultStorageClass(initializer.store),

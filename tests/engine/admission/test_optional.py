@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,27 +140,6 @@ def test_namespaces_choose_tolerations(making: Any) -> None:
     assert cluster.create(pod())["spec"]["tolerations"] == [{"key": "team", "operator": "Exists"}]
     error = refusal(cluster, pod("q", tolerations=[{"key": "other", "operator": "Exists"}]))
     assert (error.code, "conflict with its namespace whitelist" in error.message) == (500, True)
-
-
-def test_events_are_limited(making: Any, tmp_path: Path) -> None:
-    """So many at once and so many a second; without limits the plugin cannot be switched on."""
-    with pytest.raises(SimkitError, match="EventRateLimit needs limits"):
-        making("EventRateLimit")
-    path = tmp_path / "admission.yaml"
-    limits = "limits: [{type: Namespace, qps: 1, burst: 2}]"
-    path.write_text(f"plugins: [{{name: EventRateLimit, configuration: {{{limits}}}}}]")
-    cluster = making("EventRateLimit", settings=path)
-
-    def event(name: str) -> dict[str, Any]:
-        about = {"kind": "Pod", "namespace": "default", "name": "p"}
-        return obj("v1", "Event", name, meta={"namespace": "default"}, involvedObject=about)
-
-    cluster.create(event("a"))
-    cluster.create(event("b"))
-    error = refusal(cluster, event("c"))
-    assert (error.code, error.message) == (429, "Too many requests: limit reached on type Namespace for key default")
-    cluster.engine.clock.advance(1)
-    assert cluster.create(event("c"))
 
 
 NODE = Identity("system:node:n1", ("system:nodes", "system:masters"))

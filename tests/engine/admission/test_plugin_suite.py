@@ -12,8 +12,8 @@ from simkit.seams import Plugin
 from simkit.testing.suites import AdmissionSuite
 from tests.engine.admission.conftest import Making
 
-_ELSEWHERE: Final = {"EventRateLimit", "PodSecurityPolicy"}
-"""Plugins that cannot be turned on without a configuration file, or at all; they have tests of their own."""
+_ELSEWHERE: Final = {"PodSecurityPolicy"}
+"""Plugins that cannot be turned on; they have tests of their own."""
 _ADDITIONS: Final = {
     "SecurityContextDeny": "1.29",
     "MutatingAdmissionPolicy": "1.36",
