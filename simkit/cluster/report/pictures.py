@@ -28,12 +28,12 @@ def curve(plan: Mapping[str, Any]) -> str:
         f"<title>{html_text(told)}</title>",
         *_frame(highest, len(steps)),
     ]
+    numbers = {"findings": findings, "subjects": subjects, "paths": paths}
+    parts += [_line(name, values, highest) for name, values in numbers.items()]
     if plan["diminishing_after"]:
         x = _x(plan["diminishing_after"], len(steps))
         parts.append(f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{HIGH - BOTTOM}" class="fewer"/>')
-        parts.append(f'<text x="{x + 4}" y="{TOP + 8}">later steps close less</text>')
-    numbers = {"findings": findings, "subjects": subjects, "paths": paths}
-    parts += [_line(name, values, highest) for name, values in numbers.items()]
+        parts.append(f'<text x="{x + 5}" y="{HIGH - BOTTOM - 5}">later steps close less</text>')
     parts += [_step(place, numbers, highest, name) for place, name in enumerate(names)]  # above all that could cover it
     return "".join((*parts, "</svg>"))
 
