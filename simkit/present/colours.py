@@ -31,6 +31,7 @@ TOKENS: Final[Mapping[str, tuple[str, str]]] = {
     "band": ("#F6F8FA", "#171C23"),
     "paper": ("#FFFFFF", "#0D1117"),
     "link": ("#0A5EA8", "#6CB6FF"),
+    "action": ("#0A5EA8", "#1F6FB2"),
     "good": ("#005F45", "#3FC79A"),
     "bad": ("#933A00", "#FF9A62"),
     "warn": ("#7A4F00", "#E3B341"),

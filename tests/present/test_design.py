@@ -26,11 +26,11 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("theme", [0, 1])
 def test_text_stands_out(theme: int) -> None:
-    """On paper and on bands, and white text on severities."""
+    """On paper and on bands, and white text on severities and buttons."""
     for name in ("ink", "soft", "link", "good", "bad", "warn"):
         for ground in ("paper", "band"):
             assert contrast(TOKENS[name][theme], TOKENS[ground][theme]) >= LEAST_CONTRAST, (name, ground)
-    for name in SEVERITIES:
+    for name in ("action", *SEVERITIES):
         assert contrast(TOKENS[name][theme], "#FFFFFF") >= LEAST_CONTRAST, name
 
 
