@@ -12,7 +12,7 @@ from simkit.analysis.escalation.find.queries import WELL_KNOWN, Escalations, esc
 from simkit.analysis.rbac.unknown_names import warn_of_unnamed_subject
 from simkit.notebook.background import Background
 from simkit.notebook.sections import PanelBox
-from simkit.present.path_graph import graph_script, graph_stylesheet
+from simkit.present.path_graph import graph_script, graph_styles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ class PathGraphView(anywidget.AnyWidget):
     """The graph as the browser draws it. It asks the kernel for proofs, and for nothing else."""
 
     _esm = graph_script()
-    _css = graph_stylesheet()
+    _css = graph_styles()
     graph: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
     told = ""
 
@@ -54,6 +54,7 @@ class PathGraph(PanelBox):
     def __init__(self, cluster: Cluster, subject: str = "", *, goal: str | Iterable[str] = WELL_KNOWN) -> None:
         self._cluster, self._subject = cluster, subject or None
         self._goal = (goal,) if isinstance(goal, str) else tuple(goal)
+        self._paths = Escalations(())
         self.work = Background()
         self.view = PathGraphView()
         self.view.on_msg(self._asked)
@@ -68,17 +69,18 @@ class PathGraph(PanelBox):
         return document, escalations(snapshot, self._subject, self._goal)
 
     def _show(self, found: tuple[GraphDocument, Escalations]) -> None:
-        document, paths = found
-        self.view.told = paths._repr_html_()
+        document, self._paths = found
+        self.view.told = self._paths._repr_html_()
         self.view.graph = cast("dict[str, Any]", document)
 
     def _asked(self, view: object, message: dict[str, Any], buffers: object) -> None:
         """Prove the path that the browser asks for, or say why not."""
         start, goal = message["prove"]
+        subjects = list(dict.fromkeys(path.start for path in self._paths))
 
         def proven() -> dict[str, object]:
-            found = escalations(self._cluster.snapshot(), start, goal=goal, sandbox=self._cluster)
-            return found[0].prove().record() if found else {"verdict": "no longer there", "requests": []}
+            path = next(path for path in self._paths if path.start == subjects[start] and path.goal.name == goal)
+            return path.prove(self._cluster).record()
 
         def tell(proof: dict[str, object]) -> None:
             self.view.send({"start": start, "goal": goal, "proof": proof})

@@ -11,7 +11,8 @@ from playwright.sync_api import Page, expect
 import simkit
 from simkit.analysis import escalations
 from simkit.analysis.escalation.find.graph_document import GraphDocument, graph_document
-from simkit.present.path_graph import graph_section, graph_stylesheet
+from simkit.cluster.report.data_block import plain_block
+from simkit.present.path_graph import graph_page_script, graph_styles
 
 pytestmark = pytest.mark.slow
 
@@ -25,8 +26,14 @@ def document() -> GraphDocument:
 def _written(document: GraphDocument, folder: Path, proofs: dict[str, dict[str, object]] | None = None) -> str:
     """The address of a page with the graph alone."""
     file = folder / "graph.html"
-    head = f'<!DOCTYPE html><meta charset="utf-8"><style>{graph_stylesheet()}</style>'
-    file.write_text(head + graph_section(dict(document), proofs or {}), encoding="utf-8")
+    data = plain_block(
+        "graph-data", {"graph": document, "proofs": [([path], proof) for path, proof in (proofs or {}).items()]}
+    )
+    file.write_text(
+        f'<!DOCTYPE html><meta charset="utf-8"><style>{graph_styles()}</style><div id="graph"></div>{data}'
+        f'<script type="module">{graph_page_script()}</script>',
+        encoding="utf-8",
+    )
     return file.as_uri()
 
 
@@ -47,7 +54,8 @@ _PROOF: dict[str, object] = {
 def _open_pairs(document: GraphDocument, removed: Iterable[str]) -> int:
     """The number of subjects and goals with a path, by following edges until nothing new is found."""
     gone = {number for number, grant in enumerate(document["grants"]) if grant[0] in removed}
-    edges = [edge for edge in document["edges"] if all(set(some) - gone for some in edge[5])]
+    usable = [all(set(some) - gone for some in use[3]) for use in document["uses"]]
+    edges = [edge for edge in document["edges"] if usable[edge[2]]]
     pairs = 0
     for _, ends in document["goals"]:
         found = set(ends)
@@ -65,7 +73,7 @@ def test_the_browser_finds_the_paths_that_python_finds(page: Page, document: Gra
     found = escalations(simkit.demo().snapshot())
     expect(page.locator(".sk-said")).to_contain_text(f"{len(found)} paths of {len(document['starts'])} subjects")
     page.select_option("select[aria-label=to]", label="any goal")
-    hops = [int(text) for text in page.locator(".sk-graph tbody td:nth-child(3)").all_inner_texts()]
+    hops = [int(text) for text in page.locator(".sk-graph tbody td:nth-child(3)").all_text_contents()]
     assert hops == sorted(path.hops for path in found)
     page.locator("summary", has_text="Undo a binding").click()
     removed: list[str] = []
@@ -82,6 +90,7 @@ def test_a_path_is_told_step_by_step_with_its_proof(page: Page, document: GraphD
     path = escalations(simkit.demo().snapshot(), goal="cluster-admin")[0]
     key = f"{path.subject} -> {path.goal.name}"
     page.goto(_written(document, tmp_path, {key: _PROOF}))
+    page.locator("summary", has_text="as a table").click()
     page.locator(".sk-open", has_text=path.subject).first.click()
     about = page.locator(".sk-about")
     expect(about).to_contain_text(key)
@@ -99,12 +108,14 @@ def test_names_of_a_cluster_are_never_markup(page: Page, tmp_path: Path) -> None
         "nodes": [(evil, "User", ""), ("cluster-admin", "everything", "")],
         "steps": [("A1", evil, "critical")],
         "grants": [(evil, evil, 0, evil)],
-        "edges": [(0, 1, 0, 1, 1.0, [[0]], evil)],
+        "uses": [(0, 1, 1.0, [[0]], evil)],
+        "edges": [(0, 1, 0)],
         "goals": [(evil, [1])],
         "starts": [0],
         "partial": False,
     }
     page.goto(_written(document, tmp_path, {f"{evil} -> {evil}": {"verdict": evil, "requests": []}}))
+    page.locator("summary", has_text="as a table").click()
     page.locator(".sk-open").click()
     expect(page.locator(".sk-about")).to_contain_text(evil)
     assert page.locator("img").count() == 0

@@ -162,7 +162,23 @@ def test_hostile_names_stay_text_when_details_open(page: Page, tmp_path: Path) -
         "document.querySelectorAll('[data-f] > .in').length === document.querySelectorAll('[data-f]').length"
     )
     names = page.evaluate("[...new Set([...document.querySelectorAll('main details *')].map(one => one.localName))]")
-    assert set(names) <= {*OURS, "summary", "div", "span", "a", "button", "dl", "dt", "dd", "ol", "br", "caption"}
+    assert set(names) <= {
+        *OURS,
+        "summary",
+        "div",
+        "span",
+        "a",
+        "button",
+        "dl",
+        "dt",
+        "dd",
+        "ol",
+        "br",
+        "caption",
+        "label",
+        "input",
+        "small",
+    }
     with page.expect_download() as saved:
         page.click("button[data-save=csv]")
     cells = [cell for row in csv.reader(io.StringIO(saved.value.path().read_text(encoding="utf-8"))) for cell in row]

@@ -66,7 +66,7 @@ def test_a_path_of_the_graph_is_proven(cluster: simkit.Cluster) -> None:
     assert [shown.view.graph["nodes"][number][0] for number in shown.view.graph["starts"]] == ["user:eve"]
     told: list[dict[str, Any]] = []
     shown.view.send = told.append  # what goes to the browser
-    shown.view._handle_custom_msg({"prove": ["user:eve", "cluster-admin"]}, [])
+    shown.view._handle_custom_msg({"prove": [0, "cluster-admin"]}, [])
     shown.wait()
     assert told[0]["proof"]["verdict"].startswith("proven")
     assert told[0]["proof"]["requests"]

@@ -19,11 +19,15 @@ def data_block(name: str, content: Any) -> Any:
 
     Texts are shown as on the rest of the page: what cannot be seen is written out. No text ends the element.
     """
+    texts: dict[str, int] = {}
+    return plain_block(name, {"rows": _packed(content, texts), "texts": list(texts)})
+
+
+def plain_block(name: str, content: Any) -> Any:
+    """The element that holds some content for the script of the page. No text ends the element."""
     from markupsafe import Markup
 
-    texts: dict[str, int] = {}
-    packed = {"rows": _packed(content, texts), "texts": list(texts)}
-    inside = orjson.dumps(packed).decode().replace("<", "\\u003c")
+    inside = orjson.dumps(content).decode().replace("<", "\\u003c")
     return Markup(f'<script type="application/json" id="{name}">{inside}</script>')  # noqa: S704
 
 

@@ -64,6 +64,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
     """
     from simkit.analysis import escalations, remediation_plan
     from simkit.analysis.causes import group_causes
+    from simkit.analysis.escalation.find.graph_document import graph_document
     from simkit.analysis.escalation.prove.verdicts import tally
 
     say = tell or _nothing
@@ -114,6 +115,9 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
         "natures": causes.summary().to_dict("records"),
         "plan": best(),
         "paths": [[path.subject, path.goal.name] for path in paths],
+        "graph": graph_document(
+            snapshot, request.goals, members=request.members, include_defaults=request.include_defaults
+        ),
         "path_groups": [_path_group(one, names) for one in groups],
         "findings": [_finding(one, ids, owners.get(id(one)), names, dump, teams) for one in sifted.audit.findings],
         "accepted": [

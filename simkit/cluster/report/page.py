@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else: no network, no fonts, no libraries."""
+"""A report as one HTML page that needs nothing else: no network, no fonts, no other files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rendering import counted
-from simkit.cluster.report.data_block import data_block
+from simkit.cluster.report.data_block import data_block, plain_block
 from simkit.cluster.report.page_data import graph_data, page_data
 from simkit.meta.visible_text import one_line
-from simkit.present.design import MARK, stylesheet
+from simkit.present.design import MARK
 from simkit.present.escaping import terminal_text
+from simkit.present.path_graph import graph_page_script, graph_styles
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -44,7 +45,7 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
     """
     from markupsafe import Markup
 
-    style, script = stylesheet() + part("report.css"), part("report.js")
+    style, script = graph_styles() + part("report.css"), part("report.js")
     checks = {check["id"]: check for check in content["checks"]}
     findings = _by_check(content["findings"], list(checks))
     folded = _folded(content["causes"])
@@ -64,10 +65,11 @@ def page(content: Mapping[str, Any], pictures: Mapping[str, str] | None = None) 
             pictures={name: Markup(text) for name, text in (pictures or {}).items()},  # noqa: S704
             mark=Markup(MARK),  # noqa: S704
             data=data_block("data", page_data(content, findings, checks, folded)),
-            graph=data_block("graph-data", graph_data(content)),
+            graph=plain_block("graph-data", graph_data(content)),
+            graph_script=Markup(graph_page_script()),  # noqa: S704
             style=Markup(style),  # noqa: S704
             script=Markup(script),  # noqa: S704
-            script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+            hashes=[b64encode(sha256(text.encode()).digest()).decode() for text in (script, graph_page_script())],
         )
     )
 

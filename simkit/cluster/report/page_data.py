@@ -28,17 +28,10 @@ def page_data(
 
 
 def graph_data(content: Record) -> dict[str, Any]:
-    """The paths as a graph for the element ``graph`` of the page: its nodes, and edges with the primitive of each."""
-    nodes: dict[str, int] = {}
-    edges = set()
-    for way in content["path_groups"]:
-        for subject in way["subjects"]:
-            before = nodes.setdefault(subject, len(nodes))
-            for step in way["steps"]:
-                after = nodes.setdefault(step["target"], len(nodes))
-                edges.add((before, after, step["primitive"]))
-                before = after
-    return {"nodes": list(nodes), "edges": sorted(edges)}
+    """The escalation graph, and the recorded proofs with the subject and goals of each."""
+    proven = [way for way in content["path_groups"] if way["proof"]]
+    proofs = [([f"{way['proof']['subject']} -> {goal}" for goal in way["goals"]], way["proof"]) for way in proven]
+    return {"graph": content["graph"], "proofs": proofs}
 
 
 def _once(steps: Sequence[Record]) -> list[Record]:

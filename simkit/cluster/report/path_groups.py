@@ -53,12 +53,7 @@ class PathGroup:
         if not self.proofs:
             return None
         shown = next((proof for proof in self.proofs if proof.proven), self.proofs[0])
-        rows = [
-            {"step": one.step, "actor": one.actor, "request": one.request, "status": one.status}
-            | {"message": one.message, "assumption": one.assumption}
-            for one in shown.performed
-        ]
-        return {"subject": shown.path.subject, "verdict": shown.verdict, "reason": shown.reason, "requests": rows}
+        return {"subject": shown.path.subject, "reason": shown.reason, **shown.record(), "verdict": shown.verdict}
 
     def steps(self) -> list[dict[str, Any]]:
         """The steps: what is done, where it leads, by which grant."""

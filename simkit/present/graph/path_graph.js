@@ -25,7 +25,8 @@ class Ways {
     this.nodes = data.nodes.map(([text, kind, namespace], id) => ({ id, text, kind, namespace }));
     this.steps = data.steps.map(([id, title, severity]) => ({ id, title, severity }));
     this.grants = data.grants.map(([binding, role, rule, subject]) => ({ binding, role, rule, subject }));
-    this.edges = data.edges.map(([source, target, step, hops, cost, needs, detail], id) => ({ id, source, target, step: this.steps[step], hops, cost, needs, detail }));
+    const uses = data.uses.map(([step, hops, cost, needs, detail]) => ({ step: this.steps[step], hops, cost, needs, detail }));
+    this.edges = data.edges.map(([source, target, use], id) => ({ id, source, target, ...uses[use] }));
     this.goals = data.goals.map(([text, ends]) => ({ text, ends }));
     this.starts = data.starts;
     this.into = this.nodes.map(() => []);
@@ -183,7 +184,7 @@ class Drawing {
       names.sort((a, b) => a[0] - b[0] || a[1].localeCompare(b[1]));
       names.forEach(([, name], number) => {
         const shift = (depth % 2) / (2 * (names.length + 1));
-        places.set(name, { x: -(depth / Math.max(depths.length - 1, 1)) * (width / height), y: (number + 1) / (names.length + 1) + shift });
+        places.set(name, { above: depth % 2 === 0, x: -(depth / Math.max(depths.length - 1, 1)) * (width / height), y: (number + 1) / (names.length + 1) + shift });
       });
     }
     return places;
@@ -198,7 +199,7 @@ function colourOf(element, name) {
   return found;
 }
 
-export function mount(root, data, { proofs = {}, prove = null } = {}) {
+export function mount(root, data, { proofs = {}, prove = null, folded = false } = {}) {
   const ways = new Ways(data);
   const every = ways.paths().length;
   const unfolded = new Set();
@@ -230,7 +231,7 @@ export function mount(root, data, { proofs = {}, prove = null } = {}) {
       said, canvas, about,
       made("details", {}, made("summary", {}, "Undo a binding, and see what closes"), bindings),
       made("details", {}, made("summary", {}, "Steps that an attacker may take"), steps),
-      made("details", { open: "" }, made("summary", {}, "The paths as a table"),
+      made("details", folded ? {} : { open: "" }, made("summary", {}, "The paths as a table"),
         made("div", { class: "sk-scroll" }, made("table", {}, made("thead", {}, made("tr", {}, ...["from", "to", "hops", "steps"].map((name) => made("th", { scope: "col" }, name)))), body)), more)));
 
   const words = (path) => path.edges.filter((edge) => edge.step).map((edge) => edge.step.title).join(", ");
@@ -301,7 +302,7 @@ export function mount(root, data, { proofs = {}, prove = null } = {}) {
       button.addEventListener("click", () => {
         button.disabled = true;
         proof.append(made("p", {}, "Executing the path as the attacker..."));
-        prove(chosen.start.text, chosen.goal.text).then((found) => { proofs[key] = found; tell(); });
+        prove(ways.starts.indexOf(chosen.start.id), chosen.goal.text).then((found) => { proofs[key] = found; tell(); });
       });
       proof.append(button);
     }
@@ -343,8 +344,8 @@ export function mount(root, data, { proofs = {}, prove = null } = {}) {
     try {
       view = new GraphLibrary.Sigma(graph, canvas, settings(graph, ink));
       const [xs, ys] = ["x", "y"].map((axis) => graph.mapNodes((_, node) => node[axis]));
-      const wide = Math.max(...xs) - Math.min(...xs) || 1; // room for the labels at the right
-      view.setCustomBBox({ x: [Math.min(...xs), Math.max(...xs) + wide * 0.16], y: [Math.min(0, ...ys), Math.max(1, ...ys)] });
+      const room = (Math.max(...xs) - Math.min(...xs) || 1) * 0.04; // for half a label at both sides
+      view.setCustomBBox({ x: [Math.min(...xs) - room, Math.max(...xs) + room], y: [Math.min(0, ...ys), Math.max(1, ...ys)] });
       view.refresh();
     } catch (error) {
       canvas.replaceChildren(made("p", { class: "sk-more" }, "This browser draws no WebGL. The table below lists the same paths."));
@@ -373,11 +374,12 @@ export function mount(root, data, { proofs = {}, prove = null } = {}) {
     };
   }
 
-  // A label with a rim of paper, so that it can be read where it crosses lines.
+  // A label with a rim of paper, above its node in every other column, so that neighbours do not cover each other.
   function label(context, node, drawn, text, paper) {
     if (!node.label) return;
-    const at = [node.label, node.x + node.size + 3, node.y + drawn.labelSize / 3];
     context.font = `${drawn.labelSize}px ${drawn.labelFont}`;
+    const half = context.measureText(node.label).width / 2;
+    const at = [node.label, node.x - half, node.above ? node.y - node.size - 4 : node.y + node.size + drawn.labelSize];
     Object.assign(context, { strokeStyle: paper, lineWidth: 4, lineJoin: "round", fillStyle: text });
     context.strokeText(...at);
     context.fillText(...at);

@@ -7,6 +7,7 @@ from typing import Final, TypedDict
 
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
+from simkit.analysis.escalation.find.held_permissions import GrantSource
 from simkit.analysis.escalation.find.matching import Edge
 from simkit.analysis.escalation.find.queries import WELL_KNOWN, escalations
 from simkit.analysis.escalation.find.search import ways_to
@@ -15,6 +16,7 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.logic.rbac.binding import Subject
+from simkit.meta.visible_text import one_line
 from simkit.seams.snapshot import Snapshot
 
 MOST_EDGES: Final = 20_000
@@ -30,9 +32,11 @@ class GraphDocument(TypedDict):
     """Of each primitive its id, its title and its severity."""
     grants: list[tuple[str, str, int, str]]
     """Of each grant its binding, its role, the rule and the bound subject."""
-    edges: list[tuple[int, int, int, int, float, list[list[int]], str]]
-    """Of each edge its source, its target, its step (-1: a choice), its hops, its cost, for each requirement the grants
-    that each meet it, and what else there is to know."""
+    uses: list[tuple[int, int, float, list[list[int]], str]]
+    """Of each use of a step the step (-1: a choice), its hops, its cost, for each requirement the grants that each meet
+    it, and what else there is to know."""
+    edges: list[tuple[int, int, int]]
+    """Of each edge its source, its target and its use."""
     goals: list[tuple[str, list[int]]]
     """Of each goal its text and the nodes that have it."""
     starts: list[int]
@@ -59,8 +63,8 @@ def graph_document(
     Returns
     -------
     GraphDocument
-        A mapping that JSON can hold: every state on some way from a subject with a path to a goal, and every edge
-        between such states.
+        A mapping that JSON can hold, with what cannot be seen in names written out: every state on some way from a
+        subject with a path to a goal, and every edge between such states.
 
     Raises
     ------
@@ -106,6 +110,8 @@ def _written(
     nodes: dict[AttackState, int] = {}
     steps: dict[tuple[str, str, str], int] = {}
     grants: dict[tuple[str, str, int, str], int] = {}
+    needs: dict[str, list[list[int]]] = {}
+    uses: dict[tuple[int, int, float, str, str], int] = {}
     written = []
     for start in starts:
         nodes.setdefault(start, len(nodes))
@@ -115,21 +121,15 @@ def _written(
         if edge.primitive:
             named = (edge.primitive, edge.definition.title, edge.definition.severity.word)
             step = steps.setdefault(named, len(steps))
-        needs = [
-            [
-                grants.setdefault(
-                    (display_name(one.binding), display_name(one.role), one.rule, text_of(one.subject)), len(grants)
-                )
-                for one in some
-            ]
-            for some in edge.granted_by
-            if some
-        ]
-        written.append((source, target, step, edge.hops, edge.cost, needs, edge.value("detail")))
+        need = [[grants.setdefault(_grant(one), len(grants)) for one in some] for some in edge.granted_by if some]
+        needs[key := repr(need)] = need
+        use = (step, edge.hops, edge.cost, key, one_line(edge.value("detail")))
+        written.append((source, target, uses.setdefault(use, len(uses))))
     return {
-        "nodes": [(str(state), state.kind, state.namespace) for state in nodes],
+        "nodes": [(one_line(str(state)), state.kind, state.namespace) for state in nodes],
         "steps": list(steps),
         "grants": list(grants),
+        "uses": [(step, hops, cost, needs[key], detail) for step, hops, cost, key, detail in uses],
         "edges": written,
         "goals": [
             (
@@ -141,3 +141,8 @@ def _written(
         "starts": [nodes[state] for state in starts],
         "partial": partial,
     }
+
+
+def _grant(one: GrantSource) -> tuple[str, str, int, str]:
+    binding, role, subject = map(one_line, (display_name(one.binding), display_name(one.role), text_of(one.subject)))
+    return binding, role, one.rule, subject

@@ -39,6 +39,7 @@ from simkit.logic.rbac.binding import CLUSTER_ROLES
 from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.domain import SYSTEM_NAMESPACE
+from simkit.meta.visible_text import one_line
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox
 
@@ -150,9 +151,13 @@ class Proof(InLines, Evidence):
         return table(self._rows(), COLUMNS)
 
     def record(self) -> dict[str, object]:
-        """The verdict with its reason, and the requests as mappings, for a page that shows the proof."""
-        why = f": {self.reason}" if self.reason else ""
-        return {"verdict": self.verdict + why, "requests": records(self._rows(), COLUMNS)}
+        """The verdict with its reason, and the requests as mappings, for a page that shows the proof.
+
+        What cannot be seen in names is written out.
+        """
+        rows = ((one_line(value) if isinstance(value, str) else value for value in row) for row in self._rows())
+        verdict = f"{self.verdict}: {one_line(self.reason)}" if self.reason else self.verdict
+        return {"verdict": verdict, "requests": records(map(tuple, rows), COLUMNS)}
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
         for one in self.performed:
