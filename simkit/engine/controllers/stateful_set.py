@@ -19,7 +19,7 @@ from simkit.client.resources import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 from simkit.client.work_queue import RequeueError
 from simkit.engine.controllers import ownership
 from simkit.engine.controllers.ownership import MOST_AT_ONCE, owners_concerned, selector_of
-from simkit.engine.controllers.stateful_set_claims import StatefulSetClaims, own_volumes, stale
+from simkit.engine.controllers.stateful_set_claims import KEPT, StatefulSetClaims, own_volumes
 from simkit.logic.workloads.pods import available_from, has_ended, is_ready, pod_of
 from simkit.logic.workloads.revisions import POD_HASH, template_of
 from simkit.meta.clock import Clock
@@ -100,6 +100,8 @@ class StatefulSetController(ResourceWatcher):
         held = ownership.claim_history(client, lister, owner, "StatefulSet", partial(_is_named, owner))
         if held is None:
             return None
+        if "Delete" in (at(owner, "spec", "persistentVolumeClaimRetentionPolicy") or {}).values():
+            self._events.event(client, owner, "NotSimulated", KEPT, warning=True)
         reference, revisions, pods, update = held
         named = {name_of(each): each for each in revisions}
         current = named.get(at(owner, "status", "currentRevision") or "", update)
@@ -125,16 +127,12 @@ class StatefulSetController(ResourceWatcher):
             acted += bool(done)
             if (state.in_order and done is not False) or acted >= MOST_AT_ONCE:
                 return acted > 0
-        for number in state.beyond:
-            self._claims.follow(client, lister, state.owner, state.pods[number], beyond=True)
         return self._shrink(client, state) or acted > 0 or self._update(client, state)
 
     def _tend(self, client: Client, lister: Lister, state: _SetState, number: int) -> bool | None:
         """True if a wanted pod was changed. None: it must make progress before the next one."""
         pod = state.pods.get(number)
         if pod is None:
-            if stale(lister, state.owner, number):
-                return None
             self._create(client, lister, state, number)
             return True
         if has_ended(pod):
@@ -144,14 +142,13 @@ class StatefulSetController(ResourceWatcher):
             return True
         if at(pod, "status", "phase") == "Pending":
             self._claims.make(client, lister, state.owner, number)
-            self._claims.follow(client, lister, state.owner, pod, beyond=False)
         if state.in_order and (is_terminating(pod) or not self._serves(state, pod)):
             return None
         self._correct(client, lister, state, number, pod)
         return False
 
     def _correct(self, client: Client, lister: Lister, state: _SetState, number: int, pod: Object) -> None:
-        """Bring back what makes a pod one of the set: its label, its volumes, and the owners of its claims."""
+        """Bring back what makes a pod one of the set: its label and its volumes."""
         owner, own = state.owner, own_volumes(state.owner, name_of(pod))
         wanted = pod
         if labels_of(pod).get(_POD_NAME) != name_of(pod):
@@ -162,8 +159,7 @@ class StatefulSetController(ResourceWatcher):
         if any(claimed.get(each["name"]) != each["persistentVolumeClaim"]["claimName"] for each in own):
             self._claims.make(client, lister, owner, number)
             wanted = {**wanted, "spec": {**wanted["spec"], "volumes": _volumes(own, volumes)}}
-        handed = self._claims.follow(client, lister, owner, pod, beyond=False)
-        if handed or wanted != pod:
+        if wanted != pod:
             response = replace(client, PODS, wanted)
             self._tell_of(client, owner, "update", name_of(pod), response)
             expect(response, 404, 409)
