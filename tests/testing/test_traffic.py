@@ -12,7 +12,6 @@ import pytest
 import simkit
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.testing import clients
-from simkit.testing.approval import assert_approved
 from simkit.testing.transports import HOST
 
 SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "1"}}
@@ -201,13 +200,3 @@ def test_unknown_faults(cluster: simkit.Cluster) -> None:
     """They are named with those that there are."""
     with pytest.raises(SimkitError, match="no fault 'flood'; there are conflict, throttle"):
         cluster.faults("flood")
-
-
-def test_approval_files(cluster: simkit.Cluster, tmp_path: Path) -> None:
-    """The first run writes the file, later ones compare with it."""
-    file = tmp_path / "approved.yaml"
-    for _ in range(2):
-        assert_approved(cluster, file, ["configmaps"], namespace="default")
-    cluster.apply({**SETTINGS, "data": {"a": "2"}})
-    with pytest.raises(AssertionError, match=r"(?s)SIMKIT_APPROVE=1.*\+  a: '2'"):
-        assert_approved(cluster, file, ["configmaps"], namespace="default")
