@@ -198,7 +198,9 @@ class _Planner:
             former.add(key)
         catalogue = {one.storage: one for one in catalogue_of(snapshot).stored()}
         there = [key for key in sorted(former) if key.resource in catalogue and _may_exist(snapshot, key)]
-        return [writer.delete(catalogue[key.resource], key.namespace, key.name) for key in there]
+        changes = [writer.delete(catalogue[key.resource], key.namespace, key.name) for key in there]
+        places = [configured.origins.get(key, ("", None)) if configured is not None else ("", None) for key in there]
+        return [replace(change, file=file, line=line) for change, (file, line) in zip(changes, places, strict=True)]
 
     def _with_places(self, changes: Iterable[ObjectChange], wanted: Dump) -> list[ObjectChange]:
         places = [wanted.origins.get(key, ("", None)) for key in wanted.keyed]
@@ -248,7 +250,12 @@ class _Planner:
             for dump in (configured, wanted):
                 if dump is not None:
                     ManifestWriter(cluster, administrator(), namespace=self._namespace).apply(dump.objects)
+            writer = ManifestWriter(cluster, administrator(), namespace=self._namespace)
+            for one in touched:
+                if one.action == "delete":
+                    writer.delete(catalogue[one.resource], one.namespace, one.name)
 
+        catalogue = {str(one.group_resource): one for one in catalogue_of(self._before.snapshot()).stored()}
         found = outlook(cast("OperationSandbox", self._origin), apply)
         for pods in found.pods:
             kind, _, name = pods.workload.partition("/")

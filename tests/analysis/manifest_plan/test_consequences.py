@@ -27,6 +27,15 @@ def test_a_quota(cluster: Cluster) -> None:
     assert "exceeded quota: few" in row.detail
 
 
+def test_a_quota_that_the_change_deletes(cluster: Cluster) -> None:
+    """Pods that only the deleted quota refused are not told; the deletion has the place of the earlier manifest."""
+    quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: shop}, spec: {hard: {pods: '3'}}}"
+    found = plan(cluster, deployment(replicas=5), configured=[deployment(replicas=1), quota])
+    assert found.of("pods") == ()
+    (row,) = [row for row in found.of("objects") if row.change == "delete"]
+    assert (row.what, row.line) == ("ResourceQuota shop/few", 1)
+
+
 def test_a_pod_security_level(cluster: Cluster) -> None:
     """A deployment is admitted, and its pods are not."""
     found = plan(cluster, deployment(namespace="strict"))
