@@ -12,7 +12,7 @@ from simkit.client.controller import Client, Controller
 from simkit.client.event_recorder import EventRecorder
 from simkit.client.reconciler import Reconciler, ReconcilingController
 from simkit.engine.controllers.certificate_authority import CertificateAuthority, RootCACertPublisher
-from simkit.engine.controllers.certificates import CSRApprovingController, CSRCleanerController, CSRSigningController
+from simkit.engine.controllers.certificates import CSRApprovingController, CSRSigningController
 from simkit.engine.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from simkit.engine.controllers.controller_manager import select_controllers
 from simkit.engine.controllers.cron_job import CronJobController
@@ -137,7 +137,6 @@ CONTROLLERS: Final = PartRegistry[Maker](
         "certificatesigningrequest-signing-controller": lambda means: CSRSigningController(
             means.authority, means.clock
         ),
-        "certificatesigningrequest-cleaner-controller": lambda means: CSRCleanerController(means.clock),
         "service-cidr-controller": lambda means: ServiceCIDRsController(means.catalogue, means.clock),
         "bootstrap-signer-controller": lambda means: BootstrapSigner(means.clock),
         "token-cleaner-controller": lambda means: TokenCleaner(means.clock),
@@ -196,6 +195,8 @@ ALIASES: Final = {
     "cloud-node-lifecycle": "cloud-node-lifecycle-controller",
 }
 """Older names of controllers."""
+_ABSENT: Final = ("resourceclaim-controller", "device-taint-eviction-controller")
+"""Controllers of kube-controller-manager without an older name that simkit does not have."""
 
 
 def controllers(
@@ -222,7 +223,7 @@ def controllers(
     registry = CONTROLLERS.with_given((each.name, _returned(each)) for each in given)
     absent = _OF_CERTIFICATES if util.find_spec("cryptography") is None else frozenset()
     default = [name for name in CONTROLLERS.ours if name not in _OFF_BY_DEFAULT]
-    foreign = [name for name in ALIASES.values() if name not in CONTROLLERS.ours]
+    foreign = [name for name in (*ALIASES.values(), *_ABSENT) if name not in CONTROLLERS.ours]
     named = {flag.removeprefix("-") for flag in flags} - {"*", *ALIASES, *foreign, *CONTROLLERS.ours}
     known = [*CONTROLLERS.ours, *registry.given, *(name for name in registry.installed(named))]
     wanted = select_controllers((*flags, *registry.given), known, default, aliases=ALIASES, foreign=foreign)

@@ -131,21 +131,6 @@ def test_nodes_get_their_own_certificates(cluster: simkit.Cluster) -> None:
     assert cluster.get("csr", "r")["status"]["conditions"][0]["message"].startswith("Auto approving self kubelet")
 
 
-def test_requests_that_are_over_are_removed(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
-    """An hour after they were issued, a day after they were made."""
-    ask(cluster, CLIENT, request("ann"), "client auth")
-    clock.advance(hours=23)
-    cluster.settle()
-    approve(cluster)
-    cluster.settle()
-    clock.advance(minutes=59)
-    cluster.settle()
-    assert cluster.get("csr", "r")
-    clock.advance(minutes=1)
-    cluster.settle()
-    assert cluster.perform(Request.of("GET", PATH)).status == 404
-
-
 def test_files_may_hold_the_authority(making: Any, tmp_path: Any) -> None:
     """A given authority signs, and is what namespaces get."""
     from simkit.engine.http.certificates import ensure_certificates
