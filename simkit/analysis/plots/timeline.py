@@ -45,8 +45,8 @@ def timeline(
 ) -> Axes:  # fmt: skip
     """The versions of each kind, with releases above, the release of each removal, and the users that remain.
 
-    Kinds of a group whose versions have the same lives share their lanes. Alpha versions that nobody uses are left
-    out, unless there are no others. What is planned after today is hatched.
+    Kinds of a group whose versions have the same lives share their lanes. Alpha versions of Kubernetes that nobody uses
+    are left out, unless there are no others. What is planned after today is hatched.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def timeline(
         Axes to draw into; None: a figure of its own.
     """
     dates, day = calendar or Calendar.of_kubernetes(), _number(today or date.today())
-    shown = _chosen(_folded(rows), dates, lanes)
+    shown = _chosen(_folded(rows, alphas=calendar is not None), dates, lanes)
     every = [lane for each in shown for lane in each.lanes]
     names = [_names(each) for each in shown]
     left = max((inches(line, bold=True) for name in names for line, _ in name), default=0) + 0.15
@@ -144,10 +144,10 @@ def _write_scale(sheet: Sheet, dates: Calendar, marked: list[tuple[float, str, s
             write(-0.2, _number(date(year, 1, 1)), str(year), tone="soft")
 
 
-def _folded(rows: pd.DataFrame) -> list[Kinds]:
+def _folded(rows: pd.DataFrame, *, alphas: bool) -> list[Kinds]:
     """Kinds with their lanes; those of a group with the same lanes are together, unused alpha versions left out."""
     found: dict[tuple[str, tuple[Lane, ...]], list[str]] = {}
-    alphas = set(rows["phase"]) <= {"alpha", "deprecated"}
+    alphas = alphas or set(rows["phase"]) <= {"alpha", "deprecated"}
     groups = rows["api_version"].str.rpartition("/")[0] if len(rows) else rows["api_version"]
     for (kind, group), some in rows.groupby(["kind", groups], sort=False):
         every = [_lane(str(version), phases) for version, phases in some.groupby("api_version", sort=False)]

@@ -122,3 +122,10 @@ def test_planned_ends_are_hatched_and_users_come_first() -> None:
     assert "v1beta1, gone in 1.16, 3 objects" in texts(axes)
     assert any(bar.get_hatch() and bar.get_width() > 0 for bar in axes.patches if isinstance(bar, Rectangle))
     assert len({round(bar.get_y(), 3) for bar in axes.patches if isinstance(bar, Rectangle)}) <= 7
+
+
+def test_ones_own_alpha_versions_are_drawn() -> None:
+    """Only those of Kubernetes are left out."""
+    history = read_history(OWN.replace("v1beta1", "v1alpha1"))
+    axes = drawn(timeline(history=history), calendar=history.calendar, today=date(2024, 6, 1))
+    assert "v1alpha1, gone in r4" in texts(axes)
