@@ -31,10 +31,7 @@ from simkit.seams import Reader
 _OF_NAMESPACES: Final = (GroupResource("", "resourcequotas"), GroupResource("", "limitranges"))
 """Resources of which every object of a namespace is asked about its writes; each charged quota is a write by itself."""
 _OF_ALL: Final[Mapping[str, tuple[GroupResource, ...]]] = {
-    "pods": (
-        GroupResource(api_group("scheduling"), "priorityclasses"),
-        GroupResource("policy", "podsecuritypolicies"),
-    ),
+    "pods": (GroupResource(api_group("scheduling"), "priorityclasses"),),
     "persistentvolumeclaims": (GroupResource(api_group("storage"), "storageclasses"),),
     "ingresses": (GroupResource(api_group("networking"), "ingressclasses"),),
 }
