@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +28,8 @@ _SOURCES: Final = {
     ("kustomize.toolkit.fluxcd.io", "Kustomization"): ("spec", "path"),
 }
 """Where objects of Argo CD and Flux name a folder of a repository, by group and kind."""
+_TEMPLATE: Final = re.compile(r"^---\n# Source: [^/\n]+/(.+)\n", re.MULTILINE)
+"""What helm writes before each document: the name of the chart, and the template in its folder."""
 _SECONDS: Final = 60
 
 
@@ -41,20 +44,35 @@ def read_manifests(paths: Sequence[str], *, release: str, namespace: str) -> Dum
     from simkit.snapshot.load import load
 
     render = renderer(release)
-    sources = [_source(path, render) for path in paths]
-    sources += [_source(path, render) for path in _named_folders(sources, paths, release)]
+    sources = [one for path in paths for one in _sources(path, render)]
+    sources += [one for path in _named_folders(sources, paths, release) for one in _sources(path, render)]
     dump = load(sources, release=release, secrets=True, namespace=namespace, positions=True)
     if dump.lost:
         raise SimkitError("; ".join(problem.as_refusal() for problem in dump.lost))
-    return dump
+    made = {one.file for one in sources if isinstance(one, Piece)}
+    return _placed(dump, lambda file, line: (file, None if file in made else line))
 
 
-def _source(path: str, render: Any) -> Source:
+def _sources(path: str, render: Any) -> list[Source]:
     if path == "-":
-        return standard_input().read()
+        return [standard_input().read()]
     if is_chart(path) or _is_kustomization(path):
-        return Piece(path, render(Path(path)))
-    return path
+        return list(_templates(path, render(Path(path))))
+    return [path]
+
+
+def _templates(path: str, text: str) -> Iterator[Piece]:
+    """What was rendered, by the template that helm names for it; the lines of what kustomize renders have no file."""
+    before, *parts = _TEMPLATE.split(text)
+    if before.strip(" \n-"):
+        yield Piece(path, before)
+    for template, content in zip(parts[::2], parts[1::2], strict=True):
+        yield Piece(str(Path(path) / template), content)
+
+
+def _placed(dump: Dump, place: Callable[[str, int | None], tuple[str, int | None]]) -> Dump:
+    """The dump with other files and lines as the places of its objects."""
+    return replace(dump, origins={key: place(*found) for key, found in dump.origins.items()})
 
 
 def _is_kustomization(path: str) -> bool:
@@ -85,9 +103,8 @@ def _deployed(obj: Object) -> str:
     return found if isinstance(found, str) else ""
 
 
-@contextmanager
-def earlier_revision(paths: Sequence[str], revision: str) -> Iterator[list[str]]:
-    """The same paths as they are in another revision of their repository, in a folder that goes at the end.
+def read_earlier(paths: Sequence[str], revision: str, *, release: str, namespace: str) -> Dump:
+    """The manifests of some paths as they are in another revision of their repository, with the files of this one.
 
     Raises
     ------
@@ -96,7 +113,7 @@ def earlier_revision(paths: Sequence[str], revision: str) -> Iterator[list[str]]
     """
     with tempfile.TemporaryDirectory() as folder:
         copies: dict[Path, Path] = {}
-        found = []
+        found: dict[str, str] = {}
         for path in paths:
             place = Path(path).resolve()
             root = _root_of(place)
@@ -107,10 +124,16 @@ def earlier_revision(paths: Sequence[str], revision: str) -> Iterator[list[str]]
                 _unpack(root, revision, copies[root])
             earlier = copies[root] / place.relative_to(root)
             if earlier.exists():
-                found.append(str(earlier))
+                found[str(earlier)] = path
             else:
                 note(f"{revision} has no {path}, so all of its objects count as new")
-        yield found
+        dump = read_manifests(list(found), release=release, namespace=namespace)
+
+    def as_given(file: str, line: int | None) -> tuple[str, int | None]:
+        copy = next((copy for copy in found if Path(file).is_relative_to(copy)), None)
+        return (str(Path(found[copy]) / Path(file).relative_to(copy)) if copy else file), line
+
+    return _placed(dump, as_given)
 
 
 def _unpack(root: Path, revision: str, into: Path) -> None:

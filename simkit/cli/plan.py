@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from simkit.cli import limits
-from simkit.cli.manifest_sources import earlier_revision, read_manifests
+from simkit.cli.manifest_sources import read_earlier, read_manifests
 from simkit.cli.notes import complain, complain_of
 from simkit.cli.output import FORMATS, VALUES, json_text, write_report, write_rows, write_value
 from simkit.cli.pages import PageParser
@@ -109,8 +109,7 @@ def _planned(cluster: Cluster, args: argparse.Namespace) -> ManifestPlan:
     complain_of([one for one in wanted.problems if one.weight == "changed" and not one.hint.startswith(PLACED)])
     before = None
     if args.against:
-        with earlier_revision(args.manifest, args.against) as paths:
-            before = read_manifests(paths, release=release, namespace=where)
+        before = read_earlier(args.manifest, args.against, release=release, namespace=where)
     return plan(
         cluster,
         wanted,

@@ -26,7 +26,7 @@ def is_chart(path: str) -> bool:
 
 
 def rendered(path: str, release: str) -> Piece:
-    """The manifests of a chart, as ``helm template`` writes them for a release of Kubernetes.
+    """The manifests of a chart, as ``helm template`` writes them for a release of Kubernetes, without its tests.
 
     Raises
     ------
@@ -40,7 +40,17 @@ def rendered(path: str, release: str) -> Piece:
         )
     folder = Path(path).resolve()
     # The folder may be called like a flag, such as that for a program to run.
-    words = [helm, "template", "--kube-version", release, "--include-crds", "--", folder.name, str(folder)]
+    words = [
+        helm,
+        "template",
+        "--kube-version",
+        release,
+        "--include-crds",
+        "--skip-tests",
+        "--",
+        folder.name,
+        str(folder),
+    ]
     text = _output(words, f"helm did not render {path}", f"helm does not render {path}: ")
     note(f"rendered by helm: {path}")
     return Piece(path, text)

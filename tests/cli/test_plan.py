@@ -95,7 +95,9 @@ def test_against_a_revision(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     (folder / "deploy" / "gone.yaml").unlink()
     (folder / "deploy" / "new.yaml").write_text(_CONFIG.format(name="new", value=1), encoding="utf-8")
     assert run("-f", "deploy", "--against", "main") == 2
-    assert "Plan: 1 to create, 1 to delete" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "Plan: 1 to create, 1 to delete" in told
+    assert "delete: ConfigMap default/gone  (deploy/gone.yaml:1)" in told
     for revision, words in (
         ("absent", "knows no revision"),
         ("--output=x", "knows no revision"),
@@ -103,6 +105,22 @@ def test_against_a_revision(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     ):
         assert run("-f", "deploy", f"--against={revision}") == 1
         assert words in capsys.readouterr().err
+
+
+def test_a_chart_is_told_by_its_templates(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What helm renders stands in a template, whose lines are others; tests of the chart are not asked for."""
+    (folder / "shop").mkdir()
+    (folder / "shop" / "Chart.yaml").write_text("name: shop\n", encoding="utf-8")
+    (folder / "bin").mkdir()
+    helm = folder / "bin" / "helm"
+    made = f"---\n# Source: shop/templates/a.yaml\n{_CONFIG.format(name='made', value=1)}"
+    helm.write_text(f'#!/bin/sh\necho "$@" >&2\ncase "$@" in *--skip-tests*) cat <<\'END\'\n{made}\nEND\nesac\n')
+    helm.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder / "bin"), prepend=":")
+    assert run("-f", "shop") == 2
+    assert "create: ConfigMap default/made  (shop/templates/a.yaml)" in capsys.readouterr().out
 
 
 def test_an_earlier_revision_is_whole(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
