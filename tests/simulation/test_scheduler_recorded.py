@@ -30,7 +30,7 @@ Obj = dict[str, Any]
 FOLDER = Path(__file__).parent / "recorded"
 PLUGINS = (
     "TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
-    "NodeResourcesBalancedAllocation", "ImageLocality",
+    "NodeResourcesBalancedAllocation",
 )  # fmt: skip
 """The plugins that score, in the order of the profile."""
 CAPTURED = [

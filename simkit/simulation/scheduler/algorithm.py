@@ -46,9 +46,9 @@ SCORES: Final[Sequence[tuple[int, ScorePlugin]]] = (
     (2, topology_spread.spread_score),
     (2, topology_spread.affinity_score),
     (1, node_filters.balanced_allocation),
-    (1, node_filters.image_locality),
 )
-"""The scores of the default profile with their weights. A plugin that gives none has nothing to say about the pod."""
+"""The scores of the default profile with their weights, but for that of images. A plugin that gives none has nothing
+to say about the pod."""
 _UNKNOWN: Final = Rejection(())
 """The verdict of a node that was not asked."""
 _ALL_BELOW: Final = 100

@@ -1,7 +1,7 @@
-"""Filters and scores that look at one node alone: its name, labels, taints, ports, resources and images.
+"""Filters and scores that look at one node alone: its name, labels, taints, ports and resources.
 
 Upstream: pkg/scheduler/framework/plugins/{nodeunschedulable,nodename,tainttoleration,nodeaffinity,nodeports,
-noderesources,imagelocality}, release 1.30.
+noderesources}, release 1.30.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.logic.workloads.images import tagged
 from simkit.logic.workloads.nodes import UNSCHEDULABLE, fits, term_fits, tolerated
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import at
@@ -171,23 +170,6 @@ def preferred_affinity(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> l
             for info in nodes
         ]
     )
-
-
-def image_locality(pod: PodInfo, view: View, nodes: Sequence[NodeInfo]) -> list[int] | None:
-    """More for nodes that have the images already; an image that few nodes have counts less."""
-    known = view.cache.image_nodes
-    if not known:
-        return None
-    spec, total = pod.pod.get("spec") or {}, len(view.cache.nodes())
-    containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-    images = [tagged(each.get("image") or "") for each in containers]
-    least, most = 23 * _MEGA, 1000 * _MEGA * len(containers)
-
-    def score(info: NodeInfo) -> int:
-        there = sum(int(info.images[name] * (known[name] / total)) for name in images if name in info.images)
-        return MOST * (min(max(there, least), most) - least) // (most - least)
-
-    return [score(info) for info in nodes]
 
 
 def normalized(scores: Sequence[int], *, reverse: bool = False) -> list[int]:

@@ -341,7 +341,6 @@ class NodeInfo:
         self.allowed_pods = 0
         self.taints: tuple[Mapping[str, str], ...] = ()
         self.unschedulable = False
-        self.images: dict[str, int] = {}
         self.pods: dict[tuple[str, str], PodInfo] = {}
         self.requested: ResourceAmounts = {}
         self.scored: ResourceAmounts = {CPU: 0, MEMORY: 0}
@@ -371,11 +370,6 @@ class NodeInfo:
         self.taints = tuple(at(node, "spec", "taints") or ())
         self.avoided = any(taint.get("effect") == "PreferNoSchedule" for taint in self.taints)
         self.unschedulable = bool(at(node, "spec", "unschedulable"))
-        self.images = {
-            name: int(image.get("sizeBytes") or 0)
-            for image in at(node, "status", "images") or ()
-            for name in image.get("names") or ()
-        }
 
     def add(self, pod: PodInfo) -> None:
         """Count a pod."""

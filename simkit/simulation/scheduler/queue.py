@@ -154,7 +154,7 @@ def matters(change: Change) -> bool:
     if change.previous is None or change.type == "DELETED":
         return change.type == "ADDED"
     old, new = change.previous.object, change.entry.object
-    paths = (("spec",), ("status", "allocatable"), ("status", "images"))
+    paths = (("spec",), ("status", "allocatable"))
     return (
         any(at(old, *path) != at(new, *path) for path in paths)
         or labels_of(old) != labels_of(new)

@@ -151,8 +151,6 @@ class SchedulerCache:
         self._selected = SelectedPods()
         self.with_terms: dict[tuple[str, str], tuple[PodInfo, NodeInfo]] = {}
         """Pods with affinity to other pods, and their nodes."""
-        self.image_nodes: dict[str, int] = {}
-        """The number of nodes that have each image."""
 
     def nodes(self) -> list[NodeInfo]:
         """The nodes, one of each zone in turn."""
@@ -171,9 +169,7 @@ class SchedulerCache:
         info = self._info(name)
         if info.node is None or _zone(info.labels) != _zone(labels_of(node)):
             self._order = None
-        self._count_images(info, -1)
         info.set_node(node)
-        self._count_images(info, 1)
 
     def _info(self, name: str) -> NodeInfo:
         found = self._infos.get(name)
@@ -186,14 +182,9 @@ class SchedulerCache:
         info = self._infos.get(name)
         if info is None:
             return
-        self._count_images(info, -1)
         info.node, self._order = None, None
         if not info.pods:
             del self._infos[name]
-
-    def _count_images(self, info: NodeInfo, sign: int) -> None:
-        for image in info.images if info.node is not None else ():
-            self.image_nodes[image] = self.image_nodes.get(image, 0) + sign
 
     def set_pod(self, pod: Object) -> None:
         """Take in a pod as it is now, wherever it is."""
