@@ -131,12 +131,17 @@ class Causes(InLines, Sequence[Cause]):
 
     def summary(self) -> pd.DataFrame:
         """One row per nature: what, count (causes), paths, findings."""
-        rows = []
+        return table(self._natures(), ("what", "count", "paths", "findings"))
+
+    def summary_records(self) -> list[dict[str, object]]:
+        """The rows of ``summary`` as mappings from column to value, made without pandas."""
+        return records(self._natures(), ("what", "count", "paths", "findings"))
+
+    def _natures(self) -> Iterator[tuple[Any, ...]]:
         for name in NATURES:
             found = [one for one in self.causes if one.nature.name == name]
             paths, findings = sum(len(one.paths) for one in found), sum(len(one.findings) for one in found)
-            rows.append((name, len(found), paths, findings))
-        return table(rows, ("what", "count", "paths", "findings"))
+            yield name, len(found), paths, findings
 
     def filter(
         self,

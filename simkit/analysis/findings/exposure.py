@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.table.risky_permission import risky_permission_table
@@ -16,9 +15,11 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import EVERYWHERE
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.readable_frame import ReadableFrame
 from simkit.logic.rbac.binding import Subject
 from simkit.seams.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 REACH_COLUMNS = ("subject", "cluster_wide", "in_namespaces", "namespaces", "risky_permissions")
 
@@ -69,15 +70,25 @@ def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Mem
     >>> len(cluster.exposure())
     0
     """
-    members = members or NO_MEMBERS
+    import pandas as pd
+
+    from simkit.analysis.readable_frame import ReadableFrame
+
+    counts = exposure_counts(snapshot, include_defaults=include_defaults, members=members)
+    names = [one.id for one in risky_permission_table().permissions]
+    fields = [[held.get(name, 0) for name in names] for held in counts.values()]
+    return ReadableFrame(fields, index=pd.Index(list(counts), name="namespace", dtype=object), columns=names, dtype=int)
+
+
+def exposure_counts(
+    snapshot: Snapshot, *, include_defaults: bool = False, members: Members | None = None
+) -> dict[str, dict[str, int]]:
+    """The numbers of ``exposure`` above zero, by namespace and risky permission, made without pandas."""
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for power, holding in _held(snapshot, include_defaults, members).items():
+    for power, holding in _held(snapshot, include_defaults, members or NO_MEMBERS).items():
         for _, namespace in holding:
             counts[namespace or EVERYWHERE][power] += 1
-    names = [one.id for one in risky_permission_table().permissions]
-    places = sorted(counts, key=lambda place: (place != EVERYWHERE, place))
-    fields = [[counts[place][name] for name in names] for place in places]
-    return ReadableFrame(fields, index=pd.Index(places, name="namespace", dtype=object), columns=names, dtype=int)
+    return {place: dict(counts[place]) for place in sorted(counts, key=lambda place: (place != EVERYWHERE, place))}
 
 
 @about_access()

@@ -112,7 +112,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
             | {"controls": one.rows(sifted.audit)}
             for one in frameworks().values()
         ],
-        "natures": causes.summary().to_dict("records"),
+        "natures": causes.summary_records(),
         "plan": best(),
         "paths": [[path.subject, path.goal.name] for path in paths],
         "graph": graph_document(
@@ -247,7 +247,10 @@ def _remedy(remedy: Remedy, dump: Dump, *, full: bool = True) -> dict[str, Any]:
     told["way_back"] = remedy.way_back()
     if not full:
         return told
-    effect = remedy.effect.to_dict("records")
+    from simkit.analysis.access.compare import COLUMNS
+    from simkit.analysis.rbac.tables import records
+
+    effect = records(remedy.permissions, COLUMNS)
     rows = [
         {"change": row["change"], "subject": row["subject"], "scope": row["scope"], "what": _permission(row)}
         for row in effect[:EFFECTS]
@@ -308,12 +311,13 @@ def _path_group(one: PathGroup, names: Mapping[Any, str]) -> dict[str, Any]:
 
 def _exposure(dump: Dump, request: Request) -> dict[str, Any]:
     """The holders of risky permissions as numbers: rows and columns with the most first."""
-    from simkit.analysis import exposure
+    from simkit.analysis.findings.exposure import exposure_counts
 
-    frame = exposure(dump.snapshot(), include_defaults=request.include_defaults, members=request.members)
-    held = {str(name): dict(row) for name, row in frame.to_dict("index").items() if any(row.values())}
-    totals = {str(name): sum(int(row[name]) for row in held.values()) for name in frame.columns}
-    columns = sorted((name for name in totals if totals[name]), key=lambda name: (-totals[name], name))
-    rows = [(name, [int(row[column]) for column in columns]) for name, row in held.items()]
+    held = exposure_counts(dump.snapshot(), include_defaults=request.include_defaults, members=request.members)
+    totals = Counter[str]()
+    for counts in held.values():
+        totals.update(counts)
+    columns = sorted(totals, key=lambda name: (-totals[name], name))
+    rows = [(name, [counts.get(column, 0) for column in columns]) for name, counts in held.items()]
     rows.sort(key=lambda row: (row[0] != "*", -sum(row[1]), row[0]))
-    return {"columns": list(columns), "rows": [{"namespace": name, "numbers": numbers} for name, numbers in rows]}
+    return {"columns": columns, "rows": [{"namespace": name, "numbers": numbers} for name, numbers in rows]}

@@ -32,7 +32,6 @@ from simkit.analysis.least_privilege.recorded_access import Action, may
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, groups_in, identity_of
 from simkit.analysis.rbac.tables import records, table
-from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import Evidence, InLines, Result, proven
 from simkit.logic.rbac.binding import CLUSTER_ROLES
@@ -205,6 +204,8 @@ class Proofs(Result, Sequence[Proof]):
 
     def summary(self) -> pd.DataFrame:
         """The numbers of paths by outcome: what, count."""
+        from simkit.analysis.readable_frame import ReadableFrame
+
         return ReadableFrame(list(tally(self.proofs).items()), columns=["what", "count"])
 
     def not_executed(self) -> dict[str, int]:
@@ -217,6 +218,8 @@ class Proofs(Result, Sequence[Proof]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        from simkit.analysis.readable_frame import ReadableFrame
+
         return f"<p><b>{self}</b></p>{ReadableFrame(self.to_frame())._repr_html_()}"
 
 
