@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from simkit.analysis.access.who_can import who_can
+from simkit.analysis.rbac.index import index_of
+from simkit.analysis.rbac.objects import display_name
+from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import table
+from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of, namespace_of
@@ -117,6 +121,7 @@ def _event(event: Object) -> tuple[Any, ...]:
 # The subjects that may do something with one object.
 
 ACCESS_COLUMNS: Final = ("subject", "verbs", "bindings")
+_HAS: Final = "has it"
 _VERBS: Final = ("get", "list", "watch", "update", "patch", "delete", "create", "deletecollection")
 
 
@@ -127,7 +132,8 @@ def object_access(cluster: Cluster, key: Key) -> pd.DataFrame:
     -------
     DataFrame
         One row per subject: subject, verbs, bindings. Verbs on the collection are those in its namespace; those on
-        subresources (``pods/exec``) are written as ``create pods/exec``.
+        subresources (``pods/exec``) are written as ``create pods/exec``. Of a role, those come first to whom a binding
+        grants it, with ``has it`` before their verbs.
     """
     resource = cluster.engine.catalogue.lookup(str(key.resource).rstrip("."))
     subresources = [(verb, name) for name, part in resource.subresources.items() for verb in part.verbs]
@@ -137,6 +143,10 @@ def object_access(cluster: Cluster, key: Key) -> pd.DataFrame:
     snapshot, namespace = cluster.snapshot(), key.namespace or None
     verbs: dict[str, dict[str, None]] = {}
     bindings: dict[str, dict[str, None]] = {}
+    for each in index_of(snapshot).bindings_of(key) if key.resource in (ROLES, CLUSTER_ROLES) else ():
+        for subject in map(text_of, map(normalize_subject, each.subjects)):
+            verbs.setdefault(subject, {})[_HAS] = None
+            bindings.setdefault(subject, {})[display_name(each.key)] = None
     for verb, part in tracked(asked, "asking who can"):
         what = f"{key.resource.resource}.{key.resource.group}" if key.resource.group else key.resource.resource
         name = key.name if verb not in ("create", "list", "watch", "deletecollection") or part else ""

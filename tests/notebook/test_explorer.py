@@ -80,6 +80,17 @@ def test_owners_are_followed(cluster: simkit.Cluster) -> None:
     assert "ReplicaSet" in explorer.head.value
 
 
+def test_the_access_to_a_role_begins_with_who_has_it(cluster: simkit.Cluster) -> None:
+    """Whoever is granted the role stands first, with the binding that grants it."""
+    explorer = shown(cluster)
+    explorer.show_object("clusterroles", "cluster-admin")
+    explorer.sections.chooser.value = "Access"
+    explorer.wait()
+    row = explorer.access.rows.iloc[0]
+    assert (row["subject"], row["verbs"][0]) == ("group:system:masters", "has it")
+    assert "ClusterRoleBinding cluster-admin" in row["bindings"]
+
+
 def test_events_access_and_history_are_told(cluster: simkit.Cluster) -> None:
     """An object is shown with its events, its subjects with their verbs, and its writes."""
     explorer = shown(cluster)
