@@ -28,6 +28,7 @@ from simkit.analysis import (
     timeline,
 )
 from simkit.analysis.plots.style import fitted, inches, listed, wrapped
+from simkit.meta.errors import SimkitError
 from simkit.present.colours import TOKENS
 from tests.analysis.escalation.scenes import ATTACKER, scene
 from tests.analysis.plots_looked_at import assert_readable, message, texts, whole
@@ -147,6 +148,12 @@ def test_every_plot_draws_into_axes_that_are_given() -> None:
     assert plots.version_timeline(timeline(["batch"]), ax=mine) is mine
     assert plots.access_heat_map(exposure(SMALL), ax=mine) is mine
     assert mine.get_title(loc="left")
+
+
+def test_there_are_two_themes() -> None:
+    """A wrong name is no light picture."""
+    with pytest.raises(SimkitError, match="'drak'; the themes are light and dark"):
+        plots.theme("drak")  # type: ignore[arg-type]
 
 
 def test_a_notebook_shows_a_figure_without_a_magic() -> None:

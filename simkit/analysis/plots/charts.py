@@ -102,9 +102,7 @@ def causes_bars(causes: pd.DataFrame, *, top: int = 8, ax: Axes | None = None) -
     for cause, nature, paths, through in shown.itertuples(index=False):
         note = f"{paths:,}" + (f", and {through:,} pass through" if through else "")
         rows.append(Row(str(cause), [*(paths if one == nature else 0 for one in natures), through], note))
-    subtitle = (
-        f"Escalation paths that begin with {_first(len(rows), len(causes), 'root cause')}, the most urgent on top"
-    )
+    subtitle = f"Escalation paths that begin with {_first(len(rows), len(causes), 'root cause')}, by urgency"
     return draw_rows(ax, _most_of(list(map(int, causes["paths"]))), subtitle, rows, key, "escalation paths")
 
 
@@ -235,8 +233,8 @@ def blast_bars(subject: str, reached: pd.DataFrame, *, ax: Axes | None = None) -
         found = reached[reached["kind"] == kind]
         if len(found):
             names = listed(_names(found), ROOM - inches(f"{word}: "))
-            hops = found["hops"].clip(1, 3)
-            rows.append(Row(f"{word}: {names}", [int((hops == number).sum()) for number in (1, 2, 3)]))
+            hops = [int((found["hops"].clip(1, 3) == number).sum()) for number in (1, 2, 3)]
+            rows.append(Row(f"{word}: {names}", hops))
     key = [("1 hop", "blue"), ("2 hops", "sky"), ("3 hops or more", "grey")]
     subtitle = "What the subject can reach by escalation, by kind and by the hops that it takes"
     return draw_rows(ax, _reach(subject, reached), subtitle, rows, key, "places")

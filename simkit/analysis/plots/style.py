@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import matplotlib
@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.patches import Patch
 
+from simkit.meta.errors import SimkitError
 from simkit.present.colours import TOKENS
 from simkit.present.escaping import figure_text
 
@@ -33,7 +34,10 @@ are 13 pixels high."""
 TITLE: Final = 15.0
 TEXT: Final = 11.0
 """Points of the message, and of everything else."""
-_FONTS: Final = ("Inter", "Source Sans 3", "Helvetica Neue", "Segoe UI", "Arial", "Liberation Sans")
+_WANTED: Final = ("Inter", "Source Sans 3", "Helvetica Neue", "Segoe UI", "Arial", "Liberation Sans")
+_INSTALLED: Final = {font.name for font in fontManager.ttflist}
+_FONTS: Final = [*[name for name in _WANTED if name in _INSTALLED][:1], "DejaVu Sans"]
+_RENDERER: Final[Any] = RendererAgg(1, 1, 144)  # type: ignore[no-untyped-call]
 _BREAK: Final = re.compile(r"(?<=[-/:.@_])(?=\S)")
 
 
@@ -48,6 +52,8 @@ def theme(name: Literal["light", "dark"]) -> AbstractContextManager[None]:
     >>> with theme("dark"):
     ...     axes = simkit.Cluster(seed=1).findings().plot()
     """
+    if name not in ("light", "dark"):
+        raise SimkitError(f"there is no theme {name!r}; the themes are light and dark")
     return matplotlib.rc_context({"figure.facecolor": TOKENS["paper"][name == "dark"], "savefig.facecolor": "auto"})
 
 
@@ -152,13 +158,7 @@ def fonts() -> list[str]:
     """The user's fonts, or else the first of ours that is installed; DejaVu Sans has the letters that others lack."""
     if any(rcParams[name] != rcParamsDefault[name] for name in ("font.family", "font.sans-serif")):
         return list(rcParams["font.family"])
-    return _installed()
-
-
-@cache
-def _installed() -> list[str]:
-    known = {font.name for font in fontManager.ttflist}
-    return [*[name for name in _FONTS if name in known][:1], "DejaVu Sans"]
+    return _FONTS
 
 
 def inches(text: str, size: float = TEXT, *, bold: bool = False) -> float:
@@ -169,13 +169,8 @@ def inches(text: str, size: float = TEXT, *, bold: bool = False) -> float:
 @lru_cache(maxsize=10_000)
 def _measured(text: str, size: float, bold: bool, families: tuple[str, ...]) -> float:
     letters = FontProperties(family=list(families), size=size, weight="bold" if bold else "normal")
-    width: float = _renderer().get_text_width_height_descent(figure_text(text), letters, ismath=False)[0]
+    width: float = _RENDERER.get_text_width_height_descent(figure_text(text), letters, ismath=False)[0]
     return 1.06 * width / 144  # letters of small pictures are drawn on whole pixels, and wider
-
-
-@cache
-def _renderer() -> Any:
-    return RendererAgg(1, 1, 144)  # type: ignore[no-untyped-call]
 
 
 def wrapped(text: str, room: float, size: float = TEXT, *, bold: bool = False, most: int = 9) -> list[str]:

@@ -189,10 +189,17 @@ def _message(rows: pd.DataFrame, dates: Calendar, now: str, target: str) -> str:
     ends = {lane: dates.position(until) for lane, until in untils.items() if until}
     here = dates.position(now) if now else len(dates.releases) - 1
     last = dates.position(target) if target else max(ends.values(), default=0)
-    gone, soon = sum(end <= here for end in ends.values()), sum(here < end <= last for end in ends.values())
-    message = f"{gone:,} of {counted(rows['lane'].nunique(), 'version')} {'is' if gone == 1 else 'are'}"
-    more = f"; {soon:,} more by {dates.at(last).name}" if soon else ", and no other has a planned end"
-    return f"{message} gone at {dates.at(here).name}{more}"
+    counts = rows[["objects", "callers"]]
+    used = set(rows.loc[(counts.notna() & (counts != 0)).any(axis=1), "lane"])
+    gone, soon = sum(end <= here for end in ends.values()), {lane for lane, end in ends.items() if here < end <= last}
+    message = (
+        f"{gone:,} of {counted(len(untils), 'version')} {'is' if gone == 1 else 'are'} gone at {dates.at(here).name}"
+    )
+    if not soon:
+        return f"{message}, and no other has a planned end"
+    return f"{message}; {len(soon):,} more by {dates.at(last).name}" + (
+        f", {len(soon & used):,} in use" if used else ""
+    )
 
 
 def _number(day: Any) -> float:

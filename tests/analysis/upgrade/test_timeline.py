@@ -120,6 +120,7 @@ def test_planned_ends_are_hatched_and_users_come_first() -> None:
     lanes["objects"] = [3 if row.lane == "apps/v1beta1 StatefulSet" else 0 for row in lanes.itertuples()]
     axes = drawn(lanes, lanes=7, today=date(2026, 1, 1))
     assert "v1beta1, gone in 1.16, 3 objects" in texts(axes)
+    assert message(drawn(lanes, now="1.15", target="1.16")).endswith("more by 1.16, 1 in use")
     assert any(bar.get_hatch() and bar.get_width() > 0 for bar in axes.patches if isinstance(bar, Rectangle))
     assert len({round(bar.get_y(), 3) for bar in axes.patches if isinstance(bar, Rectangle)}) <= 7
 
