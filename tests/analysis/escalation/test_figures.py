@@ -37,6 +37,7 @@ def test_many_paths_are_a_page(count: int) -> None:
     attack = scene(rule("create", "serviceaccounts/token"), place="ops")
     axes = escalations(world(*attack, *ADMIN, *binders, crowd), goal="cluster-admin").plot()
     assert f"{count // 3:,} groups" in texts(axes)
+    assert "of them through sa:ops/admin" in message(axes)
     assert_readable(axes)
 
 
