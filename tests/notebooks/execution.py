@@ -17,6 +17,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
+CLAIMS: Final = Path(__file__).parent / "claims"
 AUDIT: Final = "01-rbac-audit.ipynb"
 PARAMETERS: Final = "parameters"
 """The tag of the cell after which values for its names are put."""
@@ -36,7 +37,8 @@ def tags(cell: Mapping[str, Any]) -> list[str]:
 def executed(path: Path, values: Mapping[str, Any], folder: Path) -> list[str]:
     """What each cell of code wrote and showed, run in a folder, with these values for the notebook's parameters.
 
-    Raises what a cell raises.
+    The claims of its text are checked after the last cell, with the names that its cells have made. Raises what a cell
+    or a claim raises.
     """
     code = [cell for cell in cells(path) if cell["cell_type"] == "code"]
     if values and not any(PARAMETERS in tags(cell) for cell in code):
@@ -48,7 +50,14 @@ def executed(path: Path, values: Mapping[str, Any], folder: Path) -> list[str]:
             shown.append(_shown(shell, cell["source"]))
             if PARAMETERS in tags(cell):
                 shell.user_ns.update(values)
-        return shown
+        claims = claims_of(path.name)
+        return [*shown, _shown(shell, claims)] if claims else shown
+
+
+def claims_of(name: str) -> str:
+    """The assertions about a notebook that stands alone: what its text says, as code; empty for others."""
+    file = CLAIMS / f"{Path(name).stem}.txt"
+    return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 @contextmanager

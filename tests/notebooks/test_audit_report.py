@@ -34,7 +34,7 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_notebook_runs_on_any_dump(dump: Path, tmp_path: Path) -> None:
-    """Its parameters say which; its last cell says that its claims hold."""
+    """Its parameters say which; its claims hold."""
     assert "All hold, for" in executed(notebook(AUDIT), {"dump": str(dump)}, tmp_path)[-1]
 
 

@@ -21,7 +21,7 @@ def test_its_parameter_is_the_seed() -> None:
 
 @pytest.mark.parametrize("seed", [7, 11])
 def test_the_claims_hold(seed: int, tmp_path: Path) -> None:
-    """Every cell runs, the last one too, whatever the seed; there is a figure."""
+    """Every cell runs and every claim holds, whatever the seed; there is a figure."""
     shown = executed(notebook(NAME), {"seed": seed}, tmp_path)
     assert "All hold, for 4 expectations" in shown[-1]
     assert any("image/png" in each for each in shown)
