@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.findings.references import FRAMEWORKS, framework_named, references
+from simkit.analysis.rendering import counted
 from simkit.cli import causes, reports
 from simkit.cli.audit_report import earlier_report, grown, write_audit_report
 from simkit.cli.flag_types import LEVELS
@@ -237,14 +238,14 @@ def _write_baseline(found: Audit, target: Path) -> int:
     from simkit.analysis.findings.suppress import baseline
 
     write_whole(target, json_text(baseline(found.findings)))
-    note(f"{len(found.findings)} findings are in {target}")
+    note(f"Wrote {counted(len(found.findings), 'finding')} to {target}")
     return 0
 
 
 def _remark(sifted: SuppressedAudit) -> None:
     """Write to standard error which findings were accepted, and which suppressions need attention."""
     if sifted.accepted:
-        note(f"{len(sifted.accepted)} findings are accepted")
+        note(f"Left out {counted(len(sifted.accepted), 'accepted finding')}")
     for each in sifted.expired:
         note(f"a suppression expired on {each.expires}, but the finding still exists: {each.reason}")
     for each in sifted.unused:
@@ -314,7 +315,6 @@ def _write_causes(found: Audit, dump: Dump, args: argparse.Namespace) -> None:
     """Write the table that one reads first: what to look at, and what to change there."""
     from simkit.analysis import escalations
     from simkit.analysis.causes import group_causes
-    from simkit.analysis.rendering import counted
 
     snapshot, members = dump.snapshot(), read_members(args)
     try:
@@ -355,7 +355,8 @@ def _write_tables(found: Audit, args: argparse.Namespace) -> None:
     least = args.show or args.severity or "high"
     shown = found.at_least(least)
     rows = [{**_columns(finding), "severity": finding.severity.word} for finding in shown]
-    print(f"\n{len(shown)} of {len(found.findings)} findings are {least} or worse{':' if shown else ''}\n")
+    told = f"{len(shown)} of {counted(len(found.findings), 'finding')} {'is' if len(shown) == 1 else 'are'}"
+    print(f"\n{told} {least} or worse{':' if shown else ''}\n")
     if shown:
         write_rows(SHOWN, rows, args.output)
     print(f"\n{', '.join(f'{number} {word}' for word, number in found.counts().items())}")

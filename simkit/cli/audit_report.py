@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simkit.analysis.rendering import counted
 from simkit.cli.notes import note
 from simkit.cli.output import json_text
 from simkit.cli.source import paths_of, read_members
@@ -82,8 +83,8 @@ def _tell(changes: Mapping[str, Any]) -> None:
     """Write the new, worse and removed findings since the earlier report, in a few lines."""
     counts = {name: len(changes[name]) for name in ("new", "worse", "gone", "paths_new", "paths_gone")}
     note(
-        f"since {changes['since'][:16]}: {counts['new']} new findings, {counts['worse']} worse, {counts['gone']} gone; "
-        f"{counts['paths_new']} new paths, {counts['paths_gone']} gone"
+        f"since {changes['since'][:16]}: {counted(counts['new'], 'new finding')}, {counts['worse']} worse, "
+        f"{counts['gone']} gone; {counted(counts['paths_new'], 'new path')}, {counts['paths_gone']} gone"
     )
     for what in ("new", "worse"):
         for one in changes[what]:
