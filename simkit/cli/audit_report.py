@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simkit.analysis.findings.references import framework_named
 from simkit.analysis.rendering import counted
 from simkit.cli.notes import note
 from simkit.cli.output import json_text
@@ -58,6 +59,7 @@ def write_audit_report(
         managed=args.managed,
         audit_log=args.audit_log,
         prove=args.prove,
+        limits=tuple(_limits(args)),
         sources=[datasets.path(datasets.DEMO)] if args.demo else paths_of(args),
     )
     content = document(dump, sifted, request, tell=_progress)
@@ -72,6 +74,18 @@ def write_audit_report(
         print(f"The report is in {Path(args.html)}: open it in a browser", file=sys.stderr)
     changes: Mapping[str, Any] | None = content.get("comparison")
     return changes
+
+
+def _limits(args: argparse.Namespace) -> Iterator[str]:
+    """What the options leave out of the findings, in sentences."""
+    if args.severity:
+        yield f"Lists only findings of severity {args.severity} or worse."
+    if args.namespace:
+        yield f"Lists only findings about namespace {args.namespace}."
+    if args.framework:
+        yield f"Lists only findings that concern the {framework_named(args.framework).title}."
+    if args.check:
+        yield f"Made only the checks {', '.join(args.check)}."
 
 
 def _progress(words: str) -> None:

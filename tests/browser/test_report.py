@@ -140,7 +140,7 @@ def test_findings_are_grouped_and_saved(page: Page, report: str) -> None:
     """By team and so on without losing one; a table for spreadsheets has those that are shown."""
     page.goto(report)
     total = page.locator("[data-f]").count()
-    for by in ("namespace", "team", "product"):
+    for by in ("namespace", "team", "product", "subject"):
         page.select_option("select[name=group]", by)
         assert page.locator(".group [data-f]").count() == total
     page.click("a[data-level=critical]")

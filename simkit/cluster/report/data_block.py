@@ -44,7 +44,7 @@ def _packed(value: Any, texts: dict[str, int], *, block: bool = False) -> Any:
         shown = terminal_text(value) if block else one_line(value)
         return -1 - texts.setdefault(shown, len(texts))
     if isinstance(value, Mapping):
-        return {name: _packed(one, texts, block=name in BLOCKS) for name, one in value.items()}
+        return {one_line(name): _packed(one, texts, block=name in BLOCKS) for name, one in value.items()}
     if not isinstance(value, list | tuple):
         return value
     fields = list(value[0]) if value and isinstance(value[0], Mapping) else []

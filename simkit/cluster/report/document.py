@@ -39,7 +39,7 @@ class Request:
     """The questions of a report besides the audit.
 
     ``prove`` executes all paths, and not only one of each of the first causes. ``sources`` are the files of the dump,
-    ``today`` is when the report is made.
+    ``today`` is when the report is made. ``limits`` are sentences that say which findings the audit left out.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Request:
     best: int = BEST
     prove: bool = False
     sources: Sequence[str | Path] = ()
+    limits: Sequence[str] = ()
     today: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
@@ -98,7 +99,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
         "as_of": as_of(dump),
         "sha256": digest(request.sources),
         "looked_at": _looked_at(dump, sifted, paths.unknown),
-        "caveats": [one.text for one in dump.authorization.caveats],
+        "caveats": [*request.limits, *(one.text for one in dump.authorization.caveats)],
         "counts": dict(sifted.audit.counts()),
         "totals": {"paths": len(paths), "subjects": len(subjects), "goals": list(request.goals)}
         | {"verdicts": tally(proof for one in groups for proof in one.proofs)},

@@ -40,7 +40,19 @@ def _once(steps: Sequence[Record]) -> list[Record]:
 
 
 def _finding(one: Record, checks: Mapping[str, Record]) -> dict[str, Any]:
-    fields = ("check", "namespace", "team", "subjects", "binding", "role", "command", "cause", "file", "line")
+    fields = (
+        "check",
+        "namespace",
+        "team",
+        "subjects",
+        "binding",
+        "role",
+        "command",
+        "manifest",
+        "cause",
+        "file",
+        "line",
+    )
     return {
         **{name: one[name] for name in fields},
         "rules": [f"rule {rule['rule']}: {rule['text']}" for rule in one["evidence"]],

@@ -123,6 +123,7 @@
         ["Link", link(one.id, one.id.slice(2)), "address"],
       ]),
       lined(one.command),
+      one.manifest ? fold("As a manifest", lined(JSON.stringify(one.manifest, null, 2))) : "",
     ];
   }
   function fill(row) {
@@ -160,11 +161,11 @@
     });
     shown.textContent = count + " of " + counted(findings.length, "finding");
   }
-  const grounds = { namespace: "whole cluster", team: "no team known", product: "no product" };
+  const grounds = { namespace: "whole cluster", team: "no team known", subject: "nobody in particular", product: "no product" };
   function regroup() {
     const by = value("group"), groups = new Map();
     findings.forEach(one => {
-      const name = by === "check" ? one.check : one[by] || "";
+      const name = by === "subject" ? one.subjects.join(", ") : one[by] || "";
       groups.set(name, [...(groups.get(name) || []), one]);
     });
     const ranks = ["critical", "high", "medium", "low", "info"], rank = some => Math.min(...some.map(one => ranks.indexOf(one.severity)));
