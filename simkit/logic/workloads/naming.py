@@ -1,6 +1,6 @@
 """Names that depend on contents: the hashes in names of replica sets and controller revisions.
 
-Upstream: pkg/controller/history, release 1.30.
+pkg/controller/controller_utils.go (ComputeHash) and pkg/controller/history, release 1.30.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.language.merge.fieldset import escaped_json
+from simkit.logic.workloads.template_hash_text import template_text
 from simkit.meta.clock import SUFFIX_LETTERS
 
 _OFFSET: Final = 0x811C9DC5
@@ -20,16 +21,20 @@ _MASK: Final = 0xFFFFFFFF
 def template_hash(template: Any, collisions: int | None = None) -> str:
     """The pod-template-hash of a pod template for a number of collisions.
 
-    Notes
-    -----
-    It is not the hash of kube-controller-manager, which prints the structures of Go.
-
     Examples
     --------
     >>> template_hash({"spec": {}}) == template_hash({"spec": {}}), template_hash({}) == template_hash({}, 1)
     (True, False)
+
+    References
+    ----------
+    FNV-1a of 32 bits over the structure as Go prints it with its types: pkg/util/hash of release 1.30.
     """
-    return revision_hash(template, 0 if collisions is None else collisions + 1)
+    number = _OFFSET
+    more = b"" if collisions is None else collisions.to_bytes(8, "little")
+    for byte in template_text(template).encode() + more:
+        number = ((number ^ byte) * _PRIME) & _MASK
+    return _safe(number)
 
 
 def revision_hash(data: Any, collisions: int = 0) -> str:

@@ -38,7 +38,7 @@ def hash_of(revision: Object) -> str:
 
 
 def made(owner: Object, reference: Mapping[str, Any], number: int, collisions: int) -> Draft:
-    """The revision of an owner's present template. Stateful sets hash it as data, daemon sets as a template."""
+    """The revision of an owner's present template. Stateful sets hash it as data, daemon sets as a struct."""
     data = data_of(owner)
     if reference.get("kind") == "StatefulSet":
         key, name = _HASH, revision_hash(data, collisions)
