@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, TypedDict, Unpack
@@ -14,7 +14,8 @@ from simkit.analysis.access.who_can import who_can
 from simkit.analysis.audit_log.events import AuditLog, read_events
 from simkit.analysis.audit_log.requests import recorded_requests
 from simkit.analysis.caveats import with_caveats
-from simkit.analysis.history.past_access import Moment, PastDecision, decided, moment_of
+from simkit.analysis.findings.check import Finding
+from simkit.analysis.history.past_access import Moment, PastDecision, Verdict, decided, held, moment_of
 from simkit.analysis.history.timeline import (
     DumpedMoment,
     RecordedWrite,
@@ -124,19 +125,48 @@ class AccessHistory(Result):
             One row per interval, oldest first: from, to (both UTC; the last one ends with what is known), verdict,
             changed_by, verb and object of the write that began it (empty for the first, and where none is known).
         """
-        rows = list(self._intervals(subject, verb, resource, asked))
-        return with_caveats(table(rows, INTERVALS), self.caveats)
+        return self._told(lambda time: self.can(subject, verb, resource, at=time, **asked).verdict)
 
-    def _intervals(self, subject: str, verb: str, resource: str, asked: Asked) -> Iterator[tuple[Any, ...]]:
+    def exposed_for(self, finding: Finding) -> pd.DataFrame:
+        """The intervals in which a finding of an audit held, did not, or in which that is not known.
+
+        Parameters
+        ----------
+        finding
+            A finding of ``audit``. It is the same at another moment if check, subjects, binding and role are.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``since_when``.
+
+        Notes
+        -----
+        One check at each moment at which access may have changed.
+
+        Examples
+        --------
+        >>> import simkit
+        >>> past = history(simkit.demo().dump, at="2026-03-03T00:00:00Z")
+        >>> finding = simkit.demo().audit().findings[0]
+        >>> past.exposed_for(finding)["verdict"].tolist()
+        ['yes']
+        """
+        return self._told(lambda time: held(self.moment(time), finding))
+
+    def _told(self, verdict: Callable[[float], Verdict]) -> pd.DataFrame:
+        return with_caveats(table(list(self._intervals(verdict)), INTERVALS), self.caveats)
+
+    def _intervals(self, verdict_at: Callable[[float], Verdict]) -> Iterator[tuple[Any, ...]]:
         """Neighbouring moments with the same verdict are one interval."""
         moments, writes = self._moments(), self._writes_at()
         for first in moments[:1]:
             writes.pop(first, None)  # what was so from the start has no known beginning
         begun: tuple[float, str] | None = None
         for place, time in enumerate(moments):
-            verdicts = [self.can(subject, verb, resource, at=time, **asked).verdict]
+            verdicts = [verdict_at(time)]
             if place + 1 < len(moments):  # between two moments as well, where no log tells what happened
-                verdicts.append(self.can(subject, verb, resource, at=(time + moments[place + 1]) / 2, **asked).verdict)
+                verdicts.append(verdict_at((time + moments[place + 1]) / 2))
             for verdict in verdicts:
                 if begun is None:
                     begun = time, verdict
@@ -283,7 +313,8 @@ def history(
     Returns
     -------
     AccessHistory
-        It answers ``can``, ``who_can``, ``since_when``, ``who_granted``, ``changes`` and ``used_since``.
+        It answers ``can``, ``who_can``, ``since_when``, ``who_granted``, ``exposed_for``, ``changes`` and
+        ``used_since``.
 
     Raises
     ------

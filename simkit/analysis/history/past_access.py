@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from simkit.analysis.access.can import AccessDecision, can
+from simkit.analysis.findings.audit import audit
+from simkit.analysis.findings.check import Finding
+from simkit.analysis.findings.suppress import fingerprint
 from simkit.analysis.history.timeline import UNKNOWN, Timeline
 from simkit.analysis.rbac.objects import RBAC, rbac_object
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLES
@@ -114,6 +117,21 @@ def decided(moment: Moment, subject: Any, verb: str, resource: str, **asked: Any
         return PastDecision("yes", sure, moment)
     perhaps = bool(moment.unknown) and can(moment.possible, subject, verb, resource, **asked).allowed
     return PastDecision("unknown" if perhaps else "no", sure, moment)
+
+
+def held(moment: Moment, finding: Finding) -> Verdict:
+    """Whether a finding of an audit held at a moment.
+
+    What is not known may add a grant or take one away, so both clusters have to say the same, and an object that the
+    finding names has to be known.
+    """
+    named = {key for key in (finding.binding, finding.role) if key is not None}
+    if not moment.covered or named & set(moment.unknown):
+        return "unknown"
+    snapshots = (moment.certain, moment.possible) if moment.unknown else (moment.certain,)
+    marks = [set(map(fingerprint, audit(one, checks=[finding.check]).findings)) for one in snapshots]
+    found = {fingerprint(finding) in some for some in marks}
+    return "unknown" if len(found) > 1 else "yes" if found == {True} else "no"
 
 
 def _stand_ins(unknown: Iterable[Key]) -> Iterator[Object]:

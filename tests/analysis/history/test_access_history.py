@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from simkit import Cluster, SimkitError
 from simkit.analysis.access.can import can
 from simkit.analysis.access.who_can import who_can
+from simkit.analysis.findings.audit import audit
+from simkit.analysis.findings.check import Finding
 from simkit.analysis.history.access_history import AccessHistory, history
 from simkit.analysis.rbac.objects import RBAC
 from simkit.cluster.options import Options
@@ -127,13 +129,13 @@ def test_dumps_without_a_log() -> None:
     assert "nothing is known of the time between dumps" in past.caveats[0].text
 
 
-def told() -> tuple[Cluster, AccessHistory]:
+def told(resource: str = "pods") -> tuple[Cluster, AccessHistory]:
     """Root creates a role, mallory binds ann, ann reads, and root deletes the binding."""
     cluster, states = recorded("RequestResponse", 0, 0)
     clock = cluster.clock
     assert isinstance(clock, SimulatedClock)
     for who, act in (
-        (ADMIN, lambda who: cluster.apply([role("r", rule("get", "pods"))], identity=who)),
+        (ADMIN, lambda who: cluster.apply([role("r", rule("get", resource))], identity=who)),
         (
             Identity("mallory", ADMIN.groups),
             lambda who: cluster.apply([binding("b", "r", "user:ann")], identity=who),
@@ -164,6 +166,34 @@ def test_since_when_and_by_whom() -> None:
     assert list(rows["to"])[:-1] == list(rows["from"])[1:]
     granted = past.who_granted("user:ann", "get", "pods", namespace="dev")
     assert [str(moment) for moment in granted["from"]] == [str(pd.Timestamp(START + 180, unit="s", tz="UTC"))]
+
+
+def _finding(past: AccessHistory) -> Finding:
+    """What an audit says of the rules that the binding granted while it existed."""
+    found = audit(past.moment(START + 200).certain).findings
+    return next(one for one in found if one.rules and one.binding is not None and one.binding.name == "b")
+
+
+def test_for_how_long_a_finding_held() -> None:
+    """It begins with the write that granted it, and ends with the one that took it away."""
+    _, past = told("secrets")
+    finding = _finding(past)
+    rows = past.exposed_for(finding)
+    assert list(rows["verdict"]) == ["no", "yes", "no"]
+    assert list(rows["changed_by"]) == ["", "user:mallory", "user:root"]
+
+
+def test_a_finding_about_unknown_objects_is_unknown() -> None:
+    """With Metadata alone nobody knows what the binding granted until a dump tells."""
+    cluster, past = told("secrets")
+    finding = _finding(past)
+    bare = [
+        {name: part for name, part in event.items() if name not in ("requestObject", "responseObject")}
+        for event in log_of(cluster)
+    ]
+    blurred = history(dump_of(past.moment(START).certain), audit_log=bare, at=START)
+    assert "unknown" in set(blurred.exposed_for(finding)["verdict"])
+    assert "yes" not in set(blurred.exposed_for(finding)["verdict"])
 
 
 def test_changes_and_use() -> None:
