@@ -20,11 +20,23 @@ def data_block(name: str, content: Any) -> Any:
     Texts are shown as on the rest of the page: what cannot be seen is written out. No text ends the element.
     """
     texts: dict[str, int] = {}
-    return plain_block(name, {"rows": _packed(content, texts), "texts": list(texts)})
+    return _element(name, {"rows": _packed(content, texts), "texts": list(texts)})
 
 
 def plain_block(name: str, content: Any) -> Any:
-    """The element that holds some content for the script of the page. No text ends the element."""
+    """The element that holds some content for a script that reads plain JSON, with texts as in ``data_block``."""
+    return _element(name, _visible(content))
+
+
+def _visible(value: Any) -> Any:
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, Mapping):
+        return {one_line(name): _visible(one) for name, one in value.items()}
+    return [_visible(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _element(name: str, content: Any) -> Any:
     from markupsafe import Markup
 
     inside = orjson.dumps(content).decode().replace("<", "\\u003c")
