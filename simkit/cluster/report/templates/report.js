@@ -169,7 +169,7 @@
       groups.set(name, [...(groups.get(name) || []), one]);
     });
     const ranks = ["critical", "high", "medium", "low", "info"], rank = some => Math.min(...some.map(one => ranks.indexOf(one.severity)));
-    const order = by === "check" ? [...groups] : [...groups].sort(([a, one], [b, two]) => !a - !b || rank(one) - rank(two) || two.length - one.length || a.localeCompare(b));
+    const order = by === "check" ? [...groups] : [...groups].sort(([a, one], [b, two]) => (by === "namespace" ? !b - !a : !a - !b) || rank(one) - rank(two) || two.length - one.length || a.localeCompare(b));
     box.replaceChildren(...order.map(([name, some], at) => {
       const sorted = [...some].sort((a, b) => ranks.indexOf(a.severity) - ranks.indexOf(b.severity) || a.at - b.at);
       const head = el("summary", {}, badge(ranks[rank(some)]), " ", el("span", { class: "t" }, by === "check" ? checks[name].title : name || grounds[by]), " ", el("span", { class: "left" }, String(some.length)));
