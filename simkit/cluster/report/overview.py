@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.analysis.rendering import counted
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, at
 
 if TYPE_CHECKING:
     from simkit.analysis import Finding
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 CHANGES: Final = 3
 """So many changes of the plan the verdict counts, and the first screen shows."""
+TEAM: Final = ("team", "owner")
 MOST: Final = 0.9
 """The share of paths that some causes explain together."""
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _NUMBERS: Final = ("No change closes", "One change closes", "Two changes close", "Three changes close")
 _SHARES: Final = {1 / 4: "a quarter", 1 / 3: "a third", 1 / 2: "half", 2 / 3: "two thirds", 3 / 4: "three quarters"}
 
@@ -73,22 +75,12 @@ def explained(causes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def as_of(objects: Iterable[Object]) -> str:
     """The time of the latest change that some objects tell, which a dump was made after; empty without one."""
-    latest = ""
+    times: list[Any] = []
     for obj in objects:
-        metadata = obj.get("metadata") or {}
-        spec = obj.get("spec")
-        times = [metadata.get("creationTimestamp"), spec.get("renewTime") if isinstance(spec, Mapping) else None]
-        times += [one.get("time") for one in metadata.get("managedFields") or () if isinstance(one, Mapping)]
-        latest = max(latest, *(time for time in times if isinstance(time, str) and _is_time(time)), "")
-    return latest
-
-
-def _is_time(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+        times += [at(obj, "metadata", "creationTimestamp"), at(obj, "spec", "renewTime")]
+        managed = at(obj, "metadata", "managedFields")
+        times += [at(one, "time") for one in managed] if isinstance(managed, list) else []
+    return max((time for time in times if isinstance(time, str) and _TIME.match(time)), default="")
 
 
 def digest(paths: Sequence[str | Path]) -> str:
@@ -102,9 +94,9 @@ def teams_of(dump: Dump) -> dict[str, str]:
     found = {}
     for key, namespace in dump.keyed.items():
         if key.resource == NAMESPACES:
-            labels = (namespace["metadata"].get("labels") or {}).items()
-            team = next((value for name, value in labels if name.rpartition("/")[2] in ("team", "owner")), "")
-            found[key.name] = str(team)
+            labels = at(namespace, "metadata", "labels")
+            named = labels.items() if isinstance(labels, Mapping) else ()
+            found[key.name] = next((str(value) for name, value in named if name.rpartition("/")[2] in TEAM), "")
     return found
 
 

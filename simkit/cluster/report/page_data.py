@@ -6,6 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 Record = Mapping[str, Any]
+_OF_FINDING: Final = (
+    *("check", "namespace", "team", "subjects", "binding", "role"),
+    *("command", "manifest", "cause", "file", "line"),
+)
 _OF_PRIMITIVE: Final = ("primitive", "title", "severity", "mitigation", "references")
 
 
@@ -40,21 +44,8 @@ def _once(steps: Sequence[Record]) -> list[Record]:
 
 
 def _finding(one: Record, checks: Mapping[str, Record]) -> dict[str, Any]:
-    fields = (
-        "check",
-        "namespace",
-        "team",
-        "subjects",
-        "binding",
-        "role",
-        "command",
-        "manifest",
-        "cause",
-        "file",
-        "line",
-    )
     return {
-        **{name: one[name] for name in fields},
+        **{name: one[name] for name in _OF_FINDING},
         "rules": [f"rule {rule['rule']}: {rule['text']}" for rule in one["evidence"]],
         "fix": "" if one["fix"] == checks[one["check"]]["fix"] else one["fix"],
     }
