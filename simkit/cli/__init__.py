@@ -62,7 +62,7 @@ CHANGE: Final = "propose changes and show their effect"
 SERVE: Final = "serve"
 SHARE: Final = "dump and share"
 
-LASTING: Final = frozenset({"mcp", "serve", "record"})
+LASTING: Final = frozenset({"mcp", "serve", "record", "watch"})
 """Commands that run until somebody stops them, and say themselves what they do."""
 COMMANDS: Final = (
     Command("audit", "check the RBAC of a Kubernetes cluster and list findings", LOOK),
@@ -71,6 +71,7 @@ COMMANDS: Final = (
     Command("bindings", "list bindings with their roles and subjects", LOOK),
     Command("diff", "list permissions gained and lost between two dumps", LOOK),
     Command("history", "tell who could do what in the past, since when, and who changed it", LOOK),
+    Command("watch", "watch a running cluster and tell what each write changes for access", LOOK),
     Command("releases", "list what Kubernetes releases serve, deprecate and remove", LOOK),
     Command("who-can", "list the subjects that have a permission", ASK),
     Command("can-i", "tell whether a subject has a permission, and why", ASK),

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         if args.seconds is not None:
             timer.start()
 
-    with _ended_by_signals(ended):
+    with ended_by_signals(ended):
         trace = record_trace(live, args.resource, ended=ended, refused=refused.append, started=started)
     timer.cancel()
     write_trace(trace, args.to)
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _ended_by_signals(ended: Event) -> Iterator[None]:
+def ended_by_signals(ended: Event) -> Iterator[None]:
     """A context in which the signals that end a process set an event instead."""
     signals = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(one, lambda *_: ended.set()) for one in signals]

@@ -238,6 +238,7 @@ SHOWING_NOTHING: Final = {
     "notebooks": "copies files that come with simkit",
     "dump": "prints commands of its own arguments, and errors of a server, in test_hostile_servers.py",
     "record": "shows counts, and errors of a server, in test_hostile_servers.py",
+    "watch": "shows events, whose names are written out in analysis/history/test_follow.py, and errors of a server",
     "completion": "prints a script of its own; names of a dump in cli/test_output.py",
 }
 

@@ -73,6 +73,7 @@ def kubeconfig(tmp_path: Path) -> Iterator[Path]:
     [
         ("dump", "--to", "dump.json"),
         ("record", "--to", "a.trace", "--for", "1s"),
+        ("watch", "--for", "1s"),
         ("bindings", "--context", ""),
         ("dump", "--to", "dump.json", "--context", "no \x1b[2J such"),
     ],

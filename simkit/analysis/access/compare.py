@@ -91,26 +91,29 @@ def compare(
     was, now = snapshot_of(before), snapshot_of(after)
     check_namespace(now, namespace)
     if subject is None:
-        rows = table(_compared(_holdings(index_of(was).all_grants()), _holdings(index_of(now).all_grants())), COLUMNS)
+        rows = table(changed_permissions(was, now), COLUMNS)
     else:
         named = [subject] if isinstance(subject, Subject | str) else subject
         rows = table(changed_permissions(was, now, map(parse_subject, named)), COLUMNS)
     return rows if namespace is None else rows[rows["scope"].isin((EVERYWHERE, namespace))].reset_index(drop=True)
 
 
-def changed_permissions(before: Snapshot, after: Snapshot, subjects: Iterable[Subject]) -> list[tuple[Any, ...]]:
-    """The permissions that some subjects gained and lost: the rows of ``compare`` about them.
+def changed_permissions(
+    before: Snapshot, after: Snapshot, subjects: Iterable[Subject] | None = None
+) -> list[tuple[Any, ...]]:
+    """The permissions that some subjects, or all, gained and lost: the rows of ``compare`` about them.
 
     Notes
     -----
     O(bindings of the subjects), once the snapshots are indexed.
     """
+    indexes = index_of(before), index_of(after)
+    if subjects is None:
+        return _compared(*(_holdings(index.all_grants()) for index in indexes))
     listed = tuple(dict.fromkeys(map(normalize_subject, subjects)))
-    old, new = (
-        _holdings(grant for one in listed for grant in index.grants_of_subject(one))
-        for index in (index_of(before), index_of(after))
+    return _compared(
+        *(_holdings(grant for one in listed for grant in index.grants_of_subject(one)) for index in indexes)
     )
-    return _compared(old, new)
 
 
 def _compared(

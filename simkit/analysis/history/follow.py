@@ -1,0 +1,306 @@
+"""Access to a running cluster as it changes: what a write grants, which escalation paths it opens, how to undo it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from queue import Empty, Queue
+from threading import Event, Thread
+from time import monotonic, time
+from typing import Any, Final
+
+from simkit.analysis.access.compare import COLUMNS as COMPARED
+from simkit.analysis.access.compare import access_changes, changed_permissions
+from simkit.analysis.access.expectations import Suite, check
+from simkit.analysis.escalation.cut.aggregation import as_settled
+from simkit.analysis.escalation.cut.remedy import kubectl_commands
+from simkit.analysis.escalation.find.path import Path as EscalationPath
+from simkit.analysis.escalation.find.path_comparison import paths_of_both
+from simkit.analysis.escalation.find.queries import WELL_KNOWN
+from simkit.analysis.least_privilege.change import Change
+from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.objects import RBAC, display_name
+from simkit.analysis.rbac.subject import Members
+from simkit.analysis.rbac.tables import records
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, at, with_metadata
+from simkit.meta.visible_text import one_line
+from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.live import LiveCluster
+from simkit.snapshot.live_watch import ObjectChange, ResourceWatch
+from simkit.snapshot.memory import MemorySnapshot
+from simkit.snapshot.withhold import is_secret, withheld
+
+FOLLOWED: Final = frozenset(
+    (
+        *("roles", "clusterroles", "rolebindings", "clusterrolebindings", "serviceaccounts", "namespaces", "secrets"),
+        *("pods", "nodes", "deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs"),
+        *("certificatesigningrequests", "validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+        *("customresourcedefinitions", "replicationcontrollers", "persistentvolumes"),
+    )
+)
+"""The resources whose objects decide who can do what, and how somebody could get more."""
+TOGETHER: Final = 0.3
+"""Seconds for which further changes are waited for, so that those of one ``kubectl apply`` are told together."""
+_LAYERS: Final = 50
+"""Changes after which the objects are indexed anew, so that memory stays as it is."""
+_OF_SERVERS: Final = dict.fromkeys(("managedFields", "resourceVersion", "generation"))
+
+
+@dataclass(frozen=True, slots=True)
+class AccessEvent:
+    """One consequence of a write.
+
+    Attributes
+    ----------
+    time
+        In seconds since the epoch.
+    kind
+        ``granted``, ``taken away``, ``path opened``, ``path closed`` or ``expectation broken``.
+    subject, what
+        Who it is about, and what they gained or lost.
+    objects
+        What was written or deleted: ``ClusterRoleBinding oops``.
+    author
+        The field manager of the write, as managed fields tell; empty for a deletion.
+    undo
+        The kubectl commands that take the write back.
+    """
+
+    time: float
+    kind: str
+    subject: str
+    what: str
+    objects: tuple[str, ...]
+    author: str
+    undo: tuple[str, ...]
+
+    @property
+    def severity(self) -> str:
+        """``high`` for what lets somebody do more than before, and for a broken expectation; else ``info``."""
+        return "info" if self.kind in ("taken away", "path closed") else "high"
+
+    def to_dict(self) -> dict[str, object]:
+        """The event for JSON."""
+        return {
+            "time": self.time,
+            "kind": self.kind,
+            "severity": self.severity,
+            "subject": self.subject,
+            "what": self.what,
+            "objects": list(self.objects),
+            "author": self.author,
+            "undo": list(self.undo),
+        }
+
+    def __str__(self) -> str:
+        by = f" by {self.author}" if self.author else ""
+        return f"{self.kind}: {self.subject}: {self.what} ({', '.join(self.objects)}{by})"
+
+
+class AccessFollower:
+    """The consequences of changes for access, one batch after the other.
+
+    Parameters
+    ----------
+    objects
+        The objects that are there at first.
+    release
+        The release of the cluster.
+    captured
+        What the objects are all of.
+    goals
+        What an attacker may want, as for ``escalations``.
+    expectations
+        Expectations about access that shall hold: see ``check``.
+
+    Notes
+    -----
+    O(changed objects and what depends on them) for roles, bindings and namespaces; another object that matters costs a
+    search of all paths. Changes of the status alone cost nothing.
+    """
+
+    def __init__(
+        self,
+        objects: Iterable[Object],
+        release: str,
+        captured: Iterable[Any],
+        *,
+        goals: Sequence[str] = WELL_KNOWN,
+        members: Members = NO_MEMBERS,
+        expectations: Suite | None = None,
+    ) -> None:
+        self._release, self._captured = release, tuple(captured)
+        self._goals, self._members, self._expectations = tuple(goals), members, expectations
+        self._layers = 0
+        self.snapshot: Snapshot = MemorySnapshot(map(_kept, objects), release, captured=self._captured)
+        """The cluster as it is known now."""
+        self._failing = self._broken(self.snapshot)
+
+    def take(self, changes: Iterable[ObjectChange], now: float | None = None) -> list[AccessEvent]:
+        """Go on to the cluster after some changes, and tell what they changed for access."""
+        before, put, gone = self.snapshot, list[Object](), list[Key]()
+        for key, change in {self._key(one.object): one for one in changes}.items():
+            known = before.get(key.resource, key.name, key.namespace)
+            if change.deleted and known is not None:
+                gone.append(key)
+            elif not change.deleted and (known is None or _state(known) != _state(_kept(change.object))):
+                put.append(_kept(change.object))
+        if not put and not gone:
+            return []
+        after = as_settled(before, put, gone)
+        events = list(self._events(before, after, put, gone, time() if now is None else now))
+        self._move_to(after)
+        return events
+
+    def _key(self, obj: Object) -> Key:
+        index = MemorySnapshot([obj], self._release)
+        (key,) = (key for key, _ in index.items())
+        return key
+
+    def _move_to(self, after: Snapshot) -> None:
+        self.snapshot, self._layers = after, self._layers + 1
+        if self._layers >= _LAYERS:
+            every = [obj for resource in after.captured() for obj in after.scan(resource)]
+            self.snapshot, self._layers = MemorySnapshot(every, self._release, captured=self._captured), 0
+
+    def _events(
+        self, before: Snapshot, after: Snapshot, put: Sequence[Object], gone: Sequence[Key], now: float
+    ) -> Iterator[AccessEvent]:
+        keys = [*map(self._key, put), *gone]
+        undo = [Change(key, before.get(key.resource, key.name, key.namespace)) for key in reversed(keys)]
+        written = {
+            "objects": tuple(one_line(display_name(key)) for key in keys),
+            "author": one_line(", ".join(dict.fromkeys(filter(None, map(_manager, put))))),
+            "undo": tuple(kubectl_commands([one for one in undo if one.obj is not None or one.key not in gone], after)),
+        }
+
+        def event(kind: str, subject: str, what: str) -> AccessEvent:
+            return AccessEvent(now, kind, one_line(subject), one_line(what), **written)  # type: ignore[arg-type]
+
+        if any(key.resource in RBAC for key in keys):
+            rows = records(changed_permissions(before, after), COMPARED)
+            for one in access_changes(rows):
+                where = "everywhere" if one.scope == "*" else f"in {one.scope}"
+                kind = "granted" if one.change == "gained" else "taken away"
+                yield event(kind, one.subject, f"{', '.join(one.verbs)} {', '.join(one.resources)} {where}")
+        old, new = paths_of_both(before, after, self._goals, self._members)
+        yield from (event("path opened", who, _words(new[who, goal])) for who, goal in new.keys() - old.keys())
+        yield from (event("path closed", who, _words(old[who, goal])) for who, goal in old.keys() - new.keys())
+        failing = self._broken(after)
+        yield from (event("expectation broken", "", name) for name in sorted(failing - self._failing))
+        self._failing = failing
+
+    def _broken(self, snapshot: Snapshot) -> frozenset[str]:
+        if self._expectations is None:
+            return frozenset()
+        rows = check(snapshot, self._expectations).to_frame()
+        return frozenset(rows.loc[~rows["met"], "expectation"])
+
+
+def follow(
+    live: LiveCluster,
+    *,
+    ended: Event,
+    started: Callable[[int], object],
+    refused: Callable[[str], object],
+    goals: Sequence[str] = WELL_KNOWN,
+    members: Members = NO_MEMBERS,
+    expectations: Suite | None = None,
+) -> Iterator[AccessEvent]:
+    """The changes of access to a running cluster, as they happen, until somebody sets ``ended``.
+
+    Parameters
+    ----------
+    live
+        The cluster: see ``LiveCluster``.
+    started
+        Called with the number of objects when all are listed and the watches begin.
+    refused
+        Called with the server's words for each resource that may not be listed: it counts as not captured.
+    goals, members, expectations
+        As of ``AccessFollower``.
+
+    Yields
+    ------
+    AccessEvent
+        What a write granted, took away, opened, closed or broke.
+
+    Raises
+    ------
+    SimkitError
+        Where the server cannot be reached, or roles and bindings may not be listed.
+
+    Notes
+    -----
+    A thread and a connection for each resource. A watch that breaks goes on from the last version; where the server
+    does not know it any more, the resource is listed again, so that the state after a gap is told, and not its steps.
+    """
+    watches, objects, captured = list[ResourceWatch](), list[Object](), list[Any]()
+    for path, resource in live.watchable().items():
+        if resource.resource not in FOLLOWED:
+            continue
+        watch = ResourceWatch(live, path, resource, ended)
+        try:
+            objects += [one.object for one in watch.listed()]
+        except SimkitError as told:
+            refused(str(told))
+        else:
+            watches.append(watch)
+            captured.append(resource)
+    follower = AccessFollower(
+        objects, live.release(), captured, goals=goals, members=members, expectations=expectations
+    )
+    paths_of_both(follower.snapshot, follower.snapshot, goals, members)  # raises where roles were not listed
+    changes: Queue[ObjectChange] = Queue()
+    for watch in watches:
+        Thread(target=_pass_on, args=(watch, changes), daemon=True).start()
+    started(len(objects))
+    try:
+        while not ended.is_set():
+            yield from follower.take(_batch(changes))
+    finally:
+        ended.set()
+        for watch in watches:
+            watch.close()
+
+
+def _pass_on(watch: ResourceWatch, changes: Queue[ObjectChange]) -> None:
+    for change in watch.changes():
+        changes.put(change)
+
+
+def _batch(changes: Queue[ObjectChange]) -> list[ObjectChange]:
+    """The changes that come together; none after a while in which none came."""
+    found = list[ObjectChange]()
+    until = monotonic() + TOGETHER
+    while True:
+        try:
+            found.append(changes.get(timeout=max(0.01, until - monotonic())))
+        except Empty:
+            return found
+        if monotonic() > until:
+            return found
+
+
+def _kept(obj: Object) -> Object:
+    """An object as it is kept: without values of secrets."""
+    return withheld(obj) if is_secret(obj) else obj
+
+
+def _state(obj: Object) -> Mapping[str, Any]:
+    """What of an object matters for access: not its status, nor what the server counts."""
+    return {name: value for name, value in with_metadata(obj, **_OF_SERVERS).items() if name != "status"}
+
+
+def _manager(obj: Object) -> str:
+    """The field manager of the last write of an object, as its managed fields tell."""
+    entries = [one for one in at(obj, "metadata", "managedFields") or () if not one.get("subresource")]
+    last: Mapping[str, Any] = max(entries, key=lambda one: str(one.get("time") or ""), default={})
+    return str(last.get("manager") or "")
+
+
+def _words(path: EscalationPath) -> str:
+    steps = ", ".join(step.primitive.title for step in path.steps) or "has it"
+    return f"{path.goal.name}: {steps}"

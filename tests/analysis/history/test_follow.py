@@ -1,0 +1,160 @@
+"""What writes to a running cluster change for access, as somebody watches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simkit import Cluster
+from simkit.analysis import escalations
+from simkit.analysis.access.expectations import Suite
+from simkit.analysis.history import follow as following
+from simkit.analysis.history.follow import AccessEvent, AccessFollower, follow
+from simkit.cli import main
+from simkit.meta.objects import Object
+from simkit.snapshot.live import LiveCluster
+from simkit.snapshot.live_watch import ObjectChange
+from tests.analysis.worlds import account, binding, namespace, role, rule
+
+CAPTURED = ("roles", "clusterroles", "rolebindings", "clusterrolebindings", "serviceaccounts", "namespaces", "pods")
+WORLD = [
+    *(namespace("dev"), account("dev", "app"), account("dev", "boss")),
+    *(role("all", rule("*", "*", groups="*")), role("pods", rule("create", "pods"))),
+    binding("admins", "all", "sa:dev/boss"),
+]
+
+
+def _follower(*objects: Object, **more: Any) -> AccessFollower:
+    return AccessFollower([*WORLD, *objects], "1.30", CAPTURED, **more)
+
+
+def _told(events: list[AccessEvent]) -> set[tuple[str, str]]:
+    return {(one.kind, one.subject) for one in events}
+
+
+def test_a_binding_that_opens_a_path_and_goes_again() -> None:
+    """Who gets what, the path that it opens, who wrote it and how to take it back; the deletion closes the path."""
+    opened = binding("makers", "pods", "user:ann", namespace="dev")
+    opened["metadata"]["managedFields"] = [{"manager": "kubectl", "time": "2026-03-03T00:00:00Z"}]
+    follower = _follower()
+    events = follower.take([ObjectChange(opened)])
+    assert _told(events) == {("granted", "user:ann"), ("path opened", "user:ann")}
+    assert {one.author for one in events} == {"kubectl"}
+    assert {one.undo for one in events} == {("kubectl delete rolebindings makers --namespace dev",)}
+    assert follower.take([ObjectChange({**opened, "metadata": {**opened["metadata"], "resourceVersion": "9"}})]) == []
+    closed = follower.take([ObjectChange(opened, deleted=True)])
+    assert _told(closed) == {("taken away", "user:ann"), ("path closed", "user:ann")}
+    assert {one.severity for one in closed} == {"info"}
+    assert "makers" in closed[0].undo[0]
+
+
+def test_a_status_and_a_repeated_object_are_no_news() -> None:
+    """After a gap all objects come again, most of them as they were."""
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "dev"}, "spec": {}}
+    follower = _follower(pod)
+    ready = {**pod, "status": {"phase": "Running"}}
+    assert follower.take([*map(ObjectChange, WORLD), ObjectChange(ready)]) == []
+
+
+def test_names_of_a_hostile_server_cannot_act_on_a_terminal() -> None:
+    """What cannot be seen is written out."""
+    opened = binding("makers", "pods", "user:a\x1b[2Jn")
+    opened["metadata"]["managedFields"] = [{"manager": "k\x9b", "time": "2026-03-03T00:00:00Z"}]
+    for event in _follower().take([ObjectChange(opened)]):
+        assert str(event).isprintable()
+        assert orjson.dumps(event.to_dict()).decode().isprintable()
+
+
+def test_an_expectation_breaks_once() -> None:
+    """It is told when it breaks, and not again while it stays broken."""
+    cannot = {"subject": "user:ann", "verb": "create", "resource": "pods", "namespace": "dev"}
+    follower = _follower(expectations=Suite.model_validate({"expectations": [{"name": "few", "cannot": cannot}]}))
+    first = follower.take([ObjectChange(binding("makers", "pods", "user:ann"))])
+    assert [one.what for one in first if one.kind == "expectation broken"] == ["few"]
+    again = follower.take([ObjectChange(binding("more", "pods", "user:bob"))])
+    assert "expectation broken" not in {one.kind for one in again}
+
+
+@given(seed=st.integers(0, 10_000))
+def test_it_knows_what_a_new_look_would_find(seed: int) -> None:
+    """After any changes the paths are those of the objects that are there, and events lead from the old to the new."""
+    random, there = Random(seed), {"admins": binding("admins", "all", "sa:dev/boss")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(following, "_LAYERS", 3)
+        follower = _follower()
+        known = {
+            (one.subject, one.goal.name) for one in escalations(follower.snapshot, direct=True, include_defaults=True)
+        }
+        for step in range(8):
+            name = random.choice(("admins", "a", "b", "c"))
+            if name in there and random.random() < 0.4:
+                change = ObjectChange(there.pop(name), deleted=True)
+            else:
+                who = random.choice(("user:ann", "sa:dev/app", "group:devs"))
+                there[name] = binding(name, random.choice(("all", "pods")), who)
+                change = ObjectChange(there[name])
+            events = follower.take([change], float(step))
+            fresh = AccessFollower([*WORLD[:-1], *there.values()], "1.30", CAPTURED).snapshot
+            now = {(one.subject, one.goal.name) for one in escalations(fresh, direct=True, include_defaults=True)}
+            assert now == {
+                (one.subject, one.goal.name)
+                for one in escalations(follower.snapshot, direct=True, include_defaults=True)
+            }
+            assert {one.subject for one in events if one.kind == "path opened"} >= {who for who, _ in now - known}
+            known = now
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[Cluster, Path]]:
+    """A served cluster with somebody who may create pods once a binding says so."""
+    cluster = Cluster(seed=1)
+    for obj in WORLD:
+        cluster.apply(obj)
+    path = tmp_path / "kubeconfig"
+    server = cluster.serve(kubeconfig=path)
+    yield cluster, path
+    server.stop()
+
+
+def test_a_running_cluster_is_followed(served: tuple[Cluster, Path]) -> None:
+    """A write through the server is told with its consequences; those who follow can stop."""
+    pytest.importorskip("kubernetes.config", reason="the official client is an extra")
+    cluster, path = served
+    ended, refused = threading.Event(), list[str]()
+
+    def started(objects: int) -> None:
+        assert objects > len(WORLD)
+        cluster.apply(binding("makers", "pods", "user:ann", namespace="dev"))
+
+    kinds = set[str]()
+    for event in follow(LiveCluster(kubeconfig=path), ended=ended, started=started, refused=refused.append):
+        kinds.add(event.kind)
+        if kinds >= {"granted", "path opened"}:
+            ended.set()
+    assert refused == []
+
+
+def test_the_command_writes_a_line_for_each_event(
+    served: tuple[Cluster, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As JSON and as Detection Findings of OCSF; the exit code tells whether something was granted."""
+    event = AccessEvent(
+        1.5, "granted", "user:ann", "get secrets everywhere", ("ClusterRoleBinding a",), "kubectl", ("x",)
+    )
+    monkeypatch.setattr(following, "follow", lambda *args, **named: iter([event]))
+    _, path = served
+    assert main(["watch", "--kubeconfig", str(path), "-o", "json"]) == 1
+    assert orjson.loads(capsys.readouterr().out) == event.to_dict()
+    assert main(["watch", "--kubeconfig", str(path), "-o", "ocsf"]) == 1
+    told = orjson.loads(capsys.readouterr().out)
+    assert (told["class_uid"], told["type_uid"], told["severity_id"], told["time"]) == (2004, 200401, 4, 1500)
+    assert main(["watch", "--kubeconfig", str(path)]) == 1
+    assert capsys.readouterr().out.splitlines()[1] == "    undo: x"
