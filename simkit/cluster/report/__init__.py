@@ -1,1 +1,1 @@
-"""Notebooks run to their end and written as one HTML file."""
+"""Reports of audits and of upgrades, each as one HTML page that needs nothing else."""

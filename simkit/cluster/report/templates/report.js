@@ -159,7 +159,20 @@
       group.querySelector(".left").textContent = left;
       group.open = group.open || (words.length > 0 && count < 100);
     });
+    highlight(words);
     shown.textContent = count + " of " + counted(findings.length, "finding");
+  }
+  function highlight(words) {
+    if (!window.Highlight) return;
+    const ranges = findings.filter(one => words.length && !one.row.hidden).flatMap(one => words.map(word => {
+      const node = one.row.querySelector(".t").firstChild, found = word.exec(node.data);
+      if (!found) return null;
+      const range = new Range(), start = found.index + found[1].length;
+      range.setStart(node, start);
+      range.setEnd(node, found.index + found[0].length);
+      return range;
+    })).filter(Boolean);
+    CSS.highlights.set("found", new Highlight(...ranges));
   }
   const grounds = { namespace: "whole cluster", team: "no team known", subject: "nobody in particular", product: "no product" };
   function regroup() {
