@@ -101,6 +101,30 @@ def test_a_path_is_told_step_by_step_with_its_proof(page: Page, document: GraphD
     assert "The table below" in (page.locator(".sk-canvas").get_attribute("aria-label") or "")
 
 
+_RIM = """() => {
+  const layer = document.querySelector("canvas.sigma-labels"), counts = new Map();
+  const { data } = layer.getContext("2d").getImageData(0, 0, layer.width, layer.height);
+  for (let at = 0; at < data.length; at += 4) {
+    if (data[at + 3] < 255) continue;
+    const colour = `rgb(${data[at]}, ${data[at + 1]}, ${data[at + 2]})`;
+    counts.set(colour, (counts.get(colour) || 0) + 1);
+  }
+  const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([colour]) => colour);
+  return most.includes(getComputedStyle(layer.closest(".sk-canvas")).backgroundColor);
+}"""
+"""Whether the rim of the labels, of the two colours that they paint with, is the ground of the graph."""
+
+
+def test_the_graph_follows_the_theme_of_its_page(page: Page, document: GraphDocument, tmp_path: Path) -> None:
+    """Labels are drawn anew when a button changes the theme, and not only when the system does."""
+    page.emulate_media(color_scheme="light")
+    page.goto(_written(document, tmp_path))
+    page.wait_for_function(_RIM)
+    for attribute, value in (("data-theme", "dark"), ("data-theme", "light"), ("class", "other")):
+        page.evaluate("([name, value]) => document.documentElement.setAttribute(name, value)", [attribute, value])
+        page.wait_for_function(_RIM)
+
+
 def test_names_of_a_cluster_are_never_markup(page: Page, tmp_path: Path) -> None:
     """A name that would end the block of data, or be an element, is text wherever it is shown."""
     evil = '</script><img src=x onerror="window.owned=1">'

@@ -4,9 +4,9 @@
 const ROWS = 200;
 const FOLDED = 3; // as many alike neighbours become one node
 const KINDS = {
-  User: "users", Group: "groups", ServiceAccount: "service accounts", namespace: "namespaces in full", pod: "pods", node: "nodes",
-  "node-identity": "node identities", accounts: "choices of a service account", pods: "choices of a pod", users: "choices of a user",
-  groups: "choices of a group", rules: "roles", roles: "choices of a role", secrets: "sets of secrets", set: "choices",
+  User: "users", Group: "groups", ServiceAccount: "service accounts", namespace: "whole namespaces", pod: "pods", node: "nodes",
+  "node-identity": "node identities", accounts: "sets of service accounts", pods: "sets of pods", users: "sets of users",
+  groups: "sets of groups", rules: "roles", roles: "sets of roles", secrets: "sets of secrets", set: "choices",
 };
 const COLOURS = { User: "blue", Group: "purple", ServiceAccount: "green", pod: "sky", node: "orange", "node-identity": "orange", everything: "critical", secrets: "yellow" };
 
@@ -209,12 +209,13 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   let drawing = null;
   let view = null;
   let over = null;
+  const labels = []; // of the frame that is being drawn
 
   const field = (label, input) => made("label", {}, label, input);
   const names = `sk-names-${Math.random().toString(36).slice(2)}`;
-  const from = made("input", { type: "search", list: names, placeholder: "anybody", "aria-label": "from" });
+  const from = made("input", { type: "search", list: names, placeholder: "any subject", "aria-label": "from" });
   const goal = made("select", { "aria-label": "to" }, ...ways.goals.map((one, number) => made("option", { value: number }, one.text)), made("option", { value: "" }, "any goal"));
-  const fold = made("select", {}, ...[["kind", "alike ones"], ["namespace", "by namespace"], ["", "nothing"]].map(([value, text]) => made("option", { value }, text)));
+  const fold = made("select", {}, ...[["kind", "similar nodes"], ["namespace", "by namespace"], ["", "nothing"]].map(([value, text]) => made("option", { value }, text)));
   const all = made("input", { type: "checkbox" });
   const fit = made("button", { type: "button" }, "Show all");
   const said = made("p", { class: "sk-said", role: "status" });
@@ -227,7 +228,7 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   root.replaceChildren(
     made("div", { class: "sk-graph" },
       made("datalist", { id: names }, ...ways.starts.map((start) => made("option", { value: ways.nodes[start].text }))),
-      made("div", { class: "sk-controls" }, field("From", from), field("To", goal), field("Fold", fold), field("Every way", all), fit),
+      made("div", { class: "sk-controls" }, field("From", from), field("To", goal), field("Fold", fold), field("All steps", all), fit),
       said, canvas, about,
       made("details", {}, made("summary", {}, "Undo a binding, and see what closes"), bindings),
       made("details", {}, made("summary", {}, "Steps that an attacker may take"), steps),
@@ -277,7 +278,7 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   });
 
   function stepItem(edge) {
-    const title = edge.step ? `${edge.step.title}${edge.detail ? ` (${edge.detail})` : ""}` : "One of them";
+    const title = edge.step ? `${edge.step.title}${edge.detail ? ` (${edge.detail})` : ""}` : "Chooses one of them";
     const item = made("li", {}, made("b", {}, title), ` \u2192 ${ways.nodes[edge.target].text}`);
     if (edge.step) item.append(" ", made("span", { class: "sk-chip", title: "the id of the escalation primitive" }, edge.step.id));
     for (const line of evidence(edge)) item.append(made("div", { class: "sk-by" }, line));
@@ -326,12 +327,12 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
     const width = canvas.clientWidth || 800;
     const places = drawing.places(width, canvas.clientHeight || 480);
     const graph = new GraphLibrary.MultiDirectedGraph();
-    const ink = (name) => colourOf(root, name);
+    const ink = (name) => colourOf(canvas, name);
     for (const [name, members] of drawing.groups) {
       const node = ways.nodes[members[0]];
       const label = members.length > 1 ? `${members.length} ${KINDS[node.kind] || `of kind ${node.kind}`}${fold.value === "namespace" && node.namespace ? ` in ${node.namespace}` : ""}` : node.text;
       const end = !ways.edges.some((edge) => members.includes(edge.source));
-      graph.addNode(name, { ...places.get(name), label, size: end ? 12 : 5 + 2 * Math.log2(members.length), color: ink(COLOURS[node.kind] || "grey") });
+      graph.addNode(name, { ...places.get(name), label, forceLabel: end, size: end ? 12 : 5 + 2 * Math.log2(members.length), color: ink(COLOURS[node.kind] || "grey") });
     }
     for (const [key, edges] of drawing.links) {
       const [source, target] = key.split(">");
@@ -343,6 +344,8 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
     view = null;
     try {
       view = new GraphLibrary.Sigma(graph, canvas, settings(graph, ink));
+      view.on("beforeRender", () => { labels.length = 0; });
+      view.on("afterRender", write);
       const [xs, ys] = ["x", "y"].map((axis) => graph.mapNodes((_, node) => node[axis]));
       const room = (Math.max(...xs) - Math.min(...xs) || 1) * 0.04; // for half a label at both sides
       view.setCustomBBox({ x: [Math.min(...xs) - room, Math.max(...xs) + room], y: [Math.min(0, ...ys), Math.max(1, ...ys)] });
@@ -366,23 +369,31 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
     const font = { labelFont: "system-ui, sans-serif", labelSize: 13, labelColor: { color: text }, edgeLabelFont: "system-ui, sans-serif", edgeLabelSize: 12, edgeLabelColor: { color: text } };
     return {
       ...font, allowInvalidContainer: true, enableEdgeEvents: true, renderEdgeLabels: true, zIndex: true, stagePadding: 20,
-      labelRenderedSizeThreshold: 0, labelDensity: 1.5, labelGridCellSize: 90, hideEdgesOnMove: graph.size > 3000, maxCameraRatio: 4,
-      defaultDrawNodeLabel: (context, node, drawn) => label(context, node, drawn, text, paper),
+      labelRenderedSizeThreshold: 0, labelDensity: 2, labelGridCellSize: 60, hideEdgesOnMove: graph.size > 3000, maxCameraRatio: 4,
+      defaultDrawNodeLabel: (context, node, drawn) => { if (node.label) labels.push({ context, node, drawn, text, paper }); },
       defaultDrawNodeHover: (context, node, drawn) => plate(context, node, drawn, text, paper),
       nodeReducer: (name, node) => (marked.size ? (marked.has(name) ? { ...node, forceLabel: true, zIndex: 1 } : { ...node, color: pale, label: "" }) : node),
       edgeReducer: (name, edge) => (numbers.has(name) ? { ...edge, label: `${numbers.get(name)}`, color: strong, size: 3, forceLabel: true, zIndex: 1 } : marked.size ? { ...edge, size: 0.5 } : edge),
     };
   }
 
-  // A label with a rim of paper, above its node in every other column, so that neighbours do not cover each other.
-  function label(context, node, drawn, text, paper) {
-    if (!node.label) return;
-    context.font = `${drawn.labelSize}px ${drawn.labelFont}`;
-    const half = context.measureText(node.label).width / 2;
-    const at = [node.label, node.x - half, node.above ? node.y - node.size - 4 : node.y + node.size + drawn.labelSize];
-    Object.assign(context, { strokeStyle: paper, lineWidth: 4, lineJoin: "round", fillStyle: text });
-    context.strokeText(...at);
-    context.fillText(...at);
+  // Labels with a rim of paper, the important ones first: one that would cover another goes to the other side of its node, or waits for a closer look.
+  function write() {
+    const taken = [];
+    const free = (box) => taken.every((other) => box.x > other.x + other.width || other.x > box.x + box.width || Math.abs(box.y - other.y) > box.height);
+    labels.sort((a, b) => Boolean(b.node.forceLabel) - Boolean(a.node.forceLabel) || b.node.size - a.node.size);
+    for (const { context, node, drawn, text, paper } of labels.splice(0)) {
+      context.font = `${drawn.labelSize}px ${drawn.labelFont}`;
+      const width = context.measureText(node.label).width;
+      const x = Math.max(2, Math.min(node.x - width / 2, canvas.clientWidth - width - 2));
+      const sides = [node.y - node.size - 4, node.y + node.size + drawn.labelSize].map((y) => ({ x, y, width, height: drawn.labelSize }));
+      const box = (node.above ? sides : sides.reverse()).find(free) || (node.forceLabel ? sides[0] : null);
+      if (!box) continue;
+      taken.push(box);
+      Object.assign(context, { strokeStyle: paper, lineWidth: 4, lineJoin: "round", fillStyle: text });
+      context.strokeText(node.label, box.x, box.y);
+      context.fillText(node.label, box.x, box.y);
+    }
   }
 
   function plate(context, node, drawn, text, paper) {
@@ -456,6 +467,9 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   });
   const dark = matchMedia("(prefers-color-scheme: dark)");
   dark.addEventListener("change", draw);
+  // A button of the page, JupyterLab and VS Code change the theme by an attribute of the page or its body.
+  const themed = new MutationObserver(draw);
+  for (const element of [document.documentElement, document.body]) themed.observe(element, { attributeFilter: ["data-theme", "data-jp-theme-light", "class"] });
   // A notebook puts the element on its page after this; then, and when a window changes, there is another width to fill.
   let width = 0;
   const sized = new ResizeObserver(() => {
@@ -463,7 +477,7 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
   });
   sized.observe(canvas);
   search();
-  return () => { sized.disconnect(); dark.removeEventListener("change", draw); if (view) view.kill(); };
+  return () => { sized.disconnect(); themed.disconnect(); dark.removeEventListener("change", draw); if (view) view.kill(); };
 }
 
 export default {
