@@ -61,6 +61,11 @@ class PathGraph(PanelBox):
         super().__init__([self.work, self.view])
         self.work.run("looking for paths", self._read, self._show)
 
+    def _display_(self) -> PathGraphView:
+        """What marimo shows, which knows single widgets and no boxes of them."""
+        self.wait()
+        return self.view
+
     def _read(self) -> tuple[GraphDocument, Escalations]:
         snapshot = self._cluster.snapshot()
         if self._subject:

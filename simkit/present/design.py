@@ -33,4 +33,4 @@ def stylesheet() -> str:
         for name, (light, dark) in TOKENS.items()
     )
     components = files("simkit.present").joinpath("design.css").read_text(encoding="utf-8")
-    return f":root{{{tokens}}}\n{components}"
+    return f":root, :host {{{tokens}}}\n{components}"

@@ -73,6 +73,13 @@ def test_a_path_of_the_graph_is_proven(cluster: simkit.Cluster) -> None:
     assert cluster.engine.store.revision == before
 
 
+def test_marimo_gets_the_graph_itself(cluster: simkit.Cluster) -> None:
+    """It shows single widgets, in a shadow root of its own, where the colours have to be defined too."""
+    view = path_graph(cluster)._display_()
+    assert view.graph["starts"]
+    assert ":root, :host {--sk-ink" in str(view._css)
+
+
 def test_a_goal_that_nobody_knows_is_told(cluster: simkit.Cluster) -> None:
     """A mistake stands in the panel."""
     shown = path_graph(cluster, goal="world peace")
