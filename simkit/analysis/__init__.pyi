@@ -57,7 +57,7 @@ from simkit.analysis.membership import (
     members_of_tokens,
     merge_members,
 )
-from simkit.analysis.operations.rehearsals import drain_nodes, lose_nodes, put_under_load, roll_out
+from simkit.analysis.operations.rehearsals import drain_nodes, lose_nodes, roll_out
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.plan import PlanStep, PlanVerified, RemediationPlan, remediation_plan
 from simkit.analysis.prove import (
@@ -178,7 +178,6 @@ __all__ = [
     "policy_coverage",
     "policy_effect",
     "prove",
-    "put_under_load",
     "reach",
     "read_access_requests",
     "read_rules",

@@ -78,7 +78,7 @@ COMMANDS: Final = (
     Command("permissions", "list what a subject may do", ASK),
     Command("escalations", "list privilege escalation paths and prove them", PROVE),
     Command("upgrade", "report what breaks on the way to a later release", PROVE),
-    Command("rehearse", "rehearse a drain, the loss of a zone, a rollout or a load", PROVE),
+    Command("rehearse", "rehearse a drain, the loss of a zone or a rollout", PROVE),
     Command("removal-report", "list what uses API versions that a release removes", PROVE),
     Command("crd-diff", "check whether a change of a custom resource definition is compatible", PROVE),
     Command("prove", "prove claims about all requests, or show a counterexample", PROVE),

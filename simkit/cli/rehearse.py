@@ -1,4 +1,4 @@
-"""``simkit rehearse``: drained and lost nodes, rollouts and loads, tried on a fork with simulated nodes."""
+"""``simkit rehearse``: drained and lost nodes and rollouts, tried on a fork with simulated nodes."""
 
 from __future__ import annotations
 
@@ -24,32 +24,29 @@ examples:
   simkit rehearse drain --zone eu-west-1a --dump cluster.yaml -o json
   simkit rehearse loss --zone eu-west-1a --dump cluster.yaml
   simkit rehearse rollout deployment/web -n shop --image web:2 --dump cluster.yaml
-  simkit rehearse load web -n shop --cpu 12 --dump cluster.yaml      # web is a HorizontalPodAutoscaler
 
 The answer says what is evicted, what a disruption budget blocks, and what stays pending and why.
 
 Exit code: 0 when all pods run in the end, 1 when one is lost, blocked, stuck or pending, 2 for wrong use or input.
 """
 _NAMESPACES = GroupResource("", "namespaces")
+_AUTOSCALERS = GroupResource("autoscaling", "horizontalpodautoscalers")
 _DEPENDED_ON = (
     *(GroupResource("", name) for name in ("nodes", "pods")),
     *(GroupResource("apps", name) for name in ("replicasets", "deployments", "statefulsets", "daemonsets")),
     GroupResource("policy", "poddisruptionbudgets"),
 )
 """The resources without which a rehearsal misses what would happen."""
-OPERATIONS = ("drain", "loss", "rollout", "load")
+OPERATIONS = ("drain", "loss", "rollout")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("operation", choices=OPERATIONS, metavar="OPERATION", help=", ".join(OPERATIONS))
-    parser.add_argument("name", nargs="*", metavar="NAME", help="nodes, a workload (deployment/web), or an autoscaler")
+    parser.add_argument("name", nargs="*", metavar="NAME", help="nodes, or a workload (deployment/web)")
     parser.add_argument("--zone", default="", help="the zone whose nodes are drained or lost")
-    parser.add_argument("-n", "--namespace", default="default", help="the namespace of the workload or autoscaler")
+    parser.add_argument("-n", "--namespace", default="default", help="the namespace of the workload")
     parser.add_argument("--image", default="", help="the new image of the first container (default: a restart)")
-    parser.add_argument(
-        "--cpu", default="", metavar="AMOUNT", help="the CPU load that the pods of the autoscaler share"
-    )
     parser.add_argument("--timeout", default="10m", help="the time for a rollout, or for each drained node")
     parser.add_argument("--ready-after", default="10s", metavar="TIME", help="the time until a container is ready")
     add_source(parser, access=False)
@@ -84,6 +81,9 @@ def _complete(cluster: Cluster, dump: Dump) -> None:
     left_out = [str(each) for each in _DEPENDED_ON if each not in dump.captured]
     if left_out:
         note(f"the dump has no {', '.join(left_out)}: what depends on them is not rehearsed")
+    scaled = sum(key.resource == _AUTOSCALERS for key in dump.keyed)
+    if scaled:
+        note(f"autoscaling is not simulated: the {scaled} HorizontalPodAutoscalers of the dump change no replicas")
 
 
 def _rehearsed(cluster: Cluster, args: argparse.Namespace) -> Operation:
@@ -93,12 +93,5 @@ def _rehearsed(cluster: Cluster, args: argparse.Namespace) -> Operation:
     if args.operation == "loss":
         return cluster.lose_nodes(args.name, zone=args.zone, ready_after=later)
     if len(args.name) != 1:
-        raise SimkitError(
-            f"{args.operation} needs the name of one {'workload' if args.operation == 'rollout' else 'autoscaler'}"
-        )
-    (name,) = args.name
-    if args.operation == "rollout":
-        return cluster.roll_out(name, args.namespace, image=args.image, timeout=args.timeout, ready_after=later)
-    if not args.cpu:
-        raise SimkitError("name the load, for example --cpu 12")
-    return cluster.put_under_load(name, args.namespace, cpu=args.cpu, ready_after=later)
+        raise SimkitError("rollout needs the name of one workload")
+    return cluster.roll_out(args.name[0], args.namespace, image=args.image, timeout=args.timeout, ready_after=later)

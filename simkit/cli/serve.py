@@ -171,12 +171,11 @@ def start_nodes(made: ControlPlane, args: argparse.Namespace) -> None:
         _check_host_programs(args)
     if not _wants_nodes(args):
         return
-    from simkit.cluster.addons import ADDONS, METRICS_SERVER, add_addons
+    from simkit.cluster.addons import ADDONS, add_addons
     from simkit.cluster.nodes import SimulationConfig, add_configured, read_config, simulation_of
 
     config = read_config(args.node_config) if args.node_config is not None else SimulationConfig()
-    metrics = args.addons is None or METRICS_SERVER in args.addons
-    if not add_configured(made, config, args.nodes, metrics=metrics):
+    if not add_configured(made, config, args.nodes):
         raise SimkitError(f"{args.node_config} has no nodes; add some to it, or add --nodes 3")
     ordinary = () if _loads(args) else ADDONS
     add_addons(made, ordinary if args.addons is None else args.addons)

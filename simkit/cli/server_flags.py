@@ -213,8 +213,7 @@ GROUPS: Final[Mapping[str, Sequence[ServerFlag]]] = {
         _list(
             "addons",
             None,
-            "workloads in kube-system (default coredns,kube-proxy,metrics-server; with a dump none); a list without "
-            "metrics-server leaves out its group of metrics too",
+            "workloads in kube-system (default coredns,kube-proxy; with a dump none)",
         ),
         _file("node-config", "nodes and behaviours of pods in YAML (docs/testing.md)"),
         _several(

@@ -19,8 +19,7 @@ from simkit.meta.names import GroupResource
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
 
-METRICS_SERVER: Final = "metrics-server"
-ADDONS: Final = ("coredns", "kube-proxy", METRICS_SERVER)
+ADDONS: Final = ("coredns", "kube-proxy")
 """The addons that are known: the files of ``datasets/addons``."""
 _THERE: Final = 409
 _INVALID: Final = 422

@@ -50,7 +50,3 @@ class AnalysedCluster(ABC):
     @abstractmethod
     def stop_node(self, name: str) -> None:
         """Have the machine of a simulated node fail."""
-
-    @abstractmethod
-    def set_load(self, selector: str, namespace: str, cpu: str) -> None:
-        """Have the ready pods that a selector chooses share an amount of CPU."""

@@ -72,4 +72,3 @@ class AnalysisMethods(AnalysedCluster):
     drain_nodes = Question("operations.rehearsals", snapshot="", cluster="sandbox")
     lose_nodes = Question("operations.rehearsals", snapshot="", cluster="sandbox")
     roll_out = Question("operations.rehearsals", snapshot="", cluster="sandbox")
-    put_under_load = Question("operations.rehearsals", snapshot="", cluster="sandbox")

@@ -329,6 +329,3 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
         timeout: str = "10m",
         ready_after: str = "10s",
     ) -> Operation: ...
-    def put_under_load(
-        self, autoscaler: str, namespace: str = "default", *, cpu: str, minutes: float = 10, ready_after: str = "10s"
-    ) -> Operation: ...

@@ -132,12 +132,10 @@ class Extensions:
 
     def server_controllers(self, catalogue: Callable[[], Catalogue], clock: Clock) -> list[Controller]:
         """The controllers of the server itself, which no flag disables."""
-        egress, forwarder = self.egress, self.forwarder
+        egress = self.egress
         availability = AvailableConditionController(
             self.forwarder.probe,
-            lambda found: (
-                not forwarder.leaves_process(found) or egress.address(*(found.service or ("", "", 0))) is not None
-            ),
+            lambda found: egress.address(*(found.service or ("", "", 0))) is not None,
             lambda: egress.allowed,
             clock,
         )

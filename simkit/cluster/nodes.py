@@ -13,7 +13,7 @@ from simkit.client.resources import NODES, PODS
 from simkit.cluster.extensions import performing
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
-from simkit.meta.clock import SimulatedClock, timestamp
+from simkit.meta.clock import SimulatedClock
 from simkit.meta.domain import SYSTEM_NAMESPACE, api_group, label
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import administrator
@@ -24,7 +24,6 @@ from simkit.simulation.kubelet.behaviour import Behaviour
 from simkit.simulation.kubelet.container_runtime import REFERENCES
 from simkit.simulation.kubelet.image_pulls import NOT_FOUND
 from simkit.simulation.kubelet.node_config import NodeConfig
-from simkit.simulation.metrics.metrics_server import SERVICE, MetricsServer, reader_role, registration
 from simkit.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -47,7 +46,6 @@ _KEEPING_PODS: Final = frozenset(
         "disruption-controller",
         "serviceaccount-controller",
         "root-ca-certificate-publisher-controller",
-        "horizontal-pod-autoscaler-controller",
         "node-lifecycle-controller",
         "taint-eviction-controller",
     }
@@ -139,8 +137,8 @@ def read_config(path: str | Path) -> SimulationConfig:
         raise SimkitError(f"{path}: {_first_error(error, 'the file')}") from error
 
 
-def simulation_of(made: ControlPlane, *, events: bool = True, metrics: bool = True) -> Simulation:
-    """The simulation of a control plane, started where there is none yet; the other arguments count only then."""
+def simulation_of(made: ControlPlane, *, events: bool = True) -> Simulation:
+    """The simulation of a control plane, started where there is none yet; ``events`` counts only then."""
     if made.simulation is None:
         perform = performing(made.engine)
         engine, seed = made.engine, made.options.seed
@@ -156,9 +154,6 @@ def simulation_of(made: ControlPlane, *, events: bool = True, metrics: bool = Tr
         made.runner.add(made.simulation.controllers, perform)
         allow_privileged(made)
         _provide_storage_class(made)
-        serve_metrics(made, made.simulation)
-        if metrics:
-            _register_metrics(made)
     return made.simulation
 
 
@@ -166,29 +161,6 @@ def allow_privileged(made: ControlPlane) -> None:
     """Let containers be privileged, as kubeadm and kind set up clusters, unless the options say otherwise."""
     if made.options.allow_privileged is None:
         made.engine.registry.allow_privileged = True
-
-
-def serve_metrics(made: ControlPlane, simulation: Simulation) -> None:
-    """Answer requests for the usage of nodes and pods."""
-    server = MetricsServer(made.clock, made.everything, simulation.behaviours, simulation.connections.reaches)
-    made.extensions.forwarder.serve_in_process(SERVICE, server)
-
-
-def _register_metrics(made: ControlPlane) -> None:
-    """Register the group of metrics, and a role that reads it, unless somebody has done that already."""
-    perform, wanted = performing(made.engine), registration()
-    path = f"/apis/{wanted['apiVersion']}/apiservices"
-    response = perform(Request.of("POST", path, wanted), administrator())
-    if response.status == 409:
-        return
-    if not response.succeeded:
-        raise SimkitError(f"the group of metrics cannot be registered: {response.object['message']}")
-    told = {"type": "Available", "status": "True", "reason": "Passed", "message": "all checks passed"}
-    condition = {**told, "lastTransitionTime": timestamp(made.clock.now())}
-    body = {**response.object, "status": {"conditions": [condition]}}
-    perform(Request.of("PUT", f"{path}/{wanted['metadata']['name']}/status", body), administrator())
-    role = reader_role()
-    perform(Request.of("POST", f"/apis/{role['apiVersion']}/clusterroles", role), administrator())
 
 
 def _provide_storage_class(made: ControlPlane) -> None:
@@ -250,14 +222,9 @@ def add_configured(
     made: ControlPlane,
     config: SimulationConfig,
     count: int = 0,
-    *,
-    metrics: bool = True,
 ) -> list[Object]:
-    """Add the nodes of a configuration, and some ordinary ones.
-
-    ``metrics`` tells whether a new simulation registers the group of metrics. Raises SimkitError.
-    """
-    simulation = simulation_of(made, events=config.events, metrics=metrics)
+    """Add the nodes of a configuration, and some ordinary ones. Raises SimkitError."""
+    simulation = simulation_of(made, events=config.events)
     simulation.behaviours.given += [*(each.behaviour() for each in config.behaviours), *config.registry.behaviours()]
     found = []
     for each in (*config.nodes, *([NodeConfig(count=count)] if count else [])):

@@ -351,10 +351,9 @@ def _simulated(server: ControlPlane, origin: ControlPlane) -> Simulation | None:
         lambda: server.engine.catalogue,
     )
     server.engine.connections = made.connections
-    from simkit.cluster.nodes import allow_privileged, serve_metrics  # a cluster without nodes does not load it
+    from simkit.cluster.nodes import allow_privileged  # a cluster without nodes does not load it
 
     allow_privileged(server)
-    serve_metrics(server, made)
     return made
 
 

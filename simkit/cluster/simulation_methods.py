@@ -14,7 +14,7 @@ from simkit.meta.objects import Object
 if TYPE_CHECKING:
     from simkit.cluster.control_plane import ControlPlane
     from simkit.seams import PortHandler
-    from simkit.simulation.kubelet.behaviour import Command, ProvidedProgram, Usage
+    from simkit.simulation.kubelet.behaviour import Command, ProvidedProgram
     from simkit.simulation.simulation import Simulation
 
 
@@ -101,7 +101,6 @@ class SimulationMethods(AnalysedCluster):
         commands: Mapping[str, Command] | None = None,
         files: Mapping[str, str | bytes] | None = None,
         ports: Mapping[int, PortHandler] | None = None,
-        usage: Usage | None = None,
         **settings: str,
     ) -> None:
         """Set what containers do on simulated nodes. Of several settings that fit a container, the latest counts.
@@ -123,17 +122,14 @@ class SimulationMethods(AnalysedCluster):
             Files that containers start with, by absolute path.
         ports
             What listens on ports of the pods: functions from the bytes of a client to the bytes of the answer.
-        usage
-            What containers use: a function of the container and the time to amounts such as ``{"cpu": "200m"}``.
         settings
             What annotations of pods can say too: ``start_after="2s"``, ``ready_after``, ``ready="false"``,
-            ``pull_error``, ``stop_after``, ``cpu="200m"``, ``memory``, and ``cpu_load``, which the ready pods of a
-            controller share.
+            ``pull_error`` and ``stop_after``.
         """
         from simkit.simulation.kubelet.behaviour import Behaviour
 
         told = {name.replace("_", "-"): value for name, value in settings.items()}
-        made = Behaviour(image, namespace, selector, program, commands or {}, files or {}, ports or {}, usage, told)
+        made = Behaviour(image, namespace, selector, program, commands or {}, files or {}, ports or {}, told)
         self._simulation().behave(made)
 
     def stop_node(self, name: str) -> None:
@@ -231,20 +227,6 @@ class SimulationMethods(AnalysedCluster):
         from simkit.cluster.nodes import rehearsal_of
 
         return self._derived(rehearsal_of(self._control_plane, settings))
-
-    def set_load(self, selector: str, namespace: str, cpu: str) -> None:
-        """Make pods share an amount of CPU, in place of earlier settings.
-
-        Parameters
-        ----------
-        selector
-            A label selector of the pods; those that are ready share it.
-        namespace
-            Their namespace.
-        cpu
-            The amount, such as ``"12"`` or ``"500m"``.
-        """
-        self.behave(selector=selector, namespace=namespace, cpu_load=cpu)
 
     @abstractmethod
     def _derived(self, made: ControlPlane) -> Self:

@@ -26,10 +26,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.interrupts import interruptible
-from simkit.meta.quantity import QuantityError, parse
 
 MOST_SHOWN: Final = 80
-AMOUNTS: Final = ("cpu", "memory")
 
 
 class ForeignFault(Exception):
@@ -194,24 +192,6 @@ def judged_bytes(given: Any) -> bytes:
     if not isinstance(given, bytes):
         raise ValueError("a port handler gives bytes")
     return given
-
-
-def judged_amount(given: Any) -> str | float:
-    """A number or a quantity. Raises ValueError for anything else."""
-    if isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given):
-        return given
-    if isinstance(given, str):
-        with suppress(QuantityError):
-            parse(given)
-            return given
-    raise ValueError('an amount is a number or a quantity, such as "200m"')
-
-
-def judged_usage(given: Any) -> Mapping[str, str]:
-    """The usage of a container. Raises ValueError for anything but amounts of cpu and memory."""
-    if not isinstance(given, Mapping) or not set(given) <= set(AMOUNTS):
-        raise ValueError('a usage is a mapping such as {"cpu": "200m", "memory": "64Mi"}')
-    return {name: str(judged_amount(amount)) for name, amount in given.items()}
 
 
 def judged_review(given: Any) -> Any:

@@ -14,6 +14,8 @@ DUMP = """\
 {apiVersion: v1, kind: Node, metadata: {name: n1, uid: "1"}, status: {allocatable: {cpu: "4", pods: "9"}}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: lone, namespace: shop, uid: "2"}, spec: {nodeName: n1, containers: [{name: a, image: a}]}}
+---
+{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web, namespace: shop, uid: "3"}, spec: {}}
 """
 
 
@@ -25,5 +27,6 @@ def test_what_a_dump_leaves_out_is_told(tmp_path: Path, capsys: pytest.CaptureFi
     told = capsys.readouterr()
     assert "nothing replaces it" in told.out
     assert "created: shop" in told.err
+    assert "autoscaling is not simulated" in told.err
     assert "the dump has no replicasets.apps, deployments.apps" in told.err
     assert "nodes" not in told.err.partition("the dump has no ")[2].partition(":")[0]

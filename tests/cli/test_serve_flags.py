@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 import pytest
 
 import simkit
 from simkit.cli import inert_flags, main
 from simkit.cli.pages import PageParser
-from simkit.cli.serve import add_options, start_nodes
+from simkit.cli.serve import add_options
 from simkit.cli.server_options import server_options
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
@@ -61,18 +60,6 @@ def test_malformed_port_ranges_are_refused(text: str, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         cluster("--service-node-port-range", text)
     assert "port" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("flags", "served"),
-    [((), True), (("--addons", "metrics-server"), True), (("--addons", "coredns"), False), (("--addons", ""), False)],
-)
-def test_metrics_are_served_where_the_addons_serve_them(flags: Sequence[str], served: bool) -> None:
-    """Without metrics-server only the core group has a resource called pods, as in a cluster that has none."""
-    made = cluster()
-    start_nodes(made._control_plane, parser().parse_args(["--nodes", "1", *flags]))
-    groups = [name for name in made.list("apiservices") if name["metadata"]["name"].endswith(".metrics.k8s.io")]
-    assert bool(groups) is served
 
 
 def test_flags_without_effect_are_named_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:

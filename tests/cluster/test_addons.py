@@ -18,12 +18,12 @@ def _running(cluster: Cluster) -> list[str]:
 
 
 def test_addons_run() -> None:
-    """Two name servers, a proxy for each node and one server of metrics run; to add them again changes nothing."""
+    """Two name servers and a proxy for each node run; to add them again changes nothing."""
     cluster = simulated(3)
     for _ in range(2):
         add_addons(cluster._control_plane, ADDONS)
         cluster.settle()
-        assert _running(cluster) == ["kube-dns"] * 2 + ["kube-proxy"] * 3 + ["metrics-server"]
+        assert _running(cluster) == ["kube-dns"] * 2 + ["kube-proxy"] * 3
     assert cluster.get("service", "kube-dns", namespace="kube-system")["spec"]["clusterIP"] == "10.96.0.10"
 
 

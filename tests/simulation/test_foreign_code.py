@@ -92,7 +92,6 @@ PROGRAMS = (
     *(yields("before", step) for step in WRONG_STEPS),
 )
 ANSWERS_OF_PORTS = (*FAILING, *map(gives, (None, "HTTP/1.1 200 OK\r\n\r\n", 200, True, [b"x"])))
-USAGES = (*FAILING, *map(gives, (None, "200m", {"cpu": "lots"}, {"cpu": True}, {"disk": "1Gi"}, [("cpu", "1")], 3)))
 REVIEWS = (
     *FAILING,
     *map(
@@ -204,19 +203,6 @@ def test_a_port_handler(handler: Any) -> None:
     assert any("port 80 of pod default/a" in text for text in messages(cluster, "Failed"))
     answer = cluster.perform(Request.of("GET", "/api/v1/namespaces/default/pods/a:80/proxy/"))
     assert answer.status == 503
-
-
-@pytest.mark.parametrize("usage", USAGES, ids=named)
-def test_the_usage_of_a_container(usage: Any) -> None:
-    """There are no metrics of the container, and an Event tells why."""
-    cluster = simulated(1)
-    cluster.behave(image="app:1", usage=usage, program=yields(1000.0))
-    cluster.create(pod("a"))
-    cluster.settle()
-    cluster.advance(60)
-    measured = cluster.perform(Request.of("GET", "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods/a"))
-    assert not measured.succeeded or not measured.object["containers"]
-    assert any("the usage of container main" in text for text in messages(cluster, "Failed"))
 
 
 def hooked(function: Any, policy: str, *, mutating: bool = False, seconds: int = 10) -> Cluster:
@@ -338,7 +324,7 @@ def test_an_exit_in_a_callback_leaves_the_controllers_at_work() -> None:
     """The thread of the controllers goes on, and so does everything else in the cluster."""
     cluster = simkit.Cluster(seed=1)
     cluster.add_nodes(1)
-    cluster.behave(image="app:1", program=exits, usage=exits, ports={80: exits})
+    cluster.behave(image="app:1", program=exits, ports={80: exits})
     manager(cluster).start()
     try:
         cluster.create(pod("a", restartPolicy="Never"))

@@ -306,10 +306,6 @@ class RehearsalCluster(Sandbox, Protocol):
         """Have the machine of a node fail."""
         ...
 
-    def set_load(self, selector: str, namespace: str, cpu: str) -> None:
-        """Have the ready pods that a selector chooses share an amount of CPU."""
-        ...
-
 
 class OperationSandbox(Protocol):
     """A cluster that gives such forks. A Cluster is one."""

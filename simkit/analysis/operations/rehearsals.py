@@ -1,4 +1,4 @@
-"""Operations: nodes that are drained and lost, workloads that are rolled out anew, and workloads under load.
+"""Operations: nodes that are drained and lost, and workloads that are rolled out anew.
 
 Upstream: staging/src/k8s.io/kubectl/pkg/drain, release 1.30.
 """
@@ -11,7 +11,6 @@ from typing import Any, Final
 from simkit.analysis.operations.observation import NODES, PODS, Observation, OperationSandbox, owner_of, uid_of
 from simkit.analysis.operations.result import Operation
 from simkit.logic.workloads.pods import has_ended
-from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import MIRROR_POD, label
 from simkit.meta.duration import seconds
@@ -291,80 +290,3 @@ def _pods_of(observed: Observation, held: Object) -> list[Object]:
         for pod in observed.snapshot.scan(PODS, namespace_of(held))
         if owner_of(pod) and chosen.matches(labels_of(pod))
     ]
-
-
-def put_under_load(
-    sandbox: OperationSandbox,
-    autoscaler: str,
-    namespace: str = "default",
-    *,
-    cpu: str,
-    minutes: float = 10,
-    ready_after: str = "10s",
-) -> Operation:
-    """The course of autoscaling under a load: how many pods there are, and which of them find no node.
-
-    Parameters
-    ----------
-    sandbox
-        The cluster on whose fork it is done.
-    autoscaler
-        The name of a HorizontalPodAutoscaler.
-    namespace
-        Its namespace.
-    cpu
-        The CPU that all ready pods of its target share, such as ``"12"``.
-    minutes
-        The simulated time that is looked at.
-    ready_after
-        The time from the start of a container until it is ready.
-
-    Returns
-    -------
-    Operation
-        One row per pod that is new, or that is gone.
-
-    Raises
-    ------
-    SimkitError
-        For an autoscaler that is not there, whose target has no pods, or that does not scale, with its reason.
-
-    Examples
-    --------
-    >>> from simkit import Cluster
-    >>> cluster = Cluster(seed=1)
-    >>> added = cluster.add_nodes(1)
-    >>> labels, requests = {"app": "web"}, {"cpu": "2"}
-    >>> containers = [{"name": "web", "image": "web:1", "resources": {"requests": requests}}]
-    >>> template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
-    >>> spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}
-    >>> web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
-    >>> target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
-    >>> limits = {"minReplicas": 1, "maxReplicas": 6, "targetCPUUtilizationPercentage": 50, "scaleTargetRef": target}
-    >>> scaler = {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "web"}, "spec": limits}
-    >>> made = [cluster.create(each) for each in (web, {"apiVersion": "autoscaling/v1", **scaler})]
-    >>> rounds = cluster.settle()
-    >>> sorted(each.outcome for each in cluster.put_under_load("web", cpu="8").pods)
-    ['pending', 'pending', 'started', 'started']
-    """
-    observed = Observation(sandbox.rehearsal(settings={"ready-after": ready_after}))
-    path = f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers/{autoscaler}"
-    target = observed.demand(observed.send("GET", path))["spec"]["scaleTargetRef"]
-    resource = _RESOURCES.get(str(target["kind"]).lower())
-    if resource is None:
-        raise SimkitError(f"{target['kind']}/{target['name']} has no pods in the dump")
-    scale = observed.demand(
-        observed.send("GET", f"/apis/apps/v1/namespaces/{namespace}/{resource}/{target['name']}/scale")
-    )
-    observed.cluster.set_load(scale["status"]["selector"], namespace, cpu)
-    before = {uid_of(pod) for pod in observed.snapshot.scan(PODS, namespace)}
-    while observed.seconds < minutes * 60:
-        observed.wait(min(15.0, minutes * 60 - observed.seconds))
-    active = find(at(observed.demand(observed.send("GET", path)), "status", "conditions"), "ScalingActive") or {}
-    if active.get("status") == "False":
-        raise SimkitError(
-            f"the autoscaler {autoscaler} does not scale: {active.get('message') or active.get('reason')}"
-        )
-    now = {uid_of(pod) for pod in observed.snapshot.scan(PODS, namespace)}
-    touched = dict.fromkeys(sorted(before - now), "scaled")
-    return observed.result(f"load of {cpu} CPU on {target['name']}", touched, complete=True, planned=True)

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
 from simkit.engine.aggregation.proxied_stream import ProxiedStream
@@ -19,7 +19,7 @@ from simkit.engine.egress.policy import HOP_BY_HOP, UNQUOTED, EgressPolicy, Peer
 from simkit.engine.pipeline.api_services import APIService
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.errors import PlainError, StatusError
+from simkit.meta.errors import PlainError
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import at
@@ -62,14 +62,6 @@ class ServiceUnresolved(Exception):
     """A service with unknown address."""
 
 
-class InProcessService(Protocol):
-    """A backing server in this process."""
-
-    def answer(self, request: Request) -> Response:
-        """The answer to a request that was authorized. Raises StatusError."""
-        ...
-
-
 class ProxyHandler:
     """Sends requests to the servers behind registered group versions.
 
@@ -84,19 +76,6 @@ class ProxyHandler:
     def __init__(self, behaviour: ServedBehaviour, egress: EgressPolicy, proxy: Callable[[], ProxyCertificate]) -> None:
         self._behaviour, self._egress, self._proxy = behaviour, egress, proxy
         self._remembered: dict[tuple[str, str], tuple[float, Any]] = {}
-        self._in_process: dict[tuple[str, str], InProcessService] = {}
-
-    def serve_in_process(self, service: tuple[str, str], server: InProcessService) -> None:
-        """Take a server of this process for the one behind a service, given by namespace and name."""
-        self._in_process[service] = server
-
-    def in_process(self, registration: APIService) -> InProcessService | None:
-        """The server of this process behind a group version; None if it is another process's."""
-        return self._in_process.get(registration.service[:2]) if registration.service is not None else None
-
-    def leaves_process(self, registration: APIService) -> bool:
-        """True if the server behind a group version is not in this process."""
-        return self.in_process(registration) is None
 
     def peer(self, registration: APIService) -> Peer:
         """The server behind a group version. Raises ServiceUnresolved."""
@@ -117,9 +96,6 @@ class ProxyHandler:
 
     def forward(self, context: RequestContext, registration: APIService) -> Response:
         """The backing server's response, as a stream if it is long or endless. Raises PlainError 503."""
-        own = self.in_process(registration)
-        if own is not None:
-            return own.answer(context.request)
         if not self._egress.allowed:
             request = context.request
             about = f"{request.method} {request.path}"
@@ -148,8 +124,6 @@ class ProxyHandler:
 
     def probe(self, registration: APIService) -> str:
         """The reason why a backing server is not available, in kube-apiserver's words; empty if it is."""
-        if self.in_process(registration) is not None:
-            return ""
         version = registration.group_version
         path = f"/apis/{version}" if version.group else f"/api/{version.version}"
         try:
@@ -172,9 +146,6 @@ class ProxyHandler:
 
     def _document(self, registration: APIService, path: str) -> Mapping[str, Any] | None:
         """A JSON document of an available backing server, cached for some seconds."""
-        own = self.in_process(registration)
-        if own is not None:
-            return _own_document(own, path)
         known = self._remembered.get((registration.name, path))
         if known is not None and time.monotonic() - known[0] < _REMEMBERED:
             found: Mapping[str, Any] | None = known[1]
@@ -221,14 +192,6 @@ class ProxyHandler:
             for name, part in parts.items()
             if isinstance(part, dict)
         }
-
-
-def _own_document(server: InProcessService, path: str) -> Mapping[str, Any] | None:
-    try:
-        found = server.answer(Request("GET", path)).object
-    except StatusError:
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _unavailable() -> PlainError:

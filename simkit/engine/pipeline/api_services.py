@@ -77,10 +77,6 @@ class Aggregator(Protocol):
         """The backing server's answer to a request. Raises PlainError 503 where there is none."""
         ...
 
-    def leaves_process(self, registration: APIService) -> bool:
-        """True if the backing server is not in this process."""
-        ...
-
     def resources(self, registration: APIService) -> Mapping[str, Any] | None:
         """The list of the group version's resources; None if the backing server does not give one."""
         ...

@@ -186,7 +186,7 @@ class Engine:
         if self.converting and request.path.startswith("/apis/") and request.path.split("/", 3)[2] in self.converting:
             return True
         remote = parts.remote if request.path.startswith(("/apis", "/openapi")) else None
-        if remote is not None and any(map(remote.leaves_process, self.api_services.remote)):
+        if remote is not None and any(self.api_services.remote):
             return True
         if parts.calls_webhooks is None or (request.method in _READING and not _CONNECTING.search(request.path)):
             return False

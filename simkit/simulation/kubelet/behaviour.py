@@ -10,8 +10,6 @@
 | ``simkit/pull-error`` | why the image cannot be pulled: a text, or ``not-found``, ``denied``, ``no-such-host`` |
 | ``simkit/stop-after`` | time that containers take to stop |
 | ``simkit/ends-at-term`` | ``false``: scripts heed signals only by a trap, as process 1 does; ``true``: they end |
-| ``simkit/cpu``, ``simkit/memory`` | the usage that is measured |
-| ``simkit/cpu-load`` | CPU that the ready pods of a controller use together |
 
 An annotation whose name ends with a dot and the name of a container is about that container alone.
 """
@@ -44,13 +42,8 @@ Command = Callable[[Container, Sequence[str]], Steps]
 """A program for a command of exec: from the container and the words of the command to its steps."""
 
 _SETTINGS: Final = frozenset(
-    {
-        *("script", "start-after", "ready-after", "ready", "live", "stop-after", "ends-at-term"),
-        *("pull-error", "cpu", "memory", "cpu-load"),
-    }
+    {"script", "start-after", "ready-after", "ready", "live", "stop-after", "ends-at-term", "pull-error"}
 )
-Usage = Callable[[Container, float], Mapping[str, str]]
-"""The amounts of ``cpu`` and ``memory`` that a container uses at a time, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +65,6 @@ class Behaviour:
         Files that are there from the start, by absolute path.
     ports
         What listens on ports: functions from what a client sent to what it is answered, in bytes.
-    usage
-        What containers use: a function of a container and the time to amounts such as ``{"cpu": "200m"}``.
     settings
         The same as the annotations say, such as ``{"start-after": "2s"}``.
 
@@ -90,7 +81,6 @@ class Behaviour:
     commands: Mapping[str, Command] = field(default_factory=dict)
     files: Mapping[str, str | bytes] = field(default_factory=dict)
     ports: Mapping[int, PortHandler] = field(default_factory=dict)
-    usage: Usage | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -216,10 +206,6 @@ class Behaviours:
     def programs(self, container: Mapping[str, Any]) -> Mapping[str, ShellCommand]:
         """The programs of the machine that a container may run; they come before those of the small shell."""
         return {} if self.host is None else self.host.commands()
-
-    def usage(self, pod: Object, container: Mapping[str, Any]) -> Usage | None:
-        """The function for the usage of a container, if the test sets one."""
-        return next((each.usage for each in self._concerned(pod, container) if each.usage is not None), None)
 
     def program(self, container: Container) -> Program:
         """The program of a container.

@@ -1,4 +1,4 @@
-"""Operations are rehearsed on forks: drained and lost nodes, rollouts and loads."""
+"""Operations are rehearsed on forks: drained and lost nodes, and rollouts."""
 
 from __future__ import annotations
 
@@ -100,23 +100,6 @@ def test_a_rollout_tells_what_does_not_start() -> None:
         cluster.roll_out("deployment/no")
 
 
-def test_a_load_shows_where_autoscaling_ends() -> None:
-    """Eight replicas of two CPUs are asked for; one node holds four."""
-    cluster = simulated(1)
-    cluster.create(deployment("web", 2, requests={"cpu": "2"}))
-    metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization",
-                                                                         "averageUtilization": 50}}}  # fmt: skip
-    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
-    spec = {"minReplicas": 1, "maxReplicas": 8, "scaleTargetRef": target, "metrics": [metric]}
-    cluster.create(
-        {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "web"}, "spec": spec}
-    )
-    cluster.settle()
-    found = cluster.put_under_load("web", cpu="8")
-    assert sorted(each.outcome for each in found.pods).count("pending") == 4
-    assert "Insufficient cpu" in next(each.why for each in found.pods if each.outcome == "pending")
-
-
 def test_a_rollout_tells_why_its_pods_are_not_created() -> None:
     """The server's words stand in a row without a pod; a refusal of before the rollout is none of it."""
     cluster = shop()
@@ -132,13 +115,6 @@ def test_a_rollout_tells_why_its_pods_are_not_created() -> None:
     assert "violates PodSecurity" in refused.why
     assert repr(found).startswith("<rollout of deployment/api; pods pending: 1, pods kept: 3, ")
     assert len(repr(found)) < 200
-
-
-@pytest.mark.slow
-def test_an_autoscaler_that_does_not_scale_says_why() -> None:
-    """The pods of the demo cluster have no start time, without which no pod is measured."""
-    with pytest.raises(SimkitError, match=r"the autoscaler storefront does not scale: .* unable to get metrics"):
-        simkit.demo().put_under_load("storefront", "web-shop", cpu="12", minutes=3)
 
 
 @pytest.mark.slow

@@ -1,1 +1,0 @@
-"""The resource usage of simulated pods and nodes, served as the group ``metrics``."""
