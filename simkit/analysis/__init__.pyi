@@ -72,7 +72,6 @@ from simkit.analysis.prove import (
     implies,
     never,
     no_new_access,
-    still_valid,
 )
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
 from simkit.analysis.rbac.tables import access_graph, bindings, roles, rules, subject_parts, subjects
@@ -191,7 +190,6 @@ __all__ = [
     "roles",
     "roll_out",
     "rules",
-    "still_valid",
     "subject_matrix",
     "subject_parts",
     "subjects",

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.reports import Case, Fault
-from simkit.meta.errors import SimkitError
-from simkit.meta.objects import Object, at
 
 if TYPE_CHECKING:
-    from simkit.analysis.prove import ProofAnswer
-    from simkit.seams.snapshot import Sandbox
-
-Row = dict[Any, Any]
+    pass
 
 DESCRIPTION = "Compares custom resource definitions, and validates stored objects against the new ones."
 EXAMPLES = """\
@@ -26,9 +21,8 @@ examples:
   simkit crd-diff main/crds/ branch/crds/ -o sarif > crds.sarif
 
 The change is judged by what the API conventions and the deprecation policy ask for: what was valid stays valid, what
-was there stays there. Where z3-solver is installed (pip install "kube-simkit[prove]"), a constraint that is new counts
-for all objects: it is compatible if it is proven to refuse none that was valid, and otherwise an object shows what it
-refuses. With --dump the new definition is put in place on a fork, and every stored object is tried.
+was there stays there. A validation rule that is new counts as a break, although it may refuse nothing that was valid.
+With --dump the new definition is put in place on a fork, and every stored object is tried.
 
 Exit code: 0 when the change is compatible, 1 when something breaks, 2 for wrong use or unreadable input.
 """
@@ -51,60 +45,10 @@ def run(args: argparse.Namespace) -> int:
     sandbox = load(args.dump) if args.dump else None
     found = definition_changes(args.old, args.new, sandbox=sandbox)
     table = found.to_frame()
-    rows = list(_proven(table.to_dict("records"), args, sandbox))
+    rows = table.to_dict("records")
     cases = partial(_cases, rows, args.new)
     write_rows(tuple(map(str, table.columns)), rows, args.output, shown=SHOWN, empty="nothing changes", cases=cases)
     return 1 if any(row["breaks"] for row in rows) else 0
-
-
-def _proven(rows: Sequence[Mapping[Any, Any]], args: argparse.Namespace, sandbox: Sandbox | None) -> Iterator[Row]:
-    """The rows, with what is proven about the rules that are new, and an answer for each version."""
-    from simkit.analysis.upgrade.definition_diff import read_definitions
-
-    before, after = read_definitions(args.old, "old"), read_definitions(args.new, "new")
-    answers = {
-        (name, version): _answer(before[name], after[name], version, sandbox)
-        for name in before
-        if name in after
-        for version in sorted(_versions(before[name]) & _versions(after[name]))
-    }
-    holding = {
-        (*key, case.field, f"the rule {case.constraint} is new")
-        for key, answer in answers.items()
-        if not isinstance(answer, str)
-        for case in answer.to_frame().itertuples()
-        if case.case == "refuses nothing"
-    }
-    for row in rows:
-        holds = (row["definition"], row["version"], row["field"], row["change"]) in holding
-        why = "The solver proves that every object that was valid meets it."
-        yield {**row, "severity": "info", "breaks": False, "why": why} if holds else dict(row)
-    if rows:
-        yield from (_row(name, version, answer) for (name, version), answer in answers.items())
-
-
-def _answer(old: Object, new: Object, version: str, sandbox: Sandbox | None) -> ProofAnswer | str:
-    """What is proven about a version, or why nothing is."""
-    from simkit.analysis.prove.definitions import still_valid
-    from simkit.cluster.cluster import Cluster
-
-    try:
-        return still_valid(old, new, version, sandbox=sandbox or Cluster())
-    except SimkitError as error:
-        return str(error)
-
-
-def _versions(definition: Object) -> set[str]:
-    return {str(each["name"]) for each in at(definition, "spec", "versions") or () if each.get("served")}
-
-
-def _row(name: str, version: str, answer: ProofAnswer | str) -> Row:
-    told = {"PASS": "every valid object stays valid", "FAIL": "a valid object is refused"}
-    verdict, why = ("UNKNOWN", answer) if isinstance(answer, str) else (answer.verdict, answer.why)
-    change = told.get(verdict, "not proven whether every valid object stays valid")
-    severity = "high" if verdict == "FAIL" else "info"
-    head = {"severity": severity, "breaks": verdict == "FAIL", "definition": name, "version": version, "field": ""}
-    return {**head, "change": change, "why": why, "objects": None, "example": ""}
 
 
 def _cases(rows: Sequence[Mapping[Any, Any]], new: str) -> list[Case]:

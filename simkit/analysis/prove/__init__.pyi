@@ -1,6 +1,5 @@
 from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, NotReproduced, ProofAnswer
 from simkit.analysis.prove.closing_policy import ClosingPolicy, closing_policy
-from simkit.analysis.prove.definitions import still_valid
 from simkit.analysis.prove.invariants import always, never
 from simkit.analysis.prove.new_access import no_new_access
 from simkit.analysis.prove.policies import admits, contradictions, dead_rules, equivalent, implies
@@ -21,5 +20,4 @@ __all__ = [
     "implies",
     "never",
     "no_new_access",
-    "still_valid",
 ]

@@ -14,7 +14,6 @@ from simkit.analysis.prove.symbols import (
     Either,
     Listed,
     Mapped,
-    Opaque,
     Record,
     Scalar,
     Universe,
@@ -80,13 +79,10 @@ class ObjectSearch:
         Makes the formulas.
     behaviour
         That of the server whose functions expressions call.
-    typed
-        Whether expressions see values of formats as their types.
     """
 
-    def __init__(self, schema: Schema, build: Build, behaviour: ServedBehaviour, *, typed: bool = False) -> None:
+    def __init__(self, schema: Schema, build: Build, behaviour: ServedBehaviour) -> None:
         self._schema, self._build, self._behaviour = schema, build, behaviour
-        self._typed = typed
         self._facts: list[Formula] = []
         self._links: list[Formula] = []
         self.problem = ""
@@ -104,7 +100,7 @@ class ObjectSearch:
 
     def _formulas(self, bounds: Bounds) -> tuple[Universe, Record, Functions, Formula, list[_Goal]]:
         """The formulas in lists with enough slots for what they have in common, and for any one goal besides."""
-        universe = Universe(bounds, typed=self._typed)
+        universe = Universe(bounds)
         root, functions = Record(universe, self._schema, ""), Functions(universe, self._behaviour)
         made = self._build(universe, root, functions)
         common, uses, reasons = next(made), dict(bounds.uses), list(bounds.reasons)
@@ -313,7 +309,7 @@ def _json(value: Any, model: _Model) -> Any:
     if isinstance(value, Mapped):
         slots = (slot for slot in value.slots if model.holds(slot.present))
         return {model.text(slot.key): _json(slot.value, model) for slot in slots}
-    return value.example if isinstance(value, Opaque) else None
+    return None
 
 
 def _as_stored(value: Any, stored: Any, universe: Universe) -> list[Formula]:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 from simkit.analysis.catalogue import POLICIES, POLICY_BINDINGS, catalogue_of
 from simkit.analysis.prove.answer import FAIL, PASS, UNKNOWN, ProofAnswer, Verdict
-from simkit.analysis.prove.definitions import implies_definition, live_rules, refused_by_all
 from simkit.analysis.prove.object_claim import ObjectClaims, ObjectCounterexample, Verdicts, Witness
 from simkit.analysis.prove.pod_security import LEVELS, controls
-from simkit.analysis.prove.policy import DEFINITION, CheckedPolicy, policies_of, policy_of_expressions
+from simkit.analysis.prove.policy import CheckedPolicy, policies_of, policy_of_expressions
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, at, name_of
+from simkit.meta.objects import Object, name_of
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 COLUMNS: Final = ("case", "policy", "reason", "executed")
@@ -39,8 +38,7 @@ def implies(
     ----------
     first, second
         ValidatingAdmissionPolicies, names of some in the cluster, or CEL expressions about ``object``. Of a webhook
-        configuration or an AuthorizationConfiguration, the match conditions count: a write passes where they hold. Of
-        CustomResourceDefinitions, the schemas and validation rules of the stored version.
+        configuration or an AuthorizationConfiguration, the match conditions count: a write passes where they hold.
     resource
         Whose objects: ``pods``, ``deployments.apps``. It may be left out if a policy names one.
     sandbox
@@ -73,8 +71,6 @@ def implies(
     >>> cluster.implies(one, other, **options).verdict, cluster.implies(other, one, **options).verdict
     ('PASS', 'FAIL')
     """
-    if _is_definition(first) and _is_definition(second):
-        return implies_definition(first, second, sandbox)
     one, other, claims = _pair(snapshot, first, second, resource, sandbox)
     claim = f"Every new object of {claims.resource.resource} that passes {one.name} passes {other.name}"
     witness = claims.witness(Verdicts((one,), (other,)))
@@ -114,9 +110,6 @@ def equivalent(
     >>> cluster.equivalent(one, other, resource="configmaps").verdict
     'PASS'
     """
-    if _is_definition(first) and _is_definition(second):
-        both = [implies_definition(first, second, sandbox), implies_definition(second, first, sandbox)]
-        return next((each for verdict in (FAIL, UNKNOWN) for each in both if each.verdict == verdict), both[0])
     one, other, claims = _pair(snapshot, first, second, resource, sandbox)
     claim = f"{one.name} and {other.name} let the same new objects of {claims.resource.resource} pass"
     answers = []
@@ -156,25 +149,11 @@ def dead_rules(
     >>> cluster.dead_rules("object.metadata.name.startsWith('team-')", resource="configmaps").verdict
     'PASS'
     """
-    if _is_definition(policy):
-        return _dead_rules_of_definition(policy, sandbox)
     (known,) = _policies(snapshot, [policy], resource)
     claims = [ObjectClaims(snapshot, each, sandbox, [known]) for each in _resources(resource, known)]
     rows = [_rule_row(known, number, claims) for number in range(len(known.validations))]
-    return _liveness(known.name, ", ".join(each.resource.resource for each in claims), rows)
-
-
-def _dead_rules_of_definition(definition: Object, sandbox: Sandbox | None) -> ProofAnswer:
-    rows = []
-    for rule, answer in live_rules(definition, sandbox):
-        case = {PASS: "dead", FAIL: "alive", UNKNOWN: "undecided"}[answer.verdict]
-        rows.append((case, name_of(definition), f"rule {rule}: {answer.why}", answer.verdict == FAIL))
-    return _liveness(name_of(definition), str(at(definition, "spec", "names", "plural")), rows)
-
-
-def _liveness(name: str, about: str, rows: Sequence[tuple[str, str, str, bool]]) -> ProofAnswer:
-    """The answer to whether each validation refuses something."""
-    claim = f"Each validation of {name} refuses something that the others let pass"
+    claim = f"Each validation of {known.name} refuses something that the others let pass"
+    about = ", ".join(each.resource.resource for each in claims)
     cases = table(rows, COLUMNS)
     verdicts: dict[str, Verdict] = {"dead": FAIL, "undecided": UNKNOWN}
     for case, verdict in verdicts.items():
@@ -245,10 +224,7 @@ def contradictions(
     >>> cluster.contradictions(["has(object.data)", "!has(object.data)"], resource="configmaps").verdict
     'FAIL'
     """
-    given = None if policies is None else list(policies)
-    if given is not None and len(given) == 1 and _is_definition(given[0]):
-        return _some_object(given[0], sandbox)
-    known = _policies(snapshot, given, resource)
+    known = _policies(snapshot, policies, resource)
     claims = ObjectClaims(snapshot, _resource(resource, known), sandbox, known)
     claim = f"Some new object of {claims.resource.resource} passes {_listed(known)}"
     witness = claims.witness(Verdicts(tuple(known)))
@@ -258,17 +234,6 @@ def contradictions(
     if witness.none:
         return ProofAnswer(claim, FAIL, f"Everything is refused. {_NO_SUCH}")
     return ProofAnswer(claim, UNKNOWN, witness.reason)
-
-
-def _some_object(definition: Object, sandbox: Sandbox | None) -> ProofAnswer:
-    claim, answer = f"{name_of(definition)} takes some new object", refused_by_all(definition, sandbox)
-    if answer.verdict == FAIL:
-        return ProofAnswer(claim, PASS, f"One is {answer.counterexamples[0]}.")
-    return ProofAnswer(claim, FAIL, _NO_SUCH) if answer.passed else ProofAnswer(claim, UNKNOWN, answer.why)
-
-
-def _is_definition(source: PolicySource) -> TypeGuard[Object]:
-    return not isinstance(source, str) and source.get("kind") == DEFINITION
 
 
 def admits(

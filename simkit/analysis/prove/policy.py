@@ -298,7 +298,6 @@ def all_accepted(
     return z3.And(each or [z3.BoolVal(True)])
 
 
-DEFINITION: Final = "CustomResourceDefinition"
 _AUTHORIZATION: Final = "AuthorizationConfiguration"
 _REVIEW_RULE: Final = {
     "apiGroups": [api_group("authorization")],

@@ -49,8 +49,6 @@ _KEY: Final = "^([a-z0-9]+([-.][a-z0-9]+)*/)?[a-zA-Z0-9]+([-._][a-zA-Z0-9]+)*$"
 """The patterns of names and of keys of labels."""
 _USUAL_MOST: Final = 30000
 """A number that servers take nearly everywhere, as a port or otherwise."""
-_TYPED: Final = frozenset({"date", "date-time", "duration", "byte"})
-"""Formats whose values are no strings in validation rules of custom resources."""
 
 
 def solver() -> Any:
@@ -213,12 +211,10 @@ class Universe:
     ----------
     bounds
         The numbers of slots.
-    typed
-        Whether expressions see values of formats as their types, as the rules of custom resources do.
     """
 
-    def __init__(self, bounds: Bounds, *, typed: bool = False) -> None:
-        self.z3, self.bounds, self._typed = solver(), bounds, typed
+    def __init__(self, bounds: Bounds) -> None:
+        self.z3, self.bounds = solver(), bounds
         self.custom: set[str] = set()
         """The parts of a write that are custom resources, whose empty fields are written."""
         self.texts = TextTests(self.z3)
@@ -308,8 +304,6 @@ class Universe:
             one, other = (self.value(Schema(shape, node.definition), path) for shape in shapes)
             return Either(((number, one), (self.z3.Not(number), other)))
         if node.type == "string" or node.format == "quantity":
-            if self._typed and node.format in _TYPED:
-                return Opaque(f"{path} of format {node.format}", EXAMPLES[node.format][0])
             return self._text(node, path)
         if node.type in ("boolean", "integer", "number"):
             return self._number_or_bool(node, path)
@@ -406,7 +400,6 @@ class Universe:
 
 @dataclass(frozen=True)
 class Opaque:
-    """A value about which there are no formulas; ``what`` names it, and ``example`` is one that servers take."""
+    """A value about which there are no formulas; ``what`` names it."""
 
     what: str
-    example: Any = None

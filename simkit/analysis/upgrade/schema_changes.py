@@ -142,7 +142,7 @@ def _rules(old: Mapping[str, Any], new: Mapping[str, Any], path: str) -> Iterato
     known = {each.get("rule") for each in old.get(_RULES) or () if isinstance(each, Mapping)}
     for each in new.get(_RULES) or ():
         if isinstance(each, Mapping) and each.get("rule") not in known:
-            why = "Objects that do not meet it become invalid."
+            why = "Objects that do not meet it become invalid; whether any valid object does so is not decided."
             yield SchemaChange(path, f"the rule {each.get('rule')} is new", "high", True, why)
 
 

@@ -312,3 +312,43 @@ def test_expressions_need_a_resource() -> None:
     """A policy names its resource; an expression does not."""
     with pytest.raises(SimkitError, match="resource='pods'"):
         implies(NOTHING, "true", "false")
+
+
+def test_claims_about_policies_take_conditions_of_webhooks_and_authorizers(cluster: simkit.Cluster) -> None:
+    """Match conditions of webhooks see the write, those of authorizers the spec of the review."""
+
+    def hook(*conditions: str) -> dict[str, Any]:
+        rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+        listed = [{"name": f"c{number}", "expression": each} for number, each in enumerate(conditions)]
+        webhook = {"name": "hook.example.com", "rules": [rule], "matchConditions": listed}
+        return {"kind": "ValidatingWebhookConfiguration", "metadata": {"name": "hooks"}, "webhooks": [webhook]}
+
+    def authorizer(*conditions: str) -> dict[str, Any]:
+        webhook = {"matchConditions": [{"expression": each} for each in conditions]}
+        return {"kind": "AuthorizationConfiguration", "authorizers": [{"name": "remote", "webhook": webhook}]}
+
+    ours, every = "request.userInfo.username.startsWith('a-')", "request.userInfo.username != 'b'"
+    assert cluster.implies(hook(ours), hook(every)).verdict == "PASS"
+    assert cluster.implies(hook(every), hook(ours)).verdict == "FAIL"
+    assert cluster.dead_rules(hook(ours, every)).to_frame()["case"].tolist() == ["alive", "dead"]
+    asked, secrets = "has(request.resourceAttributes)", "request.resourceAttributes.resource == 'secrets'"
+    assert cluster.implies(authorizer(secrets), authorizer(asked)).verdict == "PASS"
+    assert cluster.implies(authorizer(asked), authorizer(asked, secrets)).verdict == "FAIL"
+    assert cluster.contradictions([authorizer(f"!{asked}", secrets)]).verdict == "FAIL"
+    with pytest.raises(SimkitError, match="has no expressions"):
+        cluster.contradictions([{"kind": "Pod", "metadata": {"name": "a"}}])
+
+
+def test_a_policy_that_names_another_version_is_not_taken_for_one_that_lets_pass() -> None:
+    """The server asks it about the object in the version that it names."""
+    cluster = simkit.Cluster(seed=1)
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object"}}}}
+    versions = [{"name": name, "served": True, "storage": name == "v2", "schema": schema} for name in ("v1", "v2")]
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
+    kind = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    cluster.apply({**kind, "metadata": {"name": "widgets.example.com"}, "spec": spec})
+    policy = policy_of_expressions("first", ["false"], GroupResource("example.com", "widgets"))
+    policy["spec"]["matchConstraints"]["resourceRules"][0]["apiVersions"] = ["v1"]
+    answer = cluster.contradictions([policy])
+    assert (answer.verdict, "another version" in answer.why) == ("UNKNOWN", True)
