@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from threading import Event
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from threading import Event, Thread
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -112,3 +112,41 @@ class ResourceWatch:
             self._version = ""
         else:
             self._ended.wait(PAUSE)
+
+
+def listed_watches(
+    live: LiveCluster,
+    resources: Mapping[str, GroupResource],
+    ended: Event,
+    *,
+    take: Callable[[ObjectChange], object],
+    refused: Callable[[str], object],
+) -> list[ResourceWatch]:
+    """Watches of some resources (by path), whose objects were listed and handed to ``take``.
+
+    ``refused`` is called with the server's words for each resource that may not be listed, which is left out.
+    """
+    watches = []
+    for path, resource in resources.items():
+        watch = ResourceWatch(live, path, resource, ended)
+        try:
+            for change in watch.listed():
+                take(change)
+        except SimkitError as told:
+            refused(str(told))
+        else:
+            watches.append(watch)
+    return watches
+
+
+def follow_all(watches: Iterable[ResourceWatch], take: Callable[[ObjectChange], object]) -> list[Thread]:
+    """The threads, one for each watch, that hand its changes to ``take`` until the watches end."""
+
+    def follow(watch: ResourceWatch) -> None:
+        for change in watch.changes():
+            take(change)
+
+    threads = [Thread(target=follow, args=(watch,), daemon=True) for watch in watches]
+    for thread in threads:
+        thread.start()
+    return threads

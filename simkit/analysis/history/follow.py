@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from queue import Empty, Queue
-from threading import Event, Thread
+from threading import Event
 from time import monotonic, time
 from typing import Any, Final
 
@@ -22,13 +22,12 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, display_name
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import records
-from simkit.meta.errors import SimkitError
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, with_metadata
 from simkit.meta.visible_text import one_line
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.live import LiveCluster
-from simkit.snapshot.live_watch import ObjectChange, ResourceWatch
+from simkit.snapshot.live_watch import ObjectChange, follow_all, listed_watches
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.withhold import is_secret, withheld
 
@@ -237,25 +236,15 @@ def follow(
     A thread and a connection for each resource. A watch that breaks goes on from the last version; where the server
     does not know it any more, the resource is listed again, so that the state after a gap is told, and not its steps.
     """
-    watches, objects, captured = list[ResourceWatch](), list[Object](), list[Any]()
-    for path, resource in live.watchable().items():
-        if resource.resource not in FOLLOWED:
-            continue
-        watch = ResourceWatch(live, path, resource, ended)
-        try:
-            objects += [one.object for one in watch.listed()]
-        except SimkitError as told:
-            refused(str(told))
-        else:
-            watches.append(watch)
-            captured.append(resource)
+    listed, changes = list[ObjectChange](), Queue[ObjectChange]()
+    chosen = {path: resource for path, resource in live.watchable().items() if resource.resource in FOLLOWED}
+    watches = listed_watches(live, chosen, ended, take=listed.append, refused=refused)
+    objects, captured = [one.object for one in listed], [watch.resource for watch in watches]
     follower = AccessFollower(
         objects, live.release(), captured, goals=goals, members=members, expectations=expectations
     )
     paths_of_both(follower.snapshot, follower.snapshot, goals, members)  # raises where roles were not listed
-    changes: Queue[ObjectChange] = Queue()
-    for watch in watches:
-        Thread(target=_pass_on, args=(watch, changes), daemon=True).start()
+    follow_all(watches, changes.put)
     started(len(objects))
     try:
         while not ended.is_set():
@@ -264,11 +253,6 @@ def follow(
         ended.set()
         for watch in watches:
             watch.close()
-
-
-def _pass_on(watch: ResourceWatch, changes: Queue[ObjectChange]) -> None:
-    for change in watch.changes():
-        changes.put(change)
 
 
 def _batch(changes: Queue[ObjectChange]) -> list[ObjectChange]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from threading import Event, Lock, Thread
+from collections.abc import Callable, Collection
+from threading import Event, Lock
 from time import monotonic, time
 from typing import Final
 
@@ -16,7 +16,7 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, labels_of, name_of, namespace_of, with_metadata
 from simkit.schema.behaviour import default_behaviour
 from simkit.snapshot.live import LiveCluster
-from simkit.snapshot.live_watch import ObjectChange, ResourceWatch
+from simkit.snapshot.live_watch import ObjectChange, follow_all, listed_watches
 from simkit.snapshot.withhold import is_secret, withheld
 
 _FLOW_CONTROL: Final = api_group("flowcontrol.apiserver")
@@ -149,18 +149,9 @@ def record_trace(
     The trace begins with the objects that are there. A thread and a connection for each resource.
     """
     recorder = TraceRecorder(default_behaviour(live.release()))
-    watches: list[ResourceWatch] = []
-    for path, resource in chosen_resources(live, resources).items():
-        watch = ResourceWatch(live, path, resource, ended)
-        try:
-            _add_all(recorder, watch.listed())
-        except SimkitError as told:
-            refused(str(told))
-        else:
-            watches.append(watch)
-    threads = [Thread(target=_follow, args=(recorder, watch), daemon=True) for watch in watches]
-    for thread in threads:
-        thread.start()
+    chosen = chosen_resources(live, resources)
+    watches = listed_watches(live, chosen, ended, take=recorder.add, refused=refused)
+    threads = follow_all(watches, recorder.add)
     started(len(recorder.trace()))
     ended.wait()
     for watch in watches:
@@ -169,12 +160,3 @@ def record_trace(
     for thread in threads:
         thread.join(timeout=max(0.0, until - monotonic()))
     return recorder.trace()
-
-
-def _follow(recorder: TraceRecorder, watch: ResourceWatch) -> None:
-    _add_all(recorder, watch.changes())
-
-
-def _add_all(recorder: TraceRecorder, changes: Iterable[ObjectChange]) -> None:
-    for change in changes:
-        recorder.add(change)
