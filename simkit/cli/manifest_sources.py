@@ -6,18 +6,18 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from simkit.cli.notes import note
-from simkit.cli.rendering import is_chart, renderer
+from simkit.cli.rendering import is_chart, rendered_folder
 from simkit.cli.source import standard_input
-from simkit.logic.migration.kustomizations import FILES
+from simkit.logic.migration.kustomizations import FILES, named_paths
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at
-from simkit.snapshot.sources import Piece
+from simkit.snapshot.sources import SUFFIXES, Piece
 
 if TYPE_CHECKING:
     from simkit.snapshot.dump import Dump
@@ -43,9 +43,8 @@ def read_manifests(paths: Sequence[str], *, release: str, namespace: str) -> Dum
     """
     from simkit.snapshot.load import load
 
-    render = renderer(release)
-    sources = [one for path in paths for one in _sources(path, render)]
-    sources += [one for path in _named_folders(sources, paths, release) for one in _sources(path, render)]
+    sources = [one for path in paths for one in _sources(path, release)]
+    sources += [one for path in _named_folders(sources, paths, release) for one in _sources(path, release)]
     dump = load(sources, release=release, secrets=True, namespace=namespace, positions=True)
     if dump.lost:
         raise SimkitError("; ".join(problem.as_refusal() for problem in dump.lost))
@@ -53,12 +52,41 @@ def read_manifests(paths: Sequence[str], *, release: str, namespace: str) -> Dum
     return _placed(dump, lambda file, line: (file, None if file in made else line))
 
 
-def _sources(path: str, render: Any) -> list[Source]:
+def _sources(path: str, release: str) -> list[Source]:
+    """What to load for a path: kustomizations and charts rendered, also those in a folder of other manifests."""
     if path == "-":
         return [standard_input().read()]
-    if is_chart(path) or _is_kustomization(path):
-        return list(_templates(path, render(Path(path))))
-    return [path]
+    folder = Path(path)
+    inside = [one for one in sorted(folder.rglob("*")) if one.is_dir() and _is_rendered(one)]
+    if _is_rendered(folder):
+        return list(_templates(path, rendered_folder(folder, release)))
+    if not inside:
+        return [path]
+    parts = {one.resolve() for root in inside for one in _parts_of(root)}
+    return list(_contents(folder, inside, parts, release))
+
+
+def _contents(folder: Path, inside: Sequence[Path], parts: Collection[Path], release: str) -> Iterator[Source]:
+    """What to load for a folder in which some folders are rendered, without what is a part of a kustomization."""
+    for path in sorted(folder.iterdir()):
+        if path.resolve() in parts or path.name.startswith(".") or not path.resolve().is_relative_to(folder.resolve()):
+            continue
+        if path in inside:
+            yield from _templates(str(path), rendered_folder(path, release))
+        elif path.is_dir() and not path.is_symlink():
+            yield from _contents(path, inside, parts, release)
+        elif path.suffix.lower() in SUFFIXES:
+            yield str(path)
+
+
+def _parts_of(kustomization: Path) -> Iterator[Path]:
+    """The files and folders that the kustomization of a folder names."""
+    for name in FILES:
+        file = kustomization / name
+        if file.is_file():
+            yield from (
+                kustomization / named for named in named_paths(file.read_text(encoding="utf-8", errors="replace"))
+            )
 
 
 def _templates(path: str, text: str) -> Iterator[Piece]:
@@ -75,8 +103,9 @@ def _placed(dump: Dump, place: Callable[[str, int | None], tuple[str, int | None
     return replace(dump, origins={key: place(*found) for key, found in dump.origins.items()})
 
 
-def _is_kustomization(path: str) -> bool:
-    return any((Path(path) / name).is_file() for name in FILES)
+def _is_rendered(folder: Path) -> bool:
+    """True for the folder of a kustomization or a chart."""
+    return is_chart(str(folder)) or any((folder / name).is_file() for name in FILES)
 
 
 def _named_folders(sources: Sequence[Source], paths: Sequence[str], release: str) -> Iterator[str]:

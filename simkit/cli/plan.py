@@ -12,7 +12,7 @@ from simkit.cli.notes import complain, complain_of
 from simkit.cli.output import FORMATS, VALUES, json_text, write_report, write_rows, write_value
 from simkit.cli.pages import PageParser
 from simkit.cli.reports import FORMS, Case, Fault
-from simkit.cli.source import add_members, add_source, cluster_of, opened, read_members
+from simkit.cli.source import add_members, add_source, cluster_of, opened, paths_of, read_members
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.report import PLACED
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DESCRIPTION = "Applies manifests to a copy of a cluster, and shows everything that changes."
 EXAMPLES = """\
 examples:
-  simkit plan cluster.yaml -f deploy/                        # a folder of manifests
+  simkit plan cluster.yaml deploy/                           # a folder of manifests
   simkit plan cluster.yaml -f overlays/production -f chart/  # kustomizations and charts are rendered
   simkit plan cluster.yaml -f deploy/ --against origin/main  # what this branch changes
   simkit plan cluster.yaml -f deploy/ -o markdown > comment.md
@@ -88,8 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
         sys.stdout.write(json_text(PlanDocument.model_json_schema()))
         return 0
-    if not args.manifest:
-        raise SimkitError("name the manifests to apply: -f PATH")
+    _take_manifests(args)
     cluster = cluster_of(opened(args))
     plan = _planned(cluster, args)
     limits.limit(plan.caveats)
@@ -98,6 +97,16 @@ def run(args: argparse.Namespace) -> int:
         complain(f"{len(plan.refused)} of {len(plan.objects)} objects would not be applied")
         return ERROR
     return CHANGES if plan else 0
+
+
+def _take_manifests(args: argparse.Namespace) -> None:
+    """Take the last path for the manifests, if no ``-f`` names them and something else names the cluster."""
+    if args.manifest:
+        return
+    if not args.path or not (len(paths_of(args)) > 1 or args.demo or args.context is not None):
+        dump = "--demo" if args.demo else (*paths_of(args), "cluster.yaml")[0]
+        raise SimkitError(f"name the manifests to apply, such as: simkit plan {dump} -f deploy/")
+    args.manifest = [args.path.pop()]
 
 
 def _planned(cluster: Cluster, args: argparse.Namespace) -> ManifestPlan:

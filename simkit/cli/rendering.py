@@ -35,9 +35,7 @@ def rendered(path: str, release: str) -> Piece:
     """
     helm = shutil.which("helm")
     if helm is None:
-        raise SimkitError(
-            f"helm is not installed, so that {path} cannot be rendered; leave out --helm to read it plain"
-        )
+        raise SimkitError(f"the chart {path} cannot be rendered without helm; install helm, or leave the chart out")
     folder = Path(path).resolve()
     # The folder may be called like a flag, such as that for a program to run.
     words = [
@@ -75,12 +73,17 @@ def renderer(release: str) -> Callable[[Path], str]:
 
     def render(folder: Path) -> str:
         try:
-            return str(rendered(str(folder), release).content) if is_chart(str(folder)) else _kustomized(folder)
+            return rendered_folder(folder, release)
         except SimkitError as wrong:
-            note(f"not compared as it reaches the cluster: {folder}: {wrong}")
+            note(f"{folder} was not rendered, so its objects were not compared: {wrong}")
             raise
 
     return render
+
+
+def rendered_folder(folder: Path, release: str) -> str:
+    """What the folder of a kustomization or chart becomes. Raises SimkitError where it cannot be rendered."""
+    return str(rendered(str(folder), release).content) if is_chart(str(folder)) else _kustomized(folder)
 
 
 def _kustomized(folder: Path) -> str:

@@ -123,6 +123,28 @@ def test_a_chart_is_told_by_its_templates(
     assert "create: ConfigMap default/made  (shop/templates/a.yaml)" in capsys.readouterr().out
 
 
+def test_a_folder_of_all_sorts(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kustomizations in it are rendered, and what they name is not read beside them; -f may be left out."""
+    overlay = folder / "deploy" / "overlays" / "live"
+    overlay.mkdir(parents=True)
+    (overlay / "kustomization.yaml").write_text("resources: [../../base, c.yaml]\n", encoding="utf-8")
+    (overlay / "c.yaml").write_text(_CONFIG.format(name="c", value=1), encoding="utf-8")
+    (folder / "deploy" / "base").mkdir()
+    (folder / "deploy" / "base" / "kustomization.yaml").write_text("resources: [b.yaml]\n", encoding="utf-8")
+    (folder / "deploy" / "base" / "b.yaml").write_text(_CONFIG.format(name="b", value=1), encoding="utf-8")
+    (folder / "bin").mkdir()
+    kustomize = folder / "bin" / "kustomize"
+    kustomize.write_text(f"#!/bin/sh\ncat <<'END'\n{_CONFIG.format(name='made', value=1)}\nEND\n")
+    kustomize.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder / "bin"), prepend=":")
+    assert run("deploy") == 2
+    told = capsys.readouterr().out
+    assert "Plan: 1 to create, 1 to change" in told
+    assert "create: ConfigMap default/made  (deploy/overlays/live)" in told
+
+
 def test_an_earlier_revision_is_whole(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files that git archive would leave out count, as do paths that are links; new paths are told of."""
     (folder / "gone.yaml").write_text(_CONFIG.format(name="gone", value=1), encoding="utf-8")

@@ -98,7 +98,7 @@ def test_charts_are_rendered_by_helm(
     tools.mkdir()
     monkeypatch.setenv("PATH", str(tools))
     assert main(words) == 2
-    assert "helm is not installed" in capsys.readouterr().err
+    assert "cannot be rendered without helm" in capsys.readouterr().err
     helm = tools / "helm"
     helm.write_text(f"#!/bin/sh\necho '{JOB}'\n")
     helm.chmod(0o755)
