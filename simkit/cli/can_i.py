@@ -8,6 +8,7 @@ from typing import Any
 from simkit.cli.limits import limit_as, repeat_if_quiet
 from simkit.cli.output import VALUES, add_output, write_rows, write_value
 from simkit.cli.questions import (
+    SUBJECTS,
     add_groups,
     add_object_options,
     add_object_words,
@@ -49,6 +50,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
+    if not args.user and args.verb.startswith(SUBJECTS):
+        args.user, args.verb, args.resource, args.name = args.verb, args.resource, args.name, ""
     subject = args.user or (f"group:{args.groups[0]}" if args.groups else "")
     if not subject:
         raise SimkitError("name the subject: --as user:alice, --as sa:namespace/name or --group devs")

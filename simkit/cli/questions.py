@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from simkit.cli.notes import note
 
 if TYPE_CHECKING:
     from simkit.seams.snapshot import Snapshot
+
+SUBJECTS: Final = ("user:", "group:", "sa:", "system:")
+"""How words begin that are subjects, where a verb or a kind may stand too."""
 
 
 def add_object_words(parser: argparse.ArgumentParser) -> None:

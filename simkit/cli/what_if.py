@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from simkit.cli.notes import note
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.pictures import add_plot, write_plot
+from simkit.cli.questions import SUBJECTS
 from simkit.cli.source import (
     add_audit_log,
     add_namespace,
@@ -23,11 +24,12 @@ from simkit.meta.errors import SimkitError
 if TYPE_CHECKING:
     from simkit.cluster.cluster import Trial
 
-DESCRIPTION = "Deletes or applies objects on a copy of the cluster, and compares access before and after."
+DESCRIPTION = "Deletes or applies objects, or removes a subject, on a copy of the cluster, and compares access."
 EXAMPLES = """\
 examples:
   simkit what-if delete clusterrolebinding ops-admin cluster.yaml
   simkit what-if delete rolebinding/ci -n payments cluster.yaml --audit-log audit.jsonl
+  simkit what-if remove user:alice cluster.yaml           # from all bindings, as when she leaves
   simkit what-if apply change.yaml cluster.yaml
   simkit what-if delete clusterrolebinding ops-admin -f cluster.yaml --show paths
 
@@ -44,8 +46,12 @@ PATHS = ("change", "subject", "goal", "hops", "primitives", "path")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("action", choices=("delete", "apply"), metavar="ACTION", help="delete or apply")
-    parser.add_argument("what", nargs="*", metavar="WHAT", help="KIND NAME, KIND/NAME, or files to apply")
+    parser.add_argument(
+        "action", choices=("delete", "apply", "remove"), metavar="ACTION", help="delete, apply or remove"
+    )
+    parser.add_argument(
+        "what", nargs="*", metavar="WHAT", help="KIND NAME, KIND/NAME, files to apply, or a subject to remove"
+    )
     parser.add_argument(
         "--show", choices=PARTS, help="the table to print (default: access; with --audit-log: requests)"
     )
@@ -89,8 +95,11 @@ def run(args: argparse.Namespace) -> int:
 def _change(trial: Trial, args: argparse.Namespace) -> None:
     """Make the change on the fork."""
     if not args.what:
-        raise SimkitError("name the change: delete KIND NAME, or apply FILE")
-    if args.action == "delete":
+        raise SimkitError("name the change: delete KIND NAME, apply FILE or remove user:alice")
+    if args.action == "remove" or args.what[0].startswith(SUBJECTS):
+        for subject in args.what:
+            note(f"removed from {', '.join(trial.remove_subject(subject))}")
+    elif args.action == "delete":
         kind, *names = args.what
         if "/" in kind:
             kind, _, name = kind.partition("/")

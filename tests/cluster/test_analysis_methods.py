@@ -135,6 +135,22 @@ def test_a_trial_needs_no_with_statement() -> None:
     assert cluster.get("clusterrolebinding", "pellowick:toolbox")
 
 
+def test_a_subject_leaves_all_bindings() -> None:
+    """Others stay in a binding; one of nobody else is gone, and who is in none is told."""
+    cluster = Cluster(seed=1)
+    for name, subjects in (("own", ["ann"]), ("shared", ["ann", "ben"])):
+        named = [{"kind": "User", "name": each, "apiGroup": "rbac.authorization.k8s.io"} for each in subjects]
+        reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}
+        made = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name}}
+        cluster.create({**made, "roleRef": reference, "subjects": named})
+    trial = cluster.what_if()
+    assert trial.remove_subject("user:ann") == ["ClusterRoleBinding own", "ClusterRoleBinding shared"]
+    assert set(trial.compare()["subject"]) == {"user:ann"}
+    assert [one["name"] for one in trial.get("clusterrolebinding", "shared")["subjects"]] == ["ben"]
+    with pytest.raises(SimkitError, match="no binding names user:ann"):
+        trial.remove_subject("user:ann")
+
+
 @pytest.mark.parametrize(
     ("wrong", "right"), [("report", "to_html"), ("upgrade", "upgrade_report"), ("stale", "--stale")]
 )
