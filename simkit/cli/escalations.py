@@ -28,8 +28,6 @@ from simkit.meta.errors import SimkitError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pandas import DataFrame
-
     from simkit.analysis.escalation import Escalations, Proofs
     from simkit.cli.tables import Row
     from simkit.seams.snapshot import Snapshot
@@ -124,12 +122,15 @@ def run(args: argparse.Namespace) -> int:
 
         note(f"wrote the graph to {write_graph(found.to_networkx(), args.graph)}")
     note_skipped(found.skipped, "path")
+    empty = "no step is needed" if found.held else "no path was found"
     if args.prove:
         proofs = found.prove(cluster_of(dump))
         _note_verdicts(proofs)
-        _written(PROVEN, proofs.to_frame(), (one.to_frame() for one in proofs), map(str, proofs), args)
+        _write(PROVEN, proofs, args, empty)
     else:
-        _written(SHOWN, found.to_frame(), (one.to_frame() for one in found), map(str, found), args)
+        _write(SHOWN, found, args, empty)
+    for line in found.held_lines():
+        note(line)
     return 1 if len(found) else 0
 
 
@@ -141,22 +142,21 @@ def _note_verdicts(proofs: Proofs) -> None:
         note(f"warning: {count:,} not executed, which shows nothing about the cluster: {reason}")
 
 
-def _written(
-    shown: tuple[str, ...], frame: DataFrame, steps: Iterable[DataFrame], texts: Iterable[str], args: argparse.Namespace
-) -> None:
+def _write(shown: tuple[str, ...], found: Escalations | Proofs, args: argparse.Namespace, empty: str) -> None:
     """Write one row per path, with all its steps on request."""
+    frame = found.to_frame()
     rows: list[Any] = frame.to_dict("records")
     columns = tuple(frame.columns)
     if args.output not in (*COMPLETE, *reports.FORMS):
         rows = list(_folded(rows, shown))
     if args.details and args.output in VALUES:
-        rows = [{**row, "steps": one.to_dict("records")} for row, one in zip(rows, steps)]
+        rows = [{**row, "steps": one.to_frame().to_dict("records")} for row, one in zip(rows, found)]
         columns = (*columns, "steps")
     cases = partial(_cases, rows, args)
-    write_rows(columns, rows, args.output, shown=shown, cases=cases, empty="no path was found")
+    write_rows(columns, rows, args.output, shown=shown, cases=cases, empty=empty)
     if args.details and args.output in ("table", "wide", "markdown"):
         print()
-        write_text("\n\n".join(texts), args.output)
+        write_text("\n\n".join(map(str, found)), args.output)
 
 
 def _folded(rows: Iterable[Row], shown: tuple[str, ...]) -> Iterator[dict[str, Any]]:

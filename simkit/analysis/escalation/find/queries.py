@@ -28,6 +28,7 @@ from simkit.analysis.escalation.find.search import (
 from simkit.analysis.escalation.find.states import AttackState, subject_state
 from simkit.analysis.rbac.default_objects import skipped_line, unchanged_defaults
 from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rbac.unknown_names import known_subject
@@ -59,12 +60,14 @@ class Escalations(InLines, Sequence[Path]):
 
     ``unknown`` names resources that the snapshot does not hold, so that paths through them were not found. ``skipped``
     counts the paths that unmodified default roles and bindings grant, which are left out unless they are asked for.
+    ``held`` has the paths without a step that were left out: the goals that subjects which were asked for have already.
     """
 
     paths: tuple[Path, ...]
     unknown: tuple[str, ...] = ()
     members: Members = field(default_factory=dict, compare=False)
     skipped: int = 0
+    held: tuple[Path, ...] = ()
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -110,14 +113,24 @@ class Escalations(InLines, Sequence[Path]):
 
         return paths_figure(self.paths, ax=ax)
 
+    def held_lines(self) -> Iterator[str]:
+        """A line for each subject that was asked for and needs no step, with the goals that it has and the bindings."""
+        for subject in dict.fromkeys(path.subject for path in self.held):
+            own = [path for path in self.held if path.subject == subject]
+            by = dict.fromkeys(
+                display_name(some[0].binding) for path in own for edge in path.edges for some in edge.granted_by if some
+            )
+            goals = ", ".join(path.goal.name for path in own)
+            yield f"{subject} already has {goals}{f', by {first_of(list(by), 3)}' if by else ''}"
+
     def lines(self) -> Iterator[str]:
         """The answer, line by line."""
         subjects = len({path.subject for path in self.paths})
-        yield (
-            f"{counted(len(self.paths), 'path')} of {counted(subjects, 'subject')}"
-            if self.paths
-            else "no path was found"
-        )
+        if self.paths:
+            yield f"{counted(len(self.paths), 'path')} of {counted(subjects, 'subject')}"
+        elif not self.held:
+            yield "no path was found"
+        yield from self.held_lines()
         ways = list(by_way(self.paths).values())
         for some in ways[:SHOWN]:
             who = first_of(list(dict.fromkeys(path.subject for path in some)), 4)
@@ -209,6 +222,7 @@ def escalations(
     sources = graph.sources() if subject is None else places_of(graph, subject)
     every = subject is None
     paths: list[Path] = []
+    held: list[Path] = []
     found: Mapping[AttackState, Reached]
     for one in tracked(goals, "looking for paths to goals"):
         if every and by == "hops" and max_hops is None:
@@ -219,9 +233,11 @@ def escalations(
             best = path_towards(found, state, one)
             some = [best] if ways == "best" else each_way(graph, found, state, one)
             paths += [path for path in dict.fromkeys((*some, best)) if _listed(path, direct, max_hops)]
+            held += [best] if not (best.hops or direct or every) else []
     hidden = granted_by_defaults(graph) if every and not include_defaults else None
     shown = paths if hidden is None else [path for path in paths if not hidden(path.start, path.edges)]
-    return replace(_found(graph, shortest_first(shown), members, sandbox), skipped=len(paths) - len(shown))
+    answer = _found(graph, shortest_first(shown), members, sandbox)
+    return replace(answer, skipped=len(paths) - len(shown), held=tuple(held))
 
 
 def count_paths(snapshot: Snapshot, goals: Iterable[Goal], members: Members = NO_MEMBERS) -> int:
