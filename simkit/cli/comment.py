@@ -20,7 +20,9 @@ def _shown(line: AccessChange) -> str:
     where = "**everywhere**" if line.scope == "*" else f"in {markdown_code(_short(line.scope))}"
     verbs = "do anything with" if line.verbs == ("*",) else ", ".join(map(_cell, line.verbs))
     what = ", ".join(markdown_code(_short(each)) for each in line.resources[:4])
-    more = f" and {len(line.resources) - 4} more" if len(line.resources) > 4 else ""
+    if line.verbs == ("*",) and "*.*" in line.resources:
+        verbs, what = "do", "anything"
+    more = f" and {len(line.resources) - 4} more" if len(line.resources) > 4 and what != "anything" else ""
     can = "can now" if line.change == "gained" else "can no longer"
     mark = ":warning: " if line.weight and line.change == "gained" else ""
     by = f" (by {_cell(line.bindings[0])})" if line.bindings else ""

@@ -40,7 +40,7 @@ def test_verbs_and_resources_are_put_together() -> None:
         binding("s", "s", "sa:dev/app", namespace="dev"),
     )
     assert lines[0] == "### Access: 2 subjects gain 11 permissions, 1 subject loses 1 permission"
-    assert lines[2] == "- :warning: `user:ann` can now do anything with `*.*` **everywhere** (by ClusterRoleBinding b)"
+    assert lines[2] == "- :warning: `user:ann` can now do anything **everywhere** (by ClusterRoleBinding b)"
     assert "- :warning: `sa:dev/app` can now list `secrets db` in `dev` (by RoleBinding dev/s)" in lines
     assert (
         "- `user:ann` can now get, list, watch `services`, `endpoints` **everywhere** (by ClusterRoleBinding b)"

@@ -164,3 +164,32 @@ def test_expectations_in_a_pipeline(dump: str, tmp_path: Path, capsys: pytest.Ca
     code, out, _ = asked(f"check {suite} {dump} -o junit", capsys)
     assert (code, ElementTree.fromstring(out).attrib["failures"]) == (1, "1")
     assert asked(f"check {suite} {dump} --severity HIGH", capsys)[0] == 0
+
+
+def test_the_subject_may_stand_first(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As people say it: can ``sa:dev/app`` get secrets."""
+    assert main(["can-i", "sa:dev/app", "get", "secrets", "-n", "dev", dump, "--complete", "*"]) == 0
+    assert "yes  sa:dev/app: get secrets in dev" in capsys.readouterr().out
+
+
+def test_who_has_the_goal_already_is_told(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A subject that needs no step is not said to have no path."""
+    assert main(["escalations", "group:ops", dump, "--complete", "*", "--goal", "cluster-admin"]) == 0
+    told = capsys.readouterr().err
+    assert "group:ops already has cluster-admin, by ClusterRoleBinding ops" in told
+    assert "no path was found" not in told
+
+
+def test_a_subject_is_left_out(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """``what-if remove`` takes it out of all bindings."""
+    assert main(["what-if", "remove", "sa:dev/app", dump, "--complete", "*", "-o", "csv"]) == 1
+    told = capsys.readouterr()
+    assert "removed from RoleBinding dev/narrow" in told.err
+    assert {line.split(",")[1] for line in told.out.splitlines()[1:]} == {"sa:dev/app"}
+
+
+def test_a_grant_of_several_verbs_is_listed_once(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Running commands in pods takes create or get; whoever has both stands in one row."""
+    assert main(["who-can", "exec", "pods", dump, "--complete", "*", "-o", "csv"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert len([row for row in rows if row.startswith("group:ops,")]) == 1

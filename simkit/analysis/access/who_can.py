@@ -164,8 +164,7 @@ def holders_of(
         options: dict[str, Any] = {"name": name, "namespace": namespace, "expand_groups": expand_groups}
         options |= {"members": members, "max_hops": max_hops}
         ways = [holders_of(snapshot, one, f"pods/{connection}", **options) for one in connection_verbs(snapshot)]
-        every = dict.fromkeys(row for way in ways for row in way.rows())
-        return Holders(f"{connection} pods", ways[0].columns, list(every))
+        return Holders(f"{connection} pods", ways[0].columns, _joined(row for way in ways for row in way.rows()))
     index = index_of(snapshot)
     where = scope_of(namespace)
     asked = resolve_permission(
@@ -189,6 +188,15 @@ def holders_of(
         return Holders(str(asked), COLUMNS, rows)
     rows = list(_with_escalations(rows, snapshot, question, asked, members, max_hops))
     return Holders(str(asked), (*COLUMNS, "hops", "path"), rows)
+
+
+def _joined(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Rows of several verbs as one table: a grant once, by its first rule, and those of the whole cluster first."""
+    rule, scope = COLUMNS.index("rule"), COLUMNS.index("scope")
+    grants: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for row in rows:
+        grants.setdefault((*row[:rule], *row[rule + 1 :]), row)
+    return sorted(grants.values(), key=lambda row: bool(row[scope] != "*"))
 
 
 def _with_escalations(

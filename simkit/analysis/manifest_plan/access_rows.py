@@ -47,6 +47,8 @@ def access_rows(before: Snapshot, after: Snapshot, places: Places) -> Iterator[P
 
 def _told(part: AccessChange) -> str:
     """Verbs and resources: ``get, list secrets, configmaps``."""
+    if part.verbs == ("*",) and "*.*" in part.resources:
+        return "can do anything"
     verbs = "anything with" if part.verbs == ("*",) else ", ".join(part.verbs)
     return f"{verbs} {first_of(part.resources, _RESOURCES)}"
 
