@@ -12,7 +12,6 @@ import orjson
 from simkit.analysis.admission.simulated_writes import POLICY
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.prove.answer import NotReproduced
-from simkit.analysis.prove.computed import Functions
 from simkit.analysis.prove.formulas import Formula
 from simkit.analysis.prove.object_search import Build, ObjectSearch
 from simkit.analysis.prove.policy import OPERATIONS, CheckedPolicy, all_accepted
@@ -140,7 +139,7 @@ class ObjectClaims:
     def witnesses(self, passing: Group, refusing: Sequence[Group]) -> Iterator[Witness]:
         """For each of some groups of policies: a write that others let pass, and one of the group refuses."""
         build = self._formulas(passing, refusing)
-        search = ObjectSearch(self._schema, build, self._snapshot.behaviour)
+        search = ObjectSearch(self._schema, build)
         for number, group in enumerate(refusing):
             search.forget()
             yield self._witness(search, number, Verdicts(passing, group))
@@ -178,12 +177,12 @@ class ObjectClaims:
     def _formulas(self, passing: Group, refusing: Sequence[Group]) -> Build:
         """Makes the formulas of writes that policies let pass, and that each of some groups refuses."""
 
-        def build(universe: Universe, root: Record, functions: Functions) -> Iterator[Formula]:
+        def build(universe: Universe, root: Record) -> Iterator[Formula]:
             write = UnknownWrite(universe, root, self._snapshot, self.resource, self.operation)
             self._unknown[:] = [write]
-            yield all_accepted(passing, write, functions, passes=True)
+            yield all_accepted(passing, write, passes=True)
             for group in refusing:
-                accepted = all_accepted(group, write, functions, passes=False)
+                accepted = all_accepted(group, write, passes=False)
                 yield universe.z3.Not(accepted) if group else universe.z3.BoolVal(True)
             write.prefer()
 

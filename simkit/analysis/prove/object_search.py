@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simkit.analysis.prove.computed import Functions
 from simkit.analysis.prove.formulas import Formula, Untranslated
 from simkit.analysis.prove.symbols import (
     Bounds,
@@ -20,11 +19,10 @@ from simkit.analysis.prove.symbols import (
     solver,
 )
 from simkit.analysis.prove.texts import plain_text
-from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.objects import Object
 from simkit.schema.structural import Schema
 
-Build = Callable[[Universe, Record, Functions], Iterator[Formula]]
+Build = Callable[[Universe, Record], Iterator[Formula]]
 """A function that makes what holds of all objects that are looked for, and then the formula of each goal."""
 EFFORT: Final = 10_000_000
 """The solver's own count of steps after which it gives up, for one check and for a goal: the same on every machine."""
@@ -34,8 +32,6 @@ MOST_ROUNDS: Final = 500
 """The models that are ruled out because no text passes their tests, before the search ends."""
 _MOST_CONFLICTS: Final = 60
 """The preferences that are given up before all of them are."""
-_MOST_EVALUATIONS: Final = 15
-"""The models that are ruled out because functions without formulas give other values."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +73,10 @@ class ObjectSearch:
         The schema of the kind.
     build
         Makes the formulas.
-    behaviour
-        That of the server whose functions expressions call.
     """
 
-    def __init__(self, schema: Schema, build: Build, behaviour: ServedBehaviour) -> None:
-        self._schema, self._build, self._behaviour = schema, build, behaviour
+    def __init__(self, schema: Schema, build: Build) -> None:
+        self._schema, self._build = schema, build
         self._facts: list[Formula] = []
         self._links: list[Formula] = []
         self.problem = ""
@@ -94,15 +88,15 @@ class ObjectSearch:
             bounds = Bounds()
             self._formulas(bounds)
             self._bounds = Bounds(bounds.uses, counting=False)
-            self._universe, self._root, self._functions, self._common, self._goals = self._formulas(self._bounds)
+            self._universe, self._root, self._common, self._goals = self._formulas(self._bounds)
         except Untranslated as part:
             self.problem = f"There is no formula for {part}."
 
-    def _formulas(self, bounds: Bounds) -> tuple[Universe, Record, Functions, Formula, list[_Goal]]:
+    def _formulas(self, bounds: Bounds) -> tuple[Universe, Record, Formula, list[_Goal]]:
         """The formulas in lists with enough slots for what they have in common, and for any one goal besides."""
         universe = Universe(bounds)
-        root, functions = Record(universe, self._schema, ""), Functions(universe, self._behaviour)
-        made = self._build(universe, root, functions)
+        root = Record(universe, self._schema, "")
+        made = self._build(universe, root)
         common, uses, reasons = next(made), dict(bounds.uses), list(bounds.reasons)
         most, goals = dict(uses), []
         while True:
@@ -115,7 +109,7 @@ class ObjectSearch:
             goals.append(_Goal(formula, bounds.reasons))
             most |= {path: max(most.get(path, 0), count) for path, count in bounds.uses.items()}
         bounds.uses = most
-        return universe, root, functions, common, goals
+        return universe, root, common, goals
 
     def run(self, number: int = 0) -> Searched:
         """Search for an object that meets a goal; objects that servers are likely to take are preferred."""
@@ -127,10 +121,9 @@ class ObjectSearch:
         engine.set("rlimit", EFFORT)
         engine.set("max_memory", MEMORY)
         universe = self._universe
-        instances, examples = self._functions.instances()
         goal = self._goals[number]
-        told = (*universe.known, self._common, *self._facts, *instances)
-        preferred = (*universe.likely, *examples, *universe.usual)
+        told = (*universe.known, self._common, *self._facts)
+        preferred = (*universe.likely, *universe.usual)
         mentioned = (*told, *preferred, *(each.formula for each in self._goals))
         self._links += universe.texts.links(mentioned)
         engine.add(*self._links, *universe.texts.constants())
@@ -144,8 +137,7 @@ class ObjectSearch:
             self._last = self._smallest(engine, texts)
             return Searched(_json(self._root, self._last), root=self._root)
         if answer == z3.unknown:
-            named = f"There is no formula for {self._functions.names[0]}." if self._functions.names else ""
-            return Searched(reason=named or "The solver gave up within its limit of steps.")
+            return Searched(reason="The solver gave up within its limit of steps.")
         if self._facts:
             return Searched(reason="The server changes or refuses each object that was found.")
         if goal.reasons:
@@ -192,7 +184,7 @@ class ObjectSearch:
 
     def _checked(self, engine: Any, assumed: Sequence[Formula] = ()) -> tuple[Any, Mapping[str, str]]:
         """The solver's answer, with the texts of a model; models for which there are no texts are ruled out."""
-        z3, evaluated = solver(), 0
+        z3 = solver()
         for _ in range(MOST_ROUNDS):
             answer = engine.check(*assumed)
             if answer != z3.sat or self._steps(engine) > EFFORT:
@@ -200,11 +192,6 @@ class ObjectSearch:
             texts, lemmas = self._universe.texts.texts(engine.model())
             if lemmas and self._universe.texts.undecided:
                 return z3.unknown, {}
-            if not lemmas:
-                model, evaluated = _Model(engine.model(), texts), evaluated + 1
-                lemmas = list(self._functions.lemmas(model.scalar, model.holds))
-                if lemmas and evaluated > _MOST_EVALUATIONS:
-                    return z3.unknown, {}
             if not lemmas:
                 return answer, texts
             engine.add(*lemmas)

@@ -9,7 +9,6 @@ from simkit.analysis.prove.either import either
 from simkit.analysis.prove.formulas import Formula, Untranslated, conjunction, disjunction, negation
 from simkit.analysis.prove.string_patterns import anything
 from simkit.analysis.prove.symbols import (
-    Computed,
     Either,
     Listed,
     Mapped,
@@ -94,7 +93,7 @@ def same_values(reader: Translator, one: Any, other: Any) -> Formula:
             return disjunction(
                 z3, [conjunction(z3, (guard, same_values(reader, one, against))) for guard, one in options]
             )
-        if isinstance(value, Maybe | Opaque | Computed):
+        if isinstance(value, Maybe | Opaque):
             raise Untranslated("the comparison of other than scalars, lists and maps")
     if isinstance(one, Listed) and isinstance(other, Listed):
         return _same_lists(reader, one, other)
@@ -311,13 +310,10 @@ def _of_texts(reader: Translator, node: Call, value: Any, argument: Any) -> Term
     text, other = value.term, argument.term
     if not reader.z3.is_string_value(other):
         if node.function == "matches":
-            return reader.computed(node, (value, argument))
+            raise Untranslated("matches() with a pattern that is not a constant")
         return _sure(reader, _METHODS[node.function][0](reader.z3, text, other))
     if node.function == "matches":
-        try:
-            return _sure(reader, reader.universe.is_like(text, plain_text(other)))
-        except Untranslated:
-            return reader.computed(node, (value, argument))
+        return _sure(reader, reader.universe.is_like(text, plain_text(other)))
     pattern = reader.z3.Concat(*_METHODS[node.function][1](anything(reader.z3), reader.z3.Re(other)))
     key = f"{node.function} {plain_text(other)!r}"
     return _sure(reader, reader.universe.texts.test(text, key, pattern))
@@ -327,8 +323,9 @@ def _converted(reader: Translator, node: Call) -> Term:
     """A conversion, which changes nothing about a value that has the type already."""
 
     def made(value: Any) -> Term:
-        same = node.function == "dyn" or (isinstance(value, Scalar) and value.kind == node.function)
-        return Term(value, reader.z3.BoolVal(False)) if same else reader.computed(node, [value])
+        if node.function == "dyn" or (isinstance(value, Scalar) and value.kind == node.function):
+            return Term(value, reader.z3.BoolVal(False))
+        raise Untranslated(f"{node.function}()")
 
     return reader.applied(node, node.arguments, made)
 

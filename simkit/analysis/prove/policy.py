@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from simkit.analysis.admission.simulated_writes import SnapshotReader
 from simkit.analysis.catalogue import binding_object, catalogue_of, policy_object
-from simkit.analysis.prove.computed import Functions
 from simkit.analysis.prove.formulas import Formula, Untranslated
 from simkit.analysis.prove.operators import same_values
 from simkit.analysis.prove.symbols import Mapped, Null, Record, Scalar, Term
@@ -99,7 +98,7 @@ class CheckedPolicy:
         kept = [each for number, each in enumerate(spec["validations"]) if number != index]
         return CheckedPolicy({**self.object, "spec": {**spec, "validations": kept}}, self._snapshot, self._given)
 
-    def accepted(self, write: UnknownWrite, functions: Functions, *, kept: Facts = EVERYTHING) -> Formula:
+    def accepted(self, write: UnknownWrite, *, kept: Facts = EVERYTHING) -> Formula:
         """The formula of writes that the policy lets pass.
 
         Parameters
@@ -108,18 +107,18 @@ class CheckedPolicy:
             What counts of the validations, where it is known that the formula is to hold, or not to hold.
         """
         z3 = write.universe.z3
-        matched = self._matched(write, functions)
+        matched = self._matched(write)
         if z3.is_false(matched):
             return z3.BoolVal(True)
-        passing = [self._passing(write, functions, param, kept) for param in self._params(write)]
+        passing = [self._passing(write, param, kept) for param in self._params(write)]
         return z3.Or(z3.Not(matched), z3.And(passing))
 
-    def _passing(self, write: UnknownWrite, functions: Functions, param: Any, kept: Facts) -> Formula:
+    def _passing(self, write: UnknownWrite, param: Any, kept: Facts) -> Formula:
         """The formula of writes that pass with one parameter."""
         z3, fails = write.universe.z3, self._policy.fails
-        asked = self._translator(write, functions, param, of_conditions=True)
+        asked = self._translator(write, param, of_conditions=True)
         conditions = [asked.truth(each.node) for each in self._programs["matchConditions"]]
-        translator = self._translator(write, functions, param)
+        translator = self._translator(write, param)
         rules = [translator.condition(each.node, kept) for each in self.validations]
         skipped = z3.Or([z3.And(z3.Not(error), z3.Not(value)) for value, error in conditions] or [z3.BoolVal(False)])
         unclear = z3.Or([error for _, error in conditions] or [z3.BoolVal(False)])
@@ -127,9 +126,7 @@ class CheckedPolicy:
         decided = z3.If(unclear, z3.BoolVal(not fails), z3.And(passes or [z3.BoolVal(True)]))
         return z3.Or(skipped, decided)
 
-    def _translator(
-        self, write: UnknownWrite, functions: Functions, param: Any, *, of_conditions: bool = False
-    ) -> Translator:
+    def _translator(self, write: UnknownWrite, param: Any, *, of_conditions: bool = False) -> Translator:
         false = write.universe.z3.BoolVal(False)
         known: dict[str, Callable[[], Term]] = {
             "object": lambda: Term(write.object, false),
@@ -140,14 +137,14 @@ class CheckedPolicy:
         }
         names = (each["name"] for each in self._policy.spec.get("variables") or ())
         variables = {name: program.node for name, program in zip(names, self._programs["variables"])}
-        return Translator(write.universe, known, functions, variables)
+        return Translator(write.universe, known, variables)
 
     # What it matches
 
-    def _matched(self, write: UnknownWrite, functions: Functions) -> Formula:
+    def _matched(self, write: UnknownWrite) -> Formula:
         """The formula of writes that the policy and its binding match."""
         z3 = write.universe.z3
-        translator = self._translator(write, functions, Null())
+        translator = self._translator(write, Null())
         narrowed = (self._constraints, at(self._given or {}, "spec", "matchResources"))
         return z3.simplify(z3.And([_matched(write, translator, spec) for spec in narrowed if spec is not None]))
 
@@ -283,9 +280,7 @@ def policy_of_expressions(
     return _policy(name, expressions, [rule])
 
 
-def all_accepted(
-    policies: Iterable[CheckedPolicy], write: UnknownWrite, functions: Functions, *, passes: bool
-) -> Formula:
+def all_accepted(policies: Iterable[CheckedPolicy], write: UnknownWrite, *, passes: bool) -> Formula:
     """The formula of writes that all of some policies let pass.
 
     Parameters
@@ -294,7 +289,7 @@ def all_accepted(
         Whether it is to hold; otherwise one of the policies is to refuse the write.
     """
     z3 = write.universe.z3
-    each = [policy.accepted(write, functions, kept=policy.facts(passes=passes)) for policy in policies]
+    each = [policy.accepted(write, kept=policy.facts(passes=passes)) for policy in policies]
     return z3.And(each or [z3.BoolVal(True)])
 
 

@@ -62,18 +62,10 @@ def solver() -> Any:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A bool, an int, a double or a string; ``made`` tells how it is computed by functions without formulas."""
+    """A bool, an int, a double or a string."""
 
     kind: str
     term: Formula
-    made: Computed | None = None
-
-
-@dataclass(frozen=True)
-class Computed:
-    """A value that functions without formulas compute from scalars: the parts of their call, one behind the other."""
-
-    parts: tuple[str | Scalar, ...]
 
 
 @dataclass(frozen=True)
@@ -218,10 +210,6 @@ class Universe:
         self.custom: set[str] = set()
         """The parts of a write that are custom resources, whose empty fields are written."""
         self.texts = TextTests(self.z3)
-        self.literals: dict[str, None] = {}
-        """The texts that expressions mention."""
-        self.examples: dict[str, tuple[str, ...]] = {}
-        """Texts that servers take, of variables whose values have a format."""
         self.known: list[Formula] = []
         """What holds for every valid object."""
         self.likely: list[Formula] = []
@@ -330,7 +318,6 @@ class Universe:
                 self.require(self.is_like(term, checks["pattern"]))
         self.likely.append(z3.Not(self.is_text(term, "")))
         if node.format in EXAMPLES:
-            self.examples[term.decl().name()] = EXAMPLES[node.format]
             self.usual.append(z3.Or([self.is_text(term, example) for example in EXAMPLES[node.format]]))
         self._prefer_usual(term, path)
         return Scalar("string", term)

@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from simkit.analysis.prove.computed import AUTHORIZER, Functions, parts_of, parts_of_call
 from simkit.analysis.prove.either import either, over
 from simkit.analysis.prove.formulas import Formula, Untranslated, conjunction, disjunction, negation
 from simkit.analysis.prove.operators import OPERATORS, TEXT_METHODS, count, of_texts
 from simkit.analysis.prove.optionals import METHODS, OPTIONALS, inside_optional
 from simkit.analysis.prove.symbols import (
-    Computed,
     Listed,
     Mapped,
     Maybe,
@@ -52,9 +50,7 @@ class Translator:
     universe
         The variables of the solver.
     names
-        The values of ``object``, ``self`` and others by name; functions are called when a name is used.
-    functions
-        The calls that have no formulas.
+        Functions that make the values of ``object``, ``params`` and others, called when a name is used.
     variables
         The expressions of ``variables``, by name.
     """
@@ -63,11 +59,10 @@ class Translator:
         self,
         universe: Universe,
         names: Mapping[str, Callable[[], Term]],
-        functions: Functions,
         variables: Mapping[str, Node] | None = None,
     ) -> None:
         self.universe, self._names, self.z3 = universe, names, universe.z3
-        self._functions, self._variables = functions, variables or {}
+        self._variables = variables or {}
         self._known: dict[tuple[str, Facts], Term] = {}
         """The values of variables, each for the facts that count where it is used."""
         self._locals: dict[int, Term] = {}
@@ -97,8 +92,6 @@ class Translator:
         return term.value.term, term.error
 
     def _condition(self, value: Any) -> Term:
-        if isinstance(value, Computed):
-            raise Untranslated("a function whose type is not known")
         if not isinstance(value, Scalar) or value.kind != "bool":
             return self._bool(self._false, self._true)  # no such overload
         return self._sure(value)
@@ -142,7 +135,6 @@ class Translator:
         if isinstance(value, bool):
             return self._sure(Scalar("bool", self.z3.BoolVal(value)))
         if isinstance(value, str):
-            self.universe.literals[value] = None
             return self._sure(Scalar("string", self.universe.constant(value)))
         if isinstance(value, int) and not isinstance(value, UInt):
             return self._sure(Scalar("int", self.z3.IntVal(value)))
@@ -154,8 +146,6 @@ class Translator:
         if isinstance(node.reference, Local):
             return self._locals[id(node.reference)]
         name = node.name.lstrip(".")
-        if name == AUTHORIZER:
-            return self._sure(Computed((AUTHORIZER,)))
         if name not in self._names:
             raise Untranslated(f"the variable {name}")
         return self._names[name]()
@@ -176,8 +166,6 @@ class Translator:
             if node.test:
                 return self._bool(self.z3.BoolVal(node.field in self._variables), self._false)
             return self._variable(node.field)
-        if isinstance(node.operand, Ident) and node.operand.name == AUTHORIZER:
-            return self._sure(Computed((f"{AUTHORIZER}.{node.field}",)))
         return self.applied(node, [node.operand], lambda value: self._selected(value, node.field, test=node.test))
 
     def _selected(self, value: Any, name: str, *, test: bool) -> Term:
@@ -231,26 +219,16 @@ class Translator:
             return made(self, node)
         if node.target is not None and node.function in TEXT_METHODS:
             return of_texts(self, node)
-        parts = [*([] if node.target is None else [node.target]), *node.arguments]
-        return self.applied(node, parts, lambda *values: self.computed(node, values))
+        raise Untranslated(f"{node.function}()")
 
     def applied(self, node: Node, parts: Sequence[Node], made: Callable[..., Term]) -> Term:
         """What is made of the values of some parts, whichever of several values each one is."""
 
         def one(*values: Any) -> Term:
             self.universe.count_step()
-            if not any(isinstance(value, Computed) for value in values):
-                return made(*values)
-            if isinstance(node, Call):
-                return self.computed(node, values)
-            raise Untranslated("a field of what a function gives")
+            return made(*values)
 
         return over(self.z3, [self.read(each) for each in parts], one)
-
-    def computed(self, node: Call, values: Sequence[Any]) -> Term:
-        """The value of a call without a formula."""
-        parts = parts_of_call(node, [parts_of(self.z3, value) for value in values])
-        return self._functions.term(parts, node.type.kind)
 
     def _and(self, node: Call) -> Term:
         return self._decided(node, stop=False)
@@ -341,8 +319,6 @@ class Translator:
     def _looped(self, node: Comprehension, source: Any) -> Term:
         if isinstance(source, Opaque):
             raise Untranslated(source.what)
-        if isinstance(source, Computed):
-            raise Untranslated(f"a macro over what a function gives: {''.join(map(str, source.parts[:4]))}")
         if not isinstance(source, Listed | Mapped):
             if isinstance(source, Record):
                 raise Untranslated("a macro over the fields of an object")

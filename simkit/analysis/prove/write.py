@@ -287,5 +287,4 @@ def known_value(universe: Universe, value: Any) -> Any:
         return Scalar("int", z3.IntVal(value))
     if isinstance(value, float):
         return Scalar("double", z3.RealVal(repr(value)))
-    universe.literals[value] = None
     return Scalar("string", universe.constant(value))
