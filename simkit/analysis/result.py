@@ -15,7 +15,7 @@ from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
 from simkit.meta.whole_file import write_whole
-from simkit.meta.wrong_names import absent
+from simkit.meta.wrong_names import absent, with_explained_calls
 from simkit.present.escaping import csv_cell
 from simkit.present.readable_table import cell, is_missing
 from simkit.seams.caveats import Caveat
@@ -40,6 +40,10 @@ GUESSED: Final[Mapping[str, str]] = {
     "critical": "filter(severity='critical')",
     "savefig": "plot().figure.savefig",
     "objects": "to_frame()",
+    "explain": "print() of it, or of one of its rows",
+    "to_bloodhound": "simkit.analysis.write_graph(found.to_networkx(), 'paths.json')",
+    "to_graphml": "simkit.analysis.write_graph(found.to_networkx(), 'paths.graphml')",
+    "breaks": "verify()",
 }
 """Names that people guess, and what to write instead."""
 
@@ -99,7 +103,16 @@ def _in_mapping(form: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[s
     return in_mapping
 
 
+THEME: Final = "pictures have it from a block: with simkit.analysis.plots.theme('dark'): ...plot()"
+"""The answer to those who look for the colours of a picture among its arguments."""
+
+
+def _themed(form: Callable[..., Any]) -> Callable[..., Any]:
+    return with_explained_calls(form, dict.fromkeys(("theme", "dark", "style"), THEME))
+
+
 _FORMS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "plot": _themed,
     "to_frame": _framed,
     "summary": _framed,
     "to_dict": _in_mapping,
@@ -144,14 +157,21 @@ class Result(ABC):
         return cast("ResultDict", {**made, "caveats": told} if told else made)
 
     def to_html(self, path: str | Path) -> None:
-        """Write the answer as notebooks show it, as a page of its own.
+        """Write the answer as notebooks show it, as a page of its own, with all rows of its tables.
 
         Parameters
         ----------
         path
             The file. ``simkit audit --html`` writes a longer report, with causes, plan and proofs.
         """
-        write_whole(Path(path), f"{_PAGE}<title>{type(self).__name__}</title>\n{self._repr_html_()}\n")
+        import pandas as pd
+
+        with pd.option_context("display.max_rows", None):
+            write_whole(Path(path), f"{_PAGE}<title>{type(self).__name__}</title>\n{self._page()}\n")
+
+    def _page(self) -> str:
+        """What ``to_html`` writes; results that show less in notebooks have their own."""
+        return self._repr_html_()
 
     def to_csv(self, path: str | Path) -> None:
         """Write the table of the answer as CSV, with lists as texts and no cell that a spreadsheet would execute.

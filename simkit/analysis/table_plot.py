@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from pandas.plotting import PlotAccessor
 
+from simkit.analysis.result import THEME
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -30,7 +32,9 @@ class TablePlot(PlotAccessor):
 
     def __call__(self, *args: Any, ax: Axes | None = None, **options: Any) -> Any:
         """Draw into some axes, or into a figure of its own, and return the axes."""
-        picture = None if args or options else picture_of(self._rows)
+        picture = None if args or options.keys() - {"theme"} else picture_of(self._rows)
+        if picture is not None and options:
+            raise TypeError(f"plot() has no argument 'theme'; {THEME}")
         if picture is not None:
             return picture(ax)
         plotted = self._rows.select_dtypes(["number", "datetime", "datetimetz", "timedelta"]).columns

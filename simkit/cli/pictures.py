@@ -24,6 +24,9 @@ class Drawn(Protocol):
 def add_plot(parser: argparse.ArgumentParser) -> None:
     """Add the option ``--plot`` to a command."""
     parser.add_argument("--plot", type=_picture, metavar="FILE", help="write a picture: .png, .svg or .pdf")
+    parser.add_argument(
+        "--theme", choices=("light", "dark"), default="light", help="the colours of the picture (default: light)"
+    )
 
 
 def write_plot(answer: Drawn, args: argparse.Namespace) -> None:
@@ -32,7 +35,10 @@ def write_plot(answer: Drawn, args: argparse.Namespace) -> None:
         return
     picture = io.BytesIO()
     try:
-        answer.plot().figure.savefig(picture, format=args.plot.suffix.lower().removeprefix("."))
+        from simkit.analysis.plots import theme
+
+        with theme(args.theme):
+            answer.plot().figure.savefig(picture, format=args.plot.suffix.lower().removeprefix("."))
     except SimkitError as nothing:  # an answer without anything to draw is an answer all the same
         note(f"no picture was written: {nothing}")
     else:

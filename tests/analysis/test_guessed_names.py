@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import simkit
@@ -47,3 +49,11 @@ def test_a_namespace_that_does_not_exist_gets_a_warning(cluster: Cluster) -> Non
     with pytest.warns(UnknownNamespace):
         cluster.audit(namespace="biling")
     cluster.who_can("get", "nodes", namespace="biling")
+
+
+def test_themes_of_pictures_are_found(cluster: Cluster) -> None:
+    """Whoever looks for the colours among the arguments of ``plot`` is told where they are."""
+    answers: list[Any] = [cluster.escalations("group:oidc:helpdesk"), cluster.findings()]
+    for answer in answers:
+        with pytest.raises(TypeError, match=r"with simkit\.analysis\.plots\.theme\('dark'\)"):
+            answer.plot(theme="dark")

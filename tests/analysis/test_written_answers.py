@@ -18,7 +18,9 @@ def test_an_audit_in_files(tmp_path: Path) -> None:
     found = simkit.load(RISKY, captured="*").audit()
     assert len(found)
     found.to_html(tmp_path / "f.html")
-    assert (tmp_path / "f.html").read_text().startswith("<!DOCTYPE html>")
+    page = (tmp_path / "f.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert page.count("<tr>") == len(found) + len(found.summary()) + 2  # with both rows of heads
     found.to_csv(tmp_path / "f.csv")
     with (tmp_path / "f.csv").open() as file:
         rows = list(csv.DictReader(file))

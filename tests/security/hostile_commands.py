@@ -174,6 +174,7 @@ CHOOSING: Final = frozenset(
         "quiet",
         "no-color",
         "no-pager",
+        "theme",
         "demo",
         "context",
         "kubeconfig",

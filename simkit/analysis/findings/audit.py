@@ -212,7 +212,18 @@ class Audit(Result):
         )
         aside = f"<p>{skipped_line(self.set_aside)}</p>"
         skipped = "".join(f"<li>{html_text(one.title)}: {html_text(one.reason)}</li>" for one in self.skipped)
-        return f"<div>{tiles}</div>{aside}{f'<p>Not looked at:</p><ul>{skipped}</ul>' if skipped else ''}"
+        checks = _shown(self.summary()) if self.findings else ""
+        return f"<div>{tiles}</div>{aside}{f'<p>Not looked at:</p><ul>{skipped}</ul>' if skipped else ''}{checks}"
+
+    def _page(self) -> str:
+        """The short answer, and all findings."""
+        return self._repr_html_() + _shown(self.to_frame())
+
+
+def _shown(rows: pd.DataFrame) -> str:
+    from simkit.analysis.readable_frame import ReadableFrame
+
+    return ReadableFrame(rows)._repr_html_()
 
 
 @about_access()
