@@ -10,6 +10,9 @@ from simkit.meta.visible_text import html_text, one_line
 
 _NUMBER: Final = re.compile(r"\d+\. ")
 
+THEME: Final = "pictures have it from a block: with simkit.analysis.plots.theme('dark'): ...plot()"
+"""The answer to those who look for the colours of a picture among its arguments."""
+
 
 def html_lines(lines: Iterable[str]) -> str:
     """A headline and its details as a heading and a list. Lines that are indented further belong to the line above.

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NotRequired, TypedDict, cast
 
-from simkit.analysis.rendering import html_lines, text_lines
+from simkit.analysis.rendering import THEME, html_lines, text_lines
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import SimkitError
 from simkit.meta.visible_text import html_text
@@ -101,10 +101,6 @@ def _in_mapping(form: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[s
         return {**made, "caveats": told} if told else made
 
     return in_mapping
-
-
-THEME: Final = "pictures have it from a block: with simkit.analysis.plots.theme('dark'): ...plot()"
-"""The answer to those who look for the colours of a picture among its arguments."""
 
 
 def _themed(form: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from pandas.plotting import PlotAccessor
 
-from simkit.analysis.result import THEME
+from simkit.analysis.rendering import THEME
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,6 +20,7 @@ _GUESSED: Final[Mapping[str, str]] = {
     "what-can": "write simkit permissions WHO cluster.yaml",
     "roles": "bindings with their roles are in simkit bindings, the rules of a subject in simkit permissions",
     "subjects": "subjects with their bindings are in simkit bindings",
+    "graph": "write simkit escalations --graph FILE; the access of a namespace as a graph is cluster.access_graph()",
     "plot": "pictures are written by --plot FILE of exposure, escalations, causes, audit, diff, what-if and upgrade",
     "paths": "write simkit escalations cluster.yaml",
     "compare": "write simkit diff before.yaml after.yaml",
@@ -27,6 +28,17 @@ _GUESSED: Final[Mapping[str, str]] = {
     "load": f"commands take the path of a dump; {_OBJECTS}",
 }
 """Commands that people guess, and what to write instead."""
+_GUESSED_OPTIONS: Final[Mapping[str, str]] = {
+    "--bloodhound": "write --graph paths.json with simkit escalations",
+    "--cis": "write --framework cis",
+    "--csv": "write -o csv",
+    "--dark": "write --theme dark beside --plot FILE",
+    "--exclude": "write simkit what-if remove WHO cluster.yaml",
+    "--ignore": "findings are accepted by --suppress FILE, and subjects left out by simkit what-if remove WHO",
+    "--as": "write the subject without an option",
+    "--subject": "write the subject without an option",
+}
+"""Options that people guess of commands without them, and what to write instead."""
 _NO_COMMAND: Final = re.compile(r"argument COMMAND: invalid choice: '(.*?)' \(choose from (.*)\)$")
 
 
@@ -115,7 +127,10 @@ def unknown(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> str:
 
     options = [option for action in parser._actions for option in action.option_strings]
     wrong = [word for word in arguments if word.startswith("-")] or list(arguments)
-    near = [found for word in wrong for found in get_close_matches(word.partition("=")[0], options, n=1)]
+    guessed = [_GUESSED_OPTIONS[word] for word in wrong if word in _GUESSED_OPTIONS]
+    if guessed:
+        return f"unrecognized arguments: {' '.join(arguments)}; {'; '.join(guessed)}"
+    near = [found for word in wrong for found in get_close_matches(word.partition("=")[0], options, n=1, cutoff=0.7)]
     hint = f"; did you mean {', '.join(dict.fromkeys(near))}?" if near else ""
     return f"unrecognized arguments: {' '.join(arguments)}{hint}"
 
