@@ -23,7 +23,7 @@ from simkit.cli import main
         ("graph -n billing --demo", "write simkit escalations --graph FILE"),
         ("escalations --demo --bloodhound x.json", "write --graph paths.json with simkit escalations"),
         ("who-can get secrets --demo --exclude user:ann", "write simkit what-if remove WHO cluster.yaml"),
-        ("bindings --demo --plot x.png", "unrecognized arguments: --plot x.png; see simkit bindings --help"),
+        ("bindings --demo --plot x.png", "unrecognized arguments: --plot; see simkit bindings --help"),
         ("who-can read secrets --demo", "reading is get (one object), list (all) and watch"),
         ("who-can get,list secrets --demo", "several verbs; ask about one at a time"),
         ("who-can get secrets/db --demo", "give its name apart"),
