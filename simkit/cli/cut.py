@@ -127,6 +127,7 @@ def run(args: argparse.Namespace) -> int:
         note(one_line(f"left open: {path.subject}: {path.words}"))
     if args.write:
         write_whole(args.write, made.yaml())
+        note(f"wrote the changed objects to {args.write}")
     if args.verify:
         verified = made.verify(cluster_of(dump))
         note(str(verified))

@@ -30,12 +30,12 @@ examples:
 
 Comments, order and quotes are kept. Objects of other kinds stay as they are, and so do templates with more
 than plain values.
-What was rewritten is tried on a server of the release; with --check all else too. --check also renders kustomizations
-and charts before and after, if kustomize, kubectl or helm is installed, and compares what reaches the cluster. What a
-person has to see to is told on standard error.
+Rewritten objects are tried on a server of the release; with --check all other objects too. --check also renders
+kustomizations and charts before and after, if kustomize, kubectl or helm is installed, and compares the results. What
+you have to change by hand is listed on standard error.
 
-Exit code: 0 when all is done, 1 when a person has to see to something (with --check: or something is to change),
-2 for wrong use and where something is no YAML, no JSON or no object. The rest is done all the same.
+Exit code: 0 when everything is rewritten, 1 when you have to change something by hand (with --check: or when something
+would be rewritten), 2 for wrong use and for input that is not YAML, JSON or an object; other files are still rewritten.
 """
 FOUND, UNREADABLE = 1, 2
 SHOWN = ("file", "line", "kind", "name", "before", "after", "verdict", "person")
@@ -44,10 +44,12 @@ SHOWN = ("file", "line", "kind", "name", "before", "after", "verdict", "person")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("path", nargs="+", metavar="PATH", help="files and folders of manifests; - is standard input")
-    parser.add_argument("--to", required=True, metavar="RELEASE", help="the release whose server shall take them")
+    parser.add_argument("--to", required=True, metavar="RELEASE", help="the release to rewrite them for")
     parser.add_argument("--output-version", metavar="GROUP/VERSION", help="write this version, for kinds that have it")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--check", action="store_true", help="write nothing: list what is to change, and say so by 1")
+    how.add_argument(
+        "--check", action="store_true", help="write nothing: list what would change, and exit with 1 if anything would"
+    )
     how.add_argument("--in-place", action="store_true", help="change the files")
     how.add_argument("--output-dir", type=Path, metavar="DIR", help="write all files into a folder")
     add_output(parser, faults=True)

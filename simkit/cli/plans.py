@@ -42,6 +42,7 @@ def run_plan(dump: Dump, args: argparse.Namespace) -> int:
     _write(made, verified, dump, args)
     if args.write:
         write_whole(args.write, "---\n".join(step.remedy.yaml() for step in made))
+        note(f"wrote the changed objects to {args.write}")
     if verified is not None:
         print(verified, file=sys.stderr)
         if not verified:
@@ -68,8 +69,11 @@ def _write(made: RemediationPlan, verified: PlanVerified | None, dump: Dump, arg
         empty = "no change closes a path" if made.paths else "there is nothing to cut"
         write_rows(tuple(frame.columns), rows, args.output, shown=SHOWN, empty=empty)
         if args.output == "table":
-            before = f"{counted(made.paths, 'path')} of {counted(made.subjects, 'subject')} to {', '.join(made.goals)}"
-            note(one_line(f"of {before}; {counted(made.findings, 'finding')}; steps after {last} close less"))
+            paths = f"{counted(made.paths, 'path')} of {counted(made.subjects, 'subject')} to {', '.join(made.goals)}"
+            fewer = f"; steps after {last} close fewer" if len(rows) > last else ""
+            note(one_line(f"before step 1: {paths}, and {counted(made.findings, 'finding')}{fewer}"))
+            if not made.with_log:
+                note("HARM is estimated from pods and known products; --audit-log shows what is in use")
 
 
 def _details(step: PlanStep, dump: Dump) -> Mapping[str, Any]:

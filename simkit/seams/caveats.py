@@ -8,9 +8,9 @@ from typing import Final
 
 from simkit.meta.names import GroupResource
 
-NOT_HELD: Final = "PodSecurityPolicies are not evaluated, and are taken to admit this"
+NOT_HELD: Final = "PodSecurityPolicies are not evaluated, and are assumed to admit this"
 """The warning to a client whose pod was not held to the policies of releases up to 1.24."""
-_UNCALLED: Final = "an admission webhook was not called, and is taken to admit this: "
+_UNCALLED: Final = "this admission webhook was not called, and is assumed to admit the request: "
 
 
 def uncalled_webhook(name: str) -> str:

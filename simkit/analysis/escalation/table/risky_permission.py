@@ -124,7 +124,7 @@ def _permission_of(primitive: Primitive) -> RiskyPermission:
     return RiskyPermission(
         id=primitive.finding,
         title=primitive.title,
-        why=f"It is the escalation primitive {primitive.id}: see {', '.join(primitive.references)}.",
+        why=f"It can be a step to more access (primitive {primitive.id}, from {', '.join(primitive.references)}).",
         fix=primitive.mitigation,
         grants=grants,
     )
