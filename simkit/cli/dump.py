@@ -18,6 +18,7 @@ examples:
   simkit dump | sh                               # runs them: the files are in the folder dump
   simkit dump --for audit                        # only what `simkit audit` needs
   simkit dump roles rolebindings                 # only these resources
+  simkit dump --cloud eks | CLUSTER=prod sh      # exports the access entries of EKS into the folder cloud
   simkit dump --context prod --to dump.json.gz   # writes the dump; needs: pip install "kube-simkit[live]"
 
 Events are left out unless you name them. Secrets are dumped without their values, unless you add --secrets.
@@ -38,6 +39,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="COMMAND",
         help=f"dump only what a command needs: {', '.join(NEEDED)}",
     )
+    parser.add_argument(
+        "--cloud",
+        choices=["eks"],
+        help="print the read-only commands that export what the provider knows of the access",
+    )
     parser.add_argument("--secrets", action="store_true", help="keep the values of secrets")
     parser.add_argument(
         "--to", type=Path, metavar="FILE", help="write the dump to a file: .json or .yaml, optionally with .gz"
@@ -50,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the commands or write the dump, and return the exit code."""
     if args.resource and args.command:
         raise SimkitError("name resources or a command with --for, not both")
+    if args.cloud:
+        return _print_export(args)
     wanted = resources_for(args.command) if args.command else tuple(map(_resolved, args.resource))
     if args.to is not None:
         try:
@@ -60,6 +68,15 @@ def run(args: argparse.Namespace) -> int:
             _print_commands(args, wanted)
             return 2
     _print_commands(args, wanted)
+    return 0
+
+
+def _print_export(args: argparse.Namespace) -> int:
+    if args.resource or args.command or args.to or args.secrets or args.context or args.kubeconfig:
+        raise SimkitError("--cloud prints commands of its own; give it without resources and other options")
+    from simkit.snapshot.cloud import COMMANDS
+
+    print(COMMANDS, end="")
     return 0
 
 

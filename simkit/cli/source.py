@@ -88,6 +88,13 @@ def add_reading(group: Any, *, release_flag: str = "--release") -> None:
         help="the authorizers of kube-apiserver (default: those of its static pod in the dump)",
     )
     group.add_argument(
+        "--cloud",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="the provider's export, as simkit dump --cloud eks has it written; may be repeated",
+    )
+    group.add_argument(
         "--into",
         type=namespace,
         default=DEFAULT_NAMESPACE,
@@ -203,7 +210,7 @@ def opened(args: argparse.Namespace, *, release_of: Callable[[Dump], str] | None
         ways = "the path of a dump (-f PATH), --context NAME for a running cluster, or --demo"
         raise SimkitError(f"name one cluster to read: {ways}")
     if live:
-        return _limited(_told(_live(args)), args)
+        return _limited(_told(_with_cloud(_live(args), args)), args)
     return dump_of([str(demo_path())] if args.demo else paths, args, release_of=release_of)
 
 
@@ -254,10 +261,19 @@ def _limited(dump: Dump, args: argparse.Namespace) -> Dump:
     return dump
 
 
+def _with_cloud(dump: Dump, args: argparse.Namespace) -> Dump:
+    """The dump with the access that the export of its provider tells, where there is one."""
+    if not args.cloud:
+        return dump
+    from simkit.snapshot.eks import with_cloud
+
+    return with_cloud(dump, args.cloud, args.unpack)
+
+
 def _loaded(source: Sequence[str | BytesIO], args: argparse.Namespace) -> Dump:
     from simkit.snapshot.dump_cache import load_cached  # servers start without it
 
-    return load_cached(
+    dump = load_cached(
         source,
         use_cache=args.cache,
         release=args.reading_release,
@@ -268,6 +284,7 @@ def _loaded(source: Sequence[str | BytesIO], args: argparse.Namespace) -> Dump:
         positions=getattr(args, "output", "") == "sarif",
         authorization_mode=args.authorization_mode or (["RBAC"] if getattr(args, "demo", False) else ()),
     )
+    return _with_cloud(dump, args)
 
 
 def _is_pasted(dump: Dump) -> bool:

@@ -29,7 +29,7 @@ from simkit.meta.names import GroupResource, Revision
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.seams import Authorizer, Store
-from simkit.seams.authorization import Authorization
+from simkit.seams.authorization import Authorization, stated
 from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -137,7 +137,8 @@ class ControlPlane:
         if self.dumped is not None and self.dumped.modes:
             return self.dumped
         told = self.access.told(self.authorizer)
-        return replace(told, provider=self.dumped.provider, outside=self.dumped.outside) if self.dumped else told
+        known = self.dumped
+        return replace(told, provider=known.provider, outside=known.outside, access=known.access) if known else told
 
     @property
     def catalogue(self) -> Catalogue:
@@ -158,7 +159,9 @@ class ControlPlane:
 
     def everything(self) -> Snapshot:
         """The current objects of all resources; the server's own view."""
-        return StoreSnapshot(self.store, self.catalogue)
+        access = self.dumped.access if self.dumped is not None else None
+        chain = replace(stated(("RBAC",)), access=access)
+        return StoreSnapshot(self.store, self.catalogue, authorization=chain)
 
     def reader(self) -> LiveClusterReader:
         """The stored objects for policies and webhooks."""

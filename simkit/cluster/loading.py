@@ -30,6 +30,7 @@ def load(
     namespace: str = DEFAULT_NAMESPACE,
     limits: Limits = DEFAULT_LIMITS,
     authorization_mode: Iterable[str] = (),
+    cloud: Source | None = None,
 ) -> Cluster:
     """A cluster with the objects of a dump, unchanged.
 
@@ -60,6 +61,9 @@ def load(
     authorization_mode
         The authorizers of kube-apiserver in order, such as ``["Node", "RBAC"]``; by default those that its static pod
         in the dump names. Where they are not known, RBAC decides alone, and answers say so.
+    cloud
+        The export of the cluster's provider (``simkit dump --cloud eks`` prints the commands that make one), in the
+        forms that ``source`` has. Its access entries then count in every answer.
 
     Returns
     -------
@@ -93,6 +97,10 @@ def load(
         )
         if dump.lost and not dump.objects:
             raise SimkitError("; ".join(map(str, dump.lost)))
+        if cloud is not None:
+            from simkit.snapshot.eks import with_cloud  # for managed clusters
+
+            dump = with_cloud(dump, cloud, limits)
         dump = as_started(dump) if manifests else dump
         return Cluster.of(dump, Options(release=dump.release, seed=seed))
 

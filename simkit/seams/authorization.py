@@ -15,8 +15,67 @@ OPTIONS: Final = "the options of the server"
 """The source of the modes of a server that simkit runs."""
 MODES: Final = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
 """The modes that kube-apiserver knows."""
+MOST_NAMED: Final = 5
+"""The gaps of an export that a caveat names."""
 _DECIDED: Final = frozenset({"Node", "RBAC", "AlwaysAllow", "AlwaysDeny"})
 """The modes whose decisions follow from the objects alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPolicy:
+    """A provider's access policy that is associated with a principal, in some namespaces.
+
+    ``namespaces`` may contain wildcards (``dev-*``); empty means the whole cluster.
+    """
+
+    name: str
+    namespaces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AccessEntry:
+    """A principal of the provider, with the user name and the groups that its requests carry.
+
+    ``user`` may contain templates that are filled in for each session, such as ``{{SessionName}}``.
+    """
+
+    principal: str
+    user: str
+    groups: tuple[str, ...] = ()
+    policies: tuple[AccessPolicy, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderAccess:
+    """The access that a provider grants besides the objects of a cluster, as its export tells.
+
+    Attributes
+    ----------
+    cluster
+        The name of the cluster.
+    entries
+        The principals that may authenticate.
+    missing
+        What the export lacks, in words.
+    unknown
+        The access policies whose rules are not known, each with the principal that has it.
+    pod_roles
+        The role that the pods of a service account can assume: namespace, service account, role.
+    """
+
+    cluster: str = ""
+    entries: tuple[AccessEntry, ...] = ()
+    missing: tuple[str, ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
+    pod_roles: tuple[tuple[str, str, str], ...] = ()
+
+    def members(self) -> dict[str, tuple[str, ...]]:
+        """The principals in each group, as subjects in text form."""
+        found: dict[str, list[str]] = {}
+        for entry in self.entries:
+            for group in entry.groups:
+                found.setdefault(group, []).append(f"aws:{entry.principal}")
+        return {group: tuple(principals) for group, principals in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +96,8 @@ class Authorization:
         The provider of a managed cluster.
     outside
         The grants of access besides the cluster's objects that were not read, in words.
+    access
+        The access that the provider grants, where its export was read.
     """
 
     modes: tuple[str, ...] = ("RBAC",)
@@ -45,6 +106,7 @@ class Authorization:
     feature_gates: Mapping[str, bool] = field(default_factory=dict, hash=False)
     provider: str = ""
     outside: str = ""
+    access: ProviderAccess | None = None
 
     @property
     def decided(self) -> tuple[str, ...]:
@@ -63,10 +125,12 @@ class Authorization:
         return tuple(self._caveats())
 
     def _caveats(self) -> Iterator[Caveat]:
-        if self.outside:
+        if self.access is not None:
+            yield from _caveats_of_access(self.access, self.provider)
+        elif self.outside:
             text = f"Lower bound: {self.outside} also grant access to a cluster on {self.provider}, and were not read."
             yield Caveat("outside-access", text)
-        elif not self.source:
+        if not (self.source or self.outside):
             text = "Assumes RBAC alone: the dump does not show the authorization modes of kube-apiserver."
             yield Caveat("unknown-authorizers", text)
         if self.allows_everything:
@@ -78,6 +142,20 @@ class Authorization:
             if mode not in self.decided:
                 text = f"Incomplete: the decisions of the authorizer {mode} are not known; it may allow or deny more."
                 yield Caveat("undecided-authorizer", text)
+
+
+def _caveats_of_access(access: ProviderAccess, provider: str) -> Iterator[Caveat]:
+    """What the export of a provider leaves open."""
+    if access.missing:
+        told = "; ".join(access.missing[:MOST_NAMED])
+        more = f"; and {len(access.missing) - MOST_NAMED:,} more" if len(access.missing) > MOST_NAMED else ""
+        yield Caveat("outside-access", f"Lower bound: the {provider} export is incomplete: {told}{more}.")
+    if access.unknown:
+        pairs = [f"{policy} of aws:{principal}" for policy, principal in access.unknown]
+        told = ", ".join(pairs[:MOST_NAMED])
+        more = f" and {len(pairs) - MOST_NAMED:,} more" if len(pairs) > MOST_NAMED else ""
+        text = f"Lower bound: the rules of these {provider} access policies are not known: {told}{more}."
+        yield Caveat("unknown-access-policy", text)
 
 
 def stated(modes: Iterable[str], policies: bytes = b"", gates: Mapping[str, bool] | None = None) -> Authorization:

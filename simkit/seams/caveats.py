@@ -35,8 +35,8 @@ class Caveat:
     Attributes
     ----------
     id
-        A stable word for programs: ``always-allow``, ``outside-access``, ``unknown-authorizers``,
-        ``undecided-authorizer``, ``incomplete-rules`` or ``not-captured``.
+        A stable word for programs: ``always-allow``, ``outside-access``, ``unknown-access-policy``,
+        ``unknown-authorizers``, ``undecided-authorizer``, ``incomplete-rules`` or ``not-captured``.
     text
         The sentences for people.
     """

@@ -71,6 +71,7 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
     "manifests": ("audit", "FILE", "--manifests"),
     "both sides of a comparison": ("diff", "FILE", "FILE"),
     "members": ("who-can", "get", "secrets", "--dump", "EMPTY", "--members", "FILE"),
+    "an export": ("who-can", "get", "secrets", "--dump", "EMPTY", "--cloud", "FILE"),
     "checks": ("audit", "EMPTY", "--rules", "FILE"),
     "what is accepted": ("audit", "EMPTY", "--suppress", "FILE"),
     "what was known": ("audit", "EMPTY", "--baseline", "FILE"),

@@ -41,12 +41,25 @@ def write_hostile_files(folder: Path) -> dict[str, str]:
     texts["TRACE"] = orjson.dumps(_trace())
     texts["METRICS"] = f"# TYPE {_METRIC} gauge\n{''.join(map(_metric, _TEXTS))}".encode()
     texts["MEMBERS"] = yaml.safe_dump({text: [f"user:{text}"] for text in _TEXTS}).encode()
+    texts["EXPORT"] = b"\n".join(map(orjson.dumps, _export()))
     texts["KEY"] = b"key"
     (folder / "TO").mkdir()
     for name, content in texts.items():
         (folder / name).write_bytes(content)
     files = {name: str(folder / name) for name in (*texts, "TO")}
     return files | {"STORE": f"sqlite:{folder / 'saved.db'}", "NODE": NODE, "ZONE": NODE, "GROUP": "shop.example.com"}
+
+
+def _export() -> list[Any]:
+    """An export of EKS with a role for each text that somebody chose: as its user name and as its group."""
+    roles = {f"arn:aws:iam::111122223333:role/r{number}": text for number, text in enumerate(_TEXTS)}
+    policy = {"policyArn": "arn:aws:eks::aws:cluster-access-policy/AmazonEKSAdminViewPolicy"}
+    found: list[Any] = [{"cluster": {"name": _TEXTS[0], "accessConfig": {"authenticationMode": _TEXTS[0]}}}]
+    for role, text in roles.items():
+        scope = {"type": "namespace", "namespaces": [text]}
+        found.append({"accessEntry": {"principalArn": role, "username": text, "kubernetesGroups": [text]}})
+        found.append({"principalArn": role, "associatedAccessPolicies": [{**policy, "accessScope": scope}]})
+    return [*found, {"accessEntries": [*roles, text]}, {text: text}]
 
 
 def _planned(text: str) -> dict[str, Any]:

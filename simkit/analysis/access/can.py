@@ -22,7 +22,7 @@ from simkit.analysis.access.resolve import (
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access
 from simkit.analysis.memo import SnapshotMemo
-from simkit.analysis.rbac.index import NO_MEMBERS, chain_of, identity_with_members, index_of
+from simkit.analysis.rbac.index import chain_of, identity_with_members, index_of, members_in
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, normalize_subject, several_groups, text_of
 from simkit.analysis.rbac.tables import rule_text, table
@@ -202,7 +202,7 @@ def can(
         options["groups"] = several_groups(groups)
         ways = [can(snapshot, subject, one, f"pods/{connection}", **options) for one in connection_verbs(snapshot)]
         return next((way for way in ways if way), ways[0])
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     index = index_of(snapshot)
     who = _named(subject) if isinstance(subject, Identity) else known_subject(snapshot, subject)
     asked = _permission(snapshot, index, (verb, resource, subresource, name, url, api_group))

@@ -16,11 +16,11 @@ from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access
 from simkit.analysis.rbac.index import (
     MASTERS_GROUP,
-    NO_MEMBERS,
     chain_of,
     identity_with_members,
     index_of,
     known_subjects,
+    members_in,
     principals_of,
 )
 from simkit.analysis.rbac.objects import EVERYWHERE, NO_BINDING, display_name, no_binding
@@ -94,7 +94,7 @@ def access_matrix(
     >>> found.values.tolist()
     [['group:system:masters', '*', 'pods', True, ('(no binding)',)]]
     """
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     asked = _asked(snapshot, subjects)
     for verb in each_once(verbs):
         check_verb(verb, verbs_of(index_of(snapshot).all_grants()), catalogue_of(snapshot))
@@ -313,7 +313,7 @@ def resource_matrix(
     >>> cluster.resource_matrix("group:system:masters", resources=["pods"], verbs=["get", "delete"]).values.tolist()
     [[True, True]]
     """
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     words = each_once(all_resources(snapshot) if resources is None else resources)
     columns = each_once(verbs)
     fields = [
@@ -369,7 +369,7 @@ def subject_matrix(
     >>> cluster.subject_matrix("pods", subjects=["user:ann"], verbs=["get"]).loc["user:ann", "get"]
     np.False_
     """
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     asked = list(known_subjects(snapshot)) if subjects is None else _asked(snapshot, subjects)
     columns = each_once(verbs)
     question = partial(can, snapshot, resource=resource, name=name, namespace=namespace, members=members)

@@ -10,10 +10,10 @@ from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access, with_caveats
 from simkit.analysis.rbac.index import (
     MASTERS_GROUP,
-    NO_MEMBERS,
     chain_of,
     identity_with_members,
     index_of,
+    members_in,
     principals_of,
 )
 from simkit.analysis.rbac.objects import EVERYWHERE, NO_BINDING, kind_of, no_binding
@@ -94,7 +94,7 @@ def permissions(
     >>> cluster.permissions("user:ann").loc[0, ["scope", "verbs", "binding"]].tolist()
     ['*', ('create',), 'system:basic-user']
     """
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     index, who, catalogue = index_of(snapshot), known_subject(snapshot, subject), catalogue_of(snapshot)
     chain = chain_of(snapshot)
     check_namespace(snapshot, namespace)

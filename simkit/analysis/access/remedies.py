@@ -11,13 +11,23 @@ import yaml
 from simkit.analysis.access.near_misses import Difference, NearMiss
 from simkit.analysis.rbac.objects import binding_object, display_name, role_object
 from simkit.analysis.rbac.subject import text_of
-from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, Subject
+from simkit.logic.rbac.binding import (
+    ACCESS_ENTRIES,
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    ROLE_BINDINGS,
+    ROLES,
+    USER,
+    Subject,
+)
 from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.attributes import Attributes
 from simkit.meta.names import Key
 from simkit.meta.visible_text import html_text
+from simkit.present.escaping import shell_command
+from simkit.seams.authorization import ProviderAccess
 
 ROLE_NAME_FORMAT: Final = "allow-{verb}-{what}"
 MAX_EXTRA_PERMISSIONS: Final = 20
@@ -63,10 +73,27 @@ def remedies(index: AccessIndex, subject: Subject, ask: Attributes, misses: Iter
     For each near miss the change that its one difference asks for, and a role with just this permission. What gives the
     subject much besides comes after that.
     """
-    found = [remedy for miss in misses if (remedy := _of_miss(index, subject, ask, miss)) is not None]
+    entries = index.entries
+    if entries is not None and subject.kind == USER and subject.name in entries:
+        name = entries.request_name(subject.name)
+        if not name:  # no binding can name the users of all sessions
+            return (_of_entry(entries.access, subject),)
+        subject = Subject(USER, name)
+    found = [
+        remedy
+        for miss in misses
+        if miss.grant.binding.resource != ACCESS_ENTRIES and (remedy := _of_miss(index, subject, ask, miss)) is not None
+    ]
     found.append(_ownrole_object(index, subject, ask))
     ordered = sorted(enumerate(found), key=lambda each: (each[1].others, _is_much(each[1]), each[0]))
     return tuple({remedy.text: remedy for _, remedy in ordered}.values())
+
+
+def _of_entry(access: ProviderAccess, subject: Subject) -> Remedy:
+    """The change for a principal whose requests carry a user name of their own in each session."""
+    words = ("--cluster-name", access.cluster or "CLUSTER", "--principal-arn", subject.name)
+    command = shell_command("aws", "eks", "update-access-entry", *words, "--kubernetes-groups", "GROUP")
+    return Remedy(f"bind a role to a group, and put {text_of(subject)} into it: {command}", ())
 
 
 def _is_much(remedy: Remedy) -> bool:

@@ -19,7 +19,7 @@ from simkit.analysis.access.resolve import (
 )
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.caveats import about_access
-from simkit.analysis.rbac.index import NO_MEMBERS, chain_of, index_of, members_of
+from simkit.analysis.rbac.index import chain_of, index_of, members_in, members_of
 from simkit.analysis.rbac.objects import EVERYWHERE, no_binding
 from simkit.analysis.rbac.subject import Members, parse_subject, text_of, text_of_identity
 from simkit.analysis.rbac.tables import table
@@ -158,7 +158,7 @@ def holders_of(
     max_hops: int | None = None,
 ) -> Holders:
     """The answer of ``who_can`` to the same arguments, made without pandas."""
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     connection = "" if api_group is not None else connection_subresource(snapshot, verb, resource)
     if connection:
         options: dict[str, Any] = {"name": name, "namespace": namespace, "expand_groups": expand_groups}

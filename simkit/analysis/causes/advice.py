@@ -35,7 +35,8 @@ from simkit.analysis.least_privilege.proposal import without
 from simkit.analysis.rbac.default_objects import administrators
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import normalize_subject, text_of
-from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
+from simkit.logic.providers.access_entries import disassociation
+from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta.names import Key
 from simkit.seams.snapshot import Snapshot
 
@@ -163,6 +164,8 @@ class Advisor:
             return self._network(key.namespace)
         if key.resource == SERVICE_ACCOUNTS:
             return self._account(key)
+        if key.resource in (ACCESS_ENTRIES, ACCESS_POLICIES):
+            return self._entries(key)
         if nature.name == SERVER:
             return self._words("Kubernetes default. Revert the local changes.", nature)
         if nature.name == ADMINISTRATORS:
@@ -189,6 +192,18 @@ class Advisor:
         return Remedy(
             text, "clients in other namespaces and outside the cluster lose access", (change,), (), self._snapshot
         )
+
+    def _entries(self, key: Key) -> Remedy:
+        """What only the API of the provider can change, with the command."""
+        policies = self._survey.index.bindings_of(key) if key.resource == ACCESS_POLICIES else [self._bindings[key]]
+        access = self._snapshot.authorization.access
+        commands = dict.fromkeys(disassociation(access.cluster if access else "", one) for one in policies)
+        text = (
+            "No Kubernetes object grants this. Associate a narrower access policy or scope, or take the policy away "
+            f"with the AWS CLI: {'; '.join(commands)}"
+        )
+        subjects = tuple(dict.fromkeys(one for binding in policies for one in binding.subjects))
+        return Remedy(text, self._risk(subjects), (), subjects, self._snapshot)
 
     def _account(self, key: Key) -> Remedy:
         obj = stored(self._snapshot, key)

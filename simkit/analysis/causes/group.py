@@ -27,7 +27,7 @@ from simkit.analysis.findings.namespaces import NETWORK_POLICIES
 from simkit.analysis.findings.nature import ADMINISTRATORS, MISTAKE, NATURES, PRODUCT, SERVER, UNUSED, Natures
 from simkit.analysis.findings.paths import ESCALATION_PATH
 from simkit.analysis.findings.survey import Survey, listed
-from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.index import NO_MEMBERS, members_in
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import Members, normalize_subject
 from simkit.analysis.rendering import first_of
@@ -110,7 +110,7 @@ def causes(
     >>> len(cluster.causes()), set(cluster.causes(include_defaults=True).to_frame()["nature"])
     (0, {'server'})
     """
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     found = audit(snapshot, include_defaults=include_defaults, members=members, managed=managed)
     paths = escalations(snapshot, goal=goal, include_defaults=include_defaults, members=members)
     return group_causes(snapshot, found.findings, tuple(paths), members=members, managed=managed)

@@ -22,7 +22,7 @@ from simkit.analysis.findings.survey import Survey
 from simkit.analysis.findings.wide import WIDE_CHECKS
 from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
 from simkit.analysis.rbac.default_objects import administrators, skipped_line
-from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.index import members_in
 from simkit.analysis.rbac.objects import RBAC, display_name, require_captured
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import records, table
@@ -285,7 +285,7 @@ def audit(
     >>> audit(MemorySnapshot([], captured=["*"])).counts()["critical"]
     0
     """
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     require_captured(snapshot, RBAC)
     warn_of_unknown_namespace(snapshot, namespace)
     own = tuple(rules)

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.default_objects import unchanged_defaults
-from simkit.analysis.rbac.index import NO_MEMBERS, index_of
+from simkit.analysis.rbac.index import NO_MEMBERS, index_of, members_in
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, all_bindings
 from simkit.analysis.rbac.subject import EVERYONE, Members, normalize_subject, text_of
 from simkit.analysis.rendering import first_of
@@ -61,7 +61,7 @@ class Survey:
         members: Members = NO_MEMBERS,
         managed: Iterable[str] = (),
     ) -> None:
-        self.snapshot, self.members = snapshot, members
+        self.snapshot, self.members = snapshot, members_in(snapshot, members)
         self._worked_out: dict[Hashable, Any] = {}
         self.index: AccessIndex = index_of(snapshot)
         self._include_defaults = include_defaults

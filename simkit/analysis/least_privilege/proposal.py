@@ -24,6 +24,7 @@ from simkit.analysis.rbac.unknown_names import known_subject
 from simkit.analysis.rendering import counted
 from simkit.analysis.result import InLines
 from simkit.logic.rbac.binding import (
+    ACCESS_ENTRIES,
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     GROUP,
@@ -150,7 +151,8 @@ def least_privilege(
 
     Notes
     -----
-    What was not asked for while the log was written is taken away: a log should cover rare work too.
+    What was not asked for while the log was written is taken away: a log should cover rare work too. Subjects with
+    access policies of EKS are left out, since roles cannot narrow those.
 
     Examples
     --------
@@ -163,12 +165,21 @@ def least_privilege(
     named = [subject] if isinstance(subject, Subject | str) else subject
     asked = None if named is None else [known_subject(snapshot, one) for one in named]
     used = usage(snapshot, audit_log)
-    chosen = tuple(sorted(filter(_is_plain, used.by_subject) if asked is None else asked))
+    found = tuple(sorted(filter(_is_plain, used.by_subject) if asked is None else asked))
+    chosen = tuple(one for one in found if not _has_entry(snapshot, one))
+    if asked is not None and len(chosen) < len(found):
+        texts = ", ".join(text_of(one) for one in found if one not in chosen)
+        raise SimkitError(f"roles cannot narrow the EKS access policies of {texts}; change the access entries in EKS")
     planned = _Plan(snapshot, used, names=names, reuse=reuse)
     for subject in tracked(chosen, "planning roles"):
         planned.add(subject)
     rules = {subject: planned.rules[subject] for subject in chosen}
     return Proposal(snapshot, used, chosen, rules, dict(planned.reused), planned.changes(chosen), sandbox)
+
+
+def _has_entry(snapshot: Snapshot, subject: Subject) -> bool:
+    """True for subjects with access policies of a provider, which no role can narrow."""
+    return any(one.binding.resource == ACCESS_ENTRIES for one in index_of(snapshot).grants_of_subject(subject))
 
 
 def _is_plain(subject: Subject) -> bool:

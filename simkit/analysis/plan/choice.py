@@ -14,7 +14,7 @@ from simkit.analysis.least_privilege.usage import usage
 from simkit.analysis.plan.candidates import SURELY
 from simkit.analysis.plan.greedy import Question, Round, first_round, next_change
 from simkit.analysis.plan.result import HARMS, PlanStep, RemediationPlan
-from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.index import members_in
 from simkit.analysis.rbac.subject import Members, parse_subject, several
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
@@ -93,7 +93,7 @@ def remediation_plan(
     """
     if best is not None and best < 1:
         raise SimkitError(f"best is {best}; write 1 or more, or None for all changes")
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     goals = tuple(parse_goal(one) for one in ([goal] if isinstance(goal, Goal | str) else goal))
     used = dict(usage(snapshot, audit_log).allowed) if audit_log is not None else {}
     kept = frozenset(map(parse_subject, keep))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from simkit.analysis.memo import SnapshotMemo
-from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS, require_captured
+from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, require_captured
 from simkit.analysis.rbac.subject import Members, groups_in, identity_of, implied_groups, parse_subject
 from simkit.logic.authorizers.chain import AuthorizerChain
 from simkit.logic.rbac.binding import (
@@ -63,7 +63,7 @@ def derive_index(before: Snapshot, after: Snapshot, put: Iterable[Object], gone:
         for key in gone:
             index.remove(key)
         for obj in put:
-            resource = RESOURCES_OF_KINDS.get(str(obj.get("kind")))
+            resource = {**RESOURCES_OF_KINDS, "Namespace": NAMESPACES}.get(str(obj.get("kind")))
             if resource is not None:
                 index.put(key_of(obj, resource), obj)
         return index
@@ -96,6 +96,17 @@ def _updated(index: AccessIndex, snapshot: Successor) -> AccessIndex:
     return index
 
 
+def members_in(snapshot: Snapshot, members: Members | None) -> Members:
+    """The given members of groups, and those that the provider's access entries name."""
+    access = snapshot.authorization.access
+    if access is None:
+        return members or NO_MEMBERS
+    found = {group: tuple(subjects) for group, subjects in (members or NO_MEMBERS).items()}
+    for group, principals in access.members().items():
+        found[group] = tuple(dict.fromkeys((*found.get(group, ()), *principals)))
+    return found
+
+
 def identity_with_members(
     subject: Subject | str, members: Members = NO_MEMBERS, groups: tuple[str, ...] = ()
 ) -> Identity:
@@ -112,7 +123,10 @@ def known_subjects(snapshot: Snapshot) -> tuple[Subject, ...]:
 
 
 def _everybody(snapshot: Snapshot) -> tuple[Subject, ...]:
-    named = {subject for subject in index_of(snapshot).subjects() if subject.kind != GROUP}
+    index = index_of(snapshot)
+    named = {subject for subject in index.subjects() if subject.kind != GROUP}
+    if index.entries is not None:
+        named |= {Subject(USER, entry.principal) for entry in index.entries.access.entries}
     if SERVICE_ACCOUNTS in snapshot.captured():
         named |= {Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj)) for obj in snapshot.scan(SERVICE_ACCOUNTS)}
     return tuple(sorted(named))

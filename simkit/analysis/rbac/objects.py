@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from simkit.logic.rbac.binding import (
+    ACCESS_ENTRIES,
+    ACCESS_POLICIES,
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     ROLE_BINDINGS,
@@ -33,6 +35,8 @@ KINDS: Final = {
     CLUSTER_ROLES: "ClusterRole",
     ROLE_BINDINGS: "RoleBinding",
     CLUSTER_ROLE_BINDINGS: "ClusterRoleBinding",
+    ACCESS_ENTRIES: "EKS access entry",
+    ACCESS_POLICIES: "EKS access policy",
 }
 EVERYWHERE: Final = "*"
 """The scope of a grant that holds in the whole cluster."""

@@ -1,4 +1,4 @@
-"""Subjects in text form: ``user:alice``, ``group:devs``, ``sa:namespace/name``."""
+"""Subjects in text form: ``user:alice``, ``group:devs``, ``sa:namespace/name``, ``aws:arn:aws:iam::...``."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from simkit.meta.identity import (
 
 _ACCOUNT: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _GROUPS: Final = (MASTERS, AUTHENTICATED, UNAUTHENTICATED, SERVICE_ACCOUNTS, NODES)
+_AWS: Final = re.compile(r"arn:aws[\w-]*:iam::\d{12}:(?:role|user)/", re.ASCII)
 EVERYONE: Final = (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, SERVICE_ACCOUNTS)
 """Names of groups that contain everybody, everybody without a credential, or every workload."""
 
@@ -41,6 +42,7 @@ def parse_subject(subject: Subject | str) -> Subject:
     ``alice`` and ``user:alice`` are users, ``group:devs`` a group, ``sa:ns/name``, ``ns/name``,
     ``serviceaccount:ns/name`` and ``system:serviceaccount:ns:name`` a service account. Other names that begin with
     ``system:`` are users, except those of the server's own groups, which are refused without ``group:``.
+    ``aws:arn:aws:iam::111122223333:role/ops`` is the user that stands for a role or user of AWS IAM.
 
     Parameters
     ----------
@@ -71,6 +73,8 @@ def parse_subject(subject: Subject | str) -> Subject:
     kind = word.lower() if colon else ""
     if kind in ("sa", "serviceaccount"):
         return _parse_service_account(subject, rest)
+    if kind == "aws":
+        return _parse_principal(subject, rest)
     if kind == "group" and rest:
         return Subject(GROUP, rest)
     name = rest if kind == "user" else subject
@@ -92,6 +96,12 @@ def _refuse_unlikely_user(name: str) -> None:
         raise SimkitError(f"{name!r} is a group of Kubernetes; write group:{name}")
 
 
+def _parse_principal(text: str, arn: str) -> Subject:
+    if not _AWS.match(arn):
+        raise SimkitError(f"{text!r} is no role or user of IAM; write aws:arn:aws:iam::ACCOUNT:role/NAME")
+    return Subject(USER, arn)
+
+
 def _parse_service_account(text: str, rest: str) -> Subject:
     namespace, slash, name = rest.partition("/") if "/" in rest else rest.partition(":")
     if not (namespace and slash and name):
@@ -110,10 +120,12 @@ def text_of(subject: Subject) -> str:
     Returns
     -------
     str
-        ``user:alice``, ``group:devs`` or ``sa:namespace/name``.
+        ``user:alice``, ``group:devs``, ``sa:namespace/name`` or ``aws:arn:aws:iam::...``.
     """
     if subject.kind == SERVICE_ACCOUNT:
         return f"sa:{subject.namespace}/{subject.name}"
+    if subject.kind == USER and subject.name.startswith("arn:") and _AWS.match(subject.name):
+        return f"aws:{subject.name}"
     return f"{subject.kind.lower()}:{subject.name}"
 
 

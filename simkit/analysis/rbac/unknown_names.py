@@ -74,8 +74,10 @@ def unnamed(snapshot: Snapshot, subject: Subject | str) -> str:
         return ""
     if who.kind == SERVICE_ACCOUNT:
         return doubt_about(snapshot, who)
-    named = [one for one in index_of(snapshot).subjects() if one.kind == who.kind]
-    if who in named or who.name.startswith("system:"):
+    index = index_of(snapshot)
+    named = [one for one in index.subjects() if one.kind == who.kind]
+    has_entry = index.entries is not None and (who.name in index.entries or len(index.entries.users(who.name)) > 1)
+    if who in named or has_entry or who.name.startswith("system:"):
         return ""
     near = get_close_matches(text_of(who), map(text_of, named), n=1, cutoff=_SIMILAR)
     told = f"no binding names {text_of(who)}"

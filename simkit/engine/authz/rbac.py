@@ -126,7 +126,8 @@ class RBACEscalationGuard:
     """Compares the rules that a write would grant with those that the writer holds now.
 
     Members of ``system:masters`` may write anything; so may, per role, whoever may ``escalate`` it, and per binding,
-    whoever may ``bind`` its role.
+    whoever may ``bind`` its role. The rules that access entries of a provider grant do not count as held: see
+    github.com/aws/containers-roadmap/issues/2682.
     """
 
     def __init__(self, behaviour: ServedBehaviour, index: AccessIndex, authorizer: Authorizer) -> None:
@@ -148,7 +149,7 @@ class RBACEscalationGuard:
             return
         self._confirm(identity, rules_of(role), key)
         aggregates = _aggregates(role) or (old is not None and _aggregates(old))
-        if aggregates and uncovered(self._index.rules_for(identity, "").rules, EVERYTHING):
+        if aggregates and uncovered(self._index.rules_for(identity, "", of_roles=True).rules, EVERYTHING):
             raise forbidden(resource, key.name, "must have cluster-admin privileges to use the aggregationRule")
 
     def check_binding(self, identity: Identity, binding: Object, old: Object | None) -> None:
@@ -173,7 +174,7 @@ class RBACEscalationGuard:
         self._confirm(identity, rules, Key(resource, namespace, name_of(binding)))
 
     def _confirm(self, identity: Identity, rules: Sequence[Rule], written: Key) -> None:
-        held = self._index.rules_for(identity, written.namespace)
+        held = self._index.rules_for(identity, written.namespace, of_roles=True)
         missing = uncovered(held.rules, rules, _TOLD + 1)
         if missing:
             more = "\n(and further ones)" if len(missing) > _TOLD else ""

@@ -20,6 +20,10 @@ ROLES: Final = GroupResource(RBAC_GROUP, "roles")
 CLUSTER_ROLES: Final = GroupResource(RBAC_GROUP, "clusterroles")
 ROLE_BINDINGS: Final = GroupResource(RBAC_GROUP, "rolebindings")
 CLUSTER_ROLE_BINDINGS: Final = GroupResource(RBAC_GROUP, "clusterrolebindings")
+ACCESS_ENTRIES: Final = GroupResource("eks.amazonaws.com", "accessentries")
+"""The access entries of EKS, which are no objects of the cluster; their bindings are named by principal and policy."""
+ACCESS_POLICIES: Final = GroupResource("eks.amazonaws.com", "accesspolicies")
+"""The access policies of EKS, as the roles of access entries."""
 USER: Final = "User"
 GROUP: Final = "Group"
 SERVICE_ACCOUNT: Final = "ServiceAccount"
@@ -85,7 +89,9 @@ class Binding:
         return None
 
     def reason(self, subject: Subject) -> str:
-        """The reason of the RBAC authorizer for a request that the binding allows."""
+        """The reason of the authorizer for a request that the binding allows."""
+        if self.key.resource == ACCESS_ENTRIES:
+            return f"EKS: allowed by access entry {quoted(self.key.name)}"
         cluster_wide = self.key.resource == CLUSTER_ROLE_BINDINGS
         kind = "ClusterRoleBinding" if cluster_wide else "RoleBinding"
         name = self.key.name if cluster_wide else f"{self.key.name}/{self.key.namespace}"

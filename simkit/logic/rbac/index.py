@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
 
 from simkit.logic.rbac.binding import (
+    ACCESS_ENTRIES,
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     GROUP,
@@ -31,10 +32,14 @@ from simkit.meta.attributes import ALLOW, NO_OPINION, Attributes, Decision, Evid
 from simkit.meta.fielderror import aggregate_errors
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, name_of
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Snapshot
 
+if TYPE_CHECKING:
+    from simkit.logic.providers.access_entries import AccessEntryBindings
+
+NAMESPACES: Final = GroupResource("", "namespaces")
 RESOURCES: Final = (CLUSTER_ROLES, ROLES, CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS)
 """The RBAC resources; an index must be told of every change of their objects."""
 NOTHING: Final = Decision(NO_OPINION)
@@ -74,9 +79,12 @@ class AccessIndex:
     first out of its cache.
     """
 
-    __slots__ = ("_bindings", "_bound", "_mentioned", "_roles", "_sharing", "_uses")
+    _FORKED: ClassVar = ("_bindings", "_bound", "_mentioned", "_roles", "_sharing", "_uses")
+    __slots__ = (*_FORKED, "entries")
 
-    def __init__(self) -> None:
+    def __init__(self, entries: AccessEntryBindings | None = None) -> None:
+        self.entries = entries
+        """The access entries of the provider, if there are any."""
         self._roles: ForkableMapping[Key, RuleSet] = ForkableMapping()
         self._bindings: ForkableMapping[Key, Binding] = ForkableMapping()
         self._bound: ScopedGroups[Principal, Key, Binding] = ScopedGroups()
@@ -90,17 +98,21 @@ class AccessIndex:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> AccessIndex:
-        """The index of a snapshot. Raises IncompleteSnapshot if roles or bindings were not captured."""
-        index = cls()
+        """The index of a snapshot. Raises IncompleteSnapshot if roles or bindings were not captured.
+
+        Access entries whose scope has a wildcard are bound in each namespace that the snapshot shows.
+        """
+        index = cls(_entries_of(snapshot))
         for resource in RESOURCES:
             for obj in tracked(snapshot.scan(resource), f"indexing {resource.resource}"):
                 index.put(key_of(obj, resource), obj)
+        index._bind_entries(snapshot)
         return index
 
     def fork(self) -> AccessIndex:
         """An independent index with the same content, in constant time."""
-        copy = AccessIndex.__new__(AccessIndex)
-        for name in AccessIndex.__slots__:
+        copy = AccessIndex(self.entries)
+        for name in AccessIndex._FORKED:
             setattr(copy, name, getattr(self, name).fork())
         return copy
 
@@ -110,6 +122,8 @@ class AccessIndex:
             self._put_role(key, RuleSet.of(rules_of(obj)))
         elif key.resource in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
             self._put_binding(Binding.of(key, obj))
+        elif key.resource == NAMESPACES:
+            self._bind_in(key.name)
 
     def remove(self, key: Key) -> None:
         """Update the index for a role or binding that was deleted; other resources are ignored."""
@@ -135,15 +149,20 @@ class AccessIndex:
                     continue
                 index = rules.first_mentioned(ask, mentions)
                 if index >= 0:
-                    return _allowed(binding, identity, index)
+                    return _allowed(binding, self._users(identity.user), identity.groups, index)
         return Decision(NO_OPINION, f"RBAC: {_told_missing(missing)}") if missing else NOTHING
 
-    def rules_for(self, identity: Identity, namespace: str) -> ResolvedRules:
-        """All rules that an identity has in a namespace (empty: in the whole cluster), in the order of bindings."""
+    def rules_for(self, identity: Identity, namespace: str, *, of_roles: bool = False) -> ResolvedRules:
+        """All rules that an identity has in a namespace (empty: in the whole cluster), in the order of bindings.
+
+        ``of_roles`` leaves out those of access entries, which the escalation check of RBAC does not see.
+        """
         rules: list[Rule] = []
         missing: list[Key] = []
         for scope in ("", namespace) if namespace else ("",):
             for binding in self._bound_to(identity, scope):
+                if of_roles and binding.key.resource == ACCESS_ENTRIES:
+                    continue
                 found = self._roles.get(binding.role)
                 if found is None:
                     missing.append(binding.role)
@@ -153,7 +172,8 @@ class AccessIndex:
 
     def bindings_for(self, user: str, groups: Iterable[str]) -> Iterator[Grant]:
         """Every grant of a user with these groups in any namespace: one per binding and matching subject."""
-        yield from self._grants_of((USER, user))
+        for name in self._users(user):
+            yield from self._grants_of((USER, name))
         for group in dict.fromkeys(groups):
             yield from self._grants_of((GROUP, group))
 
@@ -163,7 +183,10 @@ class AccessIndex:
 
     def grants_of_subject(self, subject: Subject) -> Iterator[Grant]:
         """Every grant to a subject itself, without those to its groups."""
-        return self._grants_of(subject.principal)
+        kind, name = subject.principal
+        return (
+            grant for one in (self._users(name) if kind == USER else (name,)) for grant in self._grants_of((kind, one))
+        )
 
     def all_grants(self) -> Iterator[Grant]:
         """Every grant: one per binding and subject."""
@@ -218,13 +241,39 @@ class AccessIndex:
 
     def _bound_to(self, identity: Identity, namespace: str) -> list[Binding]:
         """Bindings that name the identity and grant in exactly this scope, by name."""
-        found = self._bound.members((USER, identity.user), namespace)
+        users = self._users(identity.user)
+        found = self._bound.members((USER, users[0]), namespace)
+        for user in users[1:]:
+            found += self._bound.members((USER, user), namespace)
+        if self.entries is not None and namespace:  # one that the index was not told of may match a wildcard, too
+            unmet = (one for one in self.entries.within(namespace) if self._bindings.get(one.key) is None)
+            found += [one for one in unmet if one.subjects[0].name in users]
         for group in identity.groups:
             found += self._bound.members((GROUP, group), namespace)
         if len(found) > 1:
             found = list(dict.fromkeys(found))  # a binding may name the user and her groups
             found.sort(key=_name)
         return found
+
+    def _users(self, user: str) -> tuple[str, ...]:
+        """The names under which bindings may name a user."""
+        return (user,) if self.entries is None else self.entries.users(user)
+
+    def _bind_entries(self, snapshot: Snapshot) -> None:
+        if self.entries is None:
+            return
+        for key, rules in self.entries.roles():
+            self._put_role(key, rules)
+        for binding in self.entries.fixed():
+            self._put_binding(binding)
+        objects = snapshot.scan(NAMESPACES) if NAMESPACES in snapshot.captured() else ()
+        bound = {binding.namespace for binding in self._bindings.values()}
+        for namespace in sorted({*map(name_of, objects), *bound} - {""}):
+            self._bind_in(namespace)
+
+    def _bind_in(self, namespace: str) -> None:
+        for binding in self.entries.within(namespace) if self.entries is not None else ():
+            self._put_binding(binding)
 
     def _grants_of(self, principal: Principal) -> Iterator[Grant]:
         for binding in sorted(self._bound.everywhere(principal), key=_place):
@@ -315,7 +364,16 @@ def _told_missing(missing: Collection[Key]) -> str:
     return told if len(missing) <= MOST_TOLD else f"{told} and {len(missing) - MOST_TOLD} more"
 
 
-def _allowed(binding: Binding, identity: Identity, rule: int) -> Decision:
-    subject = binding.names(identity.user, identity.groups)
+def _entries_of(snapshot: Snapshot) -> AccessEntryBindings | None:
+    access = snapshot.authorization.access
+    if access is None:
+        return None
+    from simkit.logic.providers.access_entries import AccessEntryBindings  # the readers of exports, which few need
+
+    return AccessEntryBindings(access)
+
+
+def _allowed(binding: Binding, users: tuple[str, ...], groups: tuple[str, ...], rule: int) -> Decision:
+    subject = next(filter(None, (binding.names(user, groups) for user in users)), None)
     reason = binding.reason(subject) if subject else ""
     return Decision(ALLOW, reason, (Evidence(binding.key, binding.role, rule),))

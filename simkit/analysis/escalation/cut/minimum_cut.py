@@ -21,7 +21,7 @@ from simkit.analysis.escalation.prove.proof import Proof, by_outcome
 from simkit.analysis.escalation.prove.verdicts import tally_text
 from simkit.analysis.least_privilege.change import Change, apply
 from simkit.analysis.least_privilege.recorded_access import Use, may
-from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.index import members_in
 from simkit.analysis.rbac.subject import Members, parse_subject
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted
@@ -234,7 +234,7 @@ def cut(
     >>> len(cluster.cut("cluster-admin"))
     0
     """
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     wanted = parse_goal(goal)
     cutter = Cutter(snapshot, (wanted,), audit_log, frozenset(map(parse_subject, keep)), members)
     return replace(_cut(cutter, cutter.run(subject, direct=direct)), sandbox=sandbox)

@@ -27,7 +27,7 @@ from simkit.analysis.rbac.default_objects import administrators, is_of_control_p
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import kind_of
 from simkit.analysis.rbac.subject import normalize_subject
-from simkit.logic.rbac.binding import GROUP, USER, Subject
+from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, GROUP, USER, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import ALL, Rule, rules_of
 from simkit.meta.identity import Identity
@@ -150,9 +150,10 @@ class UsedAccess:
 class PossibleRemovals:
     """The removals that are possible in a cluster, and the steps that they stop.
 
-    Not touched are the server's own bindings and roles, the bindings of administrators, and the access of those who
-    shall keep it. A rule with wildcards is not narrowed, since what is left could only be listed. Instead of an
-    aggregated role, which its controller would fill again, the one role is narrowed that it has the rule from.
+    Not touched are the access entries of a provider, the server's own bindings and roles, the bindings of
+    administrators, and the access of those who shall keep it. A rule with wildcards is not narrowed, since what is left
+    could only be listed. Instead of an aggregated role, which its controller would fill again, the one role is narrowed
+    that it has the rule from.
     """
 
     def __init__(self, snapshot: Snapshot, keep: frozenset[Subject] = frozenset(), used: Iterable[Use] = ()) -> None:
@@ -172,8 +173,8 @@ class PossibleRemovals:
 
     def _found(self, source: GrantSource, requirement: Requirement) -> Iterator[Removal]:
         subject = normalize_subject(source.subject)
-        if source.binding not in self._roles:
-            return  # made by a cut itself, of what is in use
+        if source.binding not in self._roles or source.binding.resource == ACCESS_ENTRIES:
+            return  # made by a cut itself, of what is in use, or by the provider, who alone can change it
         kept = subject in self._keep or is_of_control_plane(subject, self._release)
         kept = kept or source.binding in self._administrators.get(subject, ())
         if source.binding not in self._kept and not kept:
@@ -210,7 +211,7 @@ class PossibleRemovals:
         return made if all(one.role == role and self._may_narrow(one) for one in made) else None
 
     def _may_narrow(self, narrow: RemovePermissions) -> bool:
-        if narrow.role in self._gathering.fixed:
+        if narrow.role in self._gathering.fixed or narrow.role.resource == ACCESS_POLICIES:
             return False
         if self._keep and self._keep.intersection(self._holders(narrow.role)):
             return False

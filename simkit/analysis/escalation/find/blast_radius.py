@@ -13,7 +13,7 @@ from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.queries import check_limit, nowhere, place_of
 from simkit.analysis.escalation.find.search import By, from_places, hops_of, path_from
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.index import members_in
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted
@@ -128,7 +128,7 @@ def blast_radius(
     >>> cluster.blast_radius("user:ann").cluster_admin
     False
     """
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     check_limit(by, max_hops)
     graph = graph_of(snapshot, members)
     start = place_of(graph, subject)

@@ -27,7 +27,7 @@ from simkit.analysis.escalation.find.states import (
 from simkit.analysis.escalation.find.uses import PrimitiveUses, impersonating, judging_holders
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.memo import SnapshotMemo
-from simkit.analysis.rbac.index import NO_MEMBERS, known_subjects, principals_of
+from simkit.analysis.rbac.index import NO_MEMBERS, known_subjects, members_in, principals_of
 from simkit.analysis.rbac.subject import Members, implied_groups
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.logic.rbac.rule import Rule
@@ -292,9 +292,10 @@ _graphs: SnapshotMemo[EscalationGraph] = SnapshotMemo()
 
 def graph_of(snapshot: Snapshot, members: Members = NO_MEMBERS) -> EscalationGraph:
     """The escalation graph of a snapshot, computed once. Raises IncompleteSnapshot without roles or bindings."""
-    if members:
-        return EscalationGraph(snapshot, members)
-    return _graphs.of(snapshot, EscalationGraph)
+    own = members_in(snapshot, None)
+    if members and members != own:
+        return EscalationGraph(snapshot, members_in(snapshot, members))
+    return _graphs.of(snapshot, lambda one: EscalationGraph(one, own))
 
 
 def derive_graph(before: Snapshot, after: Snapshot, changed: Collection[Key]) -> None:

@@ -12,7 +12,7 @@ from simkit.analysis.escalation.find.matching import Edge
 from simkit.analysis.escalation.find.queries import WELL_KNOWN, escalations
 from simkit.analysis.escalation.find.search import ways_to
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.index import members_in
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.logic.rbac.binding import Subject
@@ -83,7 +83,7 @@ def graph_document(
     >>> graph_document(MemorySnapshot([], captured=["*"]))["starts"]
     []
     """
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     graph = graph_of(snapshot, members)
     goals = [parse_goal(one) for one in ([goal] if isinstance(goal, Goal | str) else goal)]
     found = escalations(snapshot, subject, goals, include_defaults=include_defaults, members=members)

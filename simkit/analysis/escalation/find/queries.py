@@ -27,7 +27,7 @@ from simkit.analysis.escalation.find.search import (
 )
 from simkit.analysis.escalation.find.states import AttackState, subject_state
 from simkit.analysis.rbac.default_objects import skipped_line, unchanged_defaults
-from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.index import NO_MEMBERS, members_in
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
@@ -215,7 +215,7 @@ def escalations(
     >>> len(escalations(MemorySnapshot([], captured=["*"])))
     0
     """
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     check_limit(by, max_hops)
     graph = graph_of(snapshot, members)
     goals = [parse_goal(one) for one in ([goal] if isinstance(goal, Goal | str) else goal)]
@@ -329,7 +329,7 @@ def next_steps(
     >>> list(next_steps(MemorySnapshot([], captured=["*"]), "alice"))
     []
     """
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     graph = graph_of(snapshot, members)
     start = place_of(graph, subject)
     paths = []
@@ -412,7 +412,7 @@ def outsiders(
     >>> from simkit.snapshot.memory import MemorySnapshot
     >>> assert not outsiders(MemorySnapshot([], captured=["*"]), allowed=["group:platform"], max_hops=3)
     """
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     patterns = tuple(allowed)
     found = escalations(snapshot, goal=goal, max_hops=max_hops, direct=direct, include_defaults=True, members=members)
     paths = tuple(path for path in found if not any(fnmatchcase(path.subject, pattern) for pattern in patterns))

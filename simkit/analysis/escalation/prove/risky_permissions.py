@@ -28,7 +28,7 @@ from simkit.analysis.escalation.table.primitive import Primitive, primitives
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.escalation.table.severity import Severity, worst
 from simkit.analysis.rbac.default_objects import unchanged_defaults
-from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.index import members_in
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import GROUP, Subject
@@ -193,7 +193,7 @@ def risky_permissions(
     >>> len(risky_permissions(MemorySnapshot([], captured=["*"]), "alice"))
     0
     """
-    members = members or NO_MEMBERS
+    members = members_in(snapshot, members)
     graph = graph_of(snapshot, members)
     if subject is None:
         starts = _bound(snapshot, graph)

@@ -1,0 +1,1 @@
+"""Access that the provider of a managed cluster grants besides RBAC objects."""

@@ -1,0 +1,123 @@
+"""The access entries of EKS as bindings of access policies to principals.
+
+A principal is the user that the ARN of its role or user of IAM names. Its requests carry the user name of its access
+entry, which may hold templates: ``arn:aws:sts::111122223333:assumed-role/Admin/{{SessionName}}``.
+
+References
+----------
+Amazon EKS user guide: "Associate access policies with access entries", "Review access policy permissions".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, USER, Binding, Subject
+from simkit.logic.rbac.rule import Rule
+from simkit.logic.rbac.ruleset import RuleSet
+from simkit.meta.names import Key
+from simkit.present.escaping import shell_command
+from simkit.seams.authorization import ProviderAccess
+from simkit.snapshot.eks import access_policies
+
+_TEMPLATE: Final = re.compile(r"\{\{\w+\}\}")
+"""A part of a user name that is filled in for each session."""
+
+
+class AccessEntryBindings:
+    """The bindings of a cluster's access entries, and the names of its principals. It does not change.
+
+    Examples
+    --------
+    >>> from simkit.seams.authorization import AccessEntry
+    >>> entry = AccessEntry("arn:aws:iam::111122223333:role/ops", "ops:{{SessionName}}")
+    >>> AccessEntryBindings(ProviderAccess(entries=(entry,))).users("ops:ann")
+    ('ops:ann', 'arn:aws:iam::111122223333:role/ops')
+    """
+
+    def __init__(self, access: ProviderAccess) -> None:
+        self.access = access
+        self._scoped = [
+            (entry.principal, policy.name, namespace)
+            for entry in access.entries
+            for policy in entry.policies
+            if policy.name in access_policies()
+            for namespace in policy.namespaces or ("",)
+        ]
+        self._by_user: dict[str, list[str]] = {}
+        self._templates: list[tuple[re.Pattern[str], str]] = []
+        for entry in access.entries:
+            if _TEMPLATE.search(entry.user):
+                parts = map(re.escape, _TEMPLATE.split(entry.user))
+                self._templates.append((re.compile("[^/]+".join(parts)), entry.principal))
+            elif entry.user != entry.principal:
+                self._by_user.setdefault(entry.user, []).append(entry.principal)
+        self._names = {entry.principal: entry.user for entry in access.entries}
+
+    def __contains__(self, user: str) -> bool:
+        """True for the ARN of a principal with an access entry."""
+        return user in self._names
+
+    def request_name(self, principal: str) -> str:
+        """The user name of a principal's requests; empty if each session has a name of its own."""
+        name = self._names[principal]
+        return "" if _TEMPLATE.search(name) else name
+
+    def roles(self) -> Iterator[tuple[Key, RuleSet]]:
+        """The access policies that are associated with a principal, with their rules."""
+        for name in dict.fromkeys(name for _, name, _ in self._scoped):
+            yield _role(name), RuleSet.of(tuple(map(Rule.of, access_policies()[name])))
+
+    def fixed(self) -> Iterator[Binding]:
+        """The bindings in the cluster, and in namespaces that are named without wildcards."""
+        return (_binding(*one) for one in self._scoped if not _is_pattern(one[2]))
+
+    def within(self, namespace: str) -> Iterator[Binding]:
+        """The bindings in a namespace that matches a wildcard."""
+        return (
+            _binding(principal, policy, namespace)
+            for principal, policy, pattern in self._patterns
+            if pattern.fullmatch(namespace)
+        )
+
+    @cached_property
+    def _patterns(self) -> list[tuple[str, str, re.Pattern[str]]]:
+        return [
+            (principal, policy, re.compile(".*".join(map(re.escape, scope.split("*")))))
+            for principal, policy, scope in self._scoped
+            if _is_pattern(scope)
+        ]
+
+    def users(self, user: str) -> tuple[str, ...]:
+        """The names under which a user may be bound: its own, its principals', and that of a principal's requests."""
+        name = self._names.get(user)
+        if name is not None:
+            return (user,) if name == user or _TEMPLATE.search(name) else (user, name)
+        found = self._by_user.get(user, [])
+        matching = [principal for pattern, principal in self._templates if pattern.fullmatch(user)]
+        return (user, *found, *matching) if found or matching else (user,)
+
+
+def disassociation(cluster: str, binding: Binding) -> str:
+    """The AWS CLI command that takes the access policy of an access entry away, quoted for a shell."""
+    (subject,) = binding.subjects
+    partition = subject.name.split(":")[1]
+    policy = f"arn:{partition}:eks::aws:cluster-access-policy/{binding.role.name}"
+    words = ("--cluster-name", cluster or "CLUSTER", "--principal-arn", subject.name, "--policy-arn", policy)
+    return shell_command("aws", "eks", "disassociate-access-policy", *words)
+
+
+def _is_pattern(namespace: str) -> bool:
+    return "*" in namespace
+
+
+def _role(name: str) -> Key:
+    return Key(ACCESS_POLICIES, "", name)
+
+
+def _binding(principal: str, policy: str, namespace: str) -> Binding:
+    key = Key(ACCESS_ENTRIES, namespace, f"{principal} ({policy})")
+    return Binding(key, _role(policy), (Subject(USER, principal),))

@@ -1,0 +1,166 @@
+"""Exports of EKS: what is complete, what is missing, old, mixed or foreign, and that no gap goes without a caveat."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import simkit
+from simkit.meta import datasets
+from simkit.snapshot.eks import with_cloud
+from simkit.snapshot.load import load
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"eks.amazonaws.com/nodegroup": "a"}}}
+OUTPUTS = json.loads(datasets.path("clusters/pellowick-eks.json").read_text())
+
+
+def caveats(outputs: Any, *objects: Any) -> str:
+    """The caveats of a dump of EKS with an export."""
+    return " ".join(
+        one.text for one in with_cloud(load([NODE, *objects], captured=["*"]), outputs).authorization.caveats
+    )
+
+
+def without(name: str) -> list[Any]:
+    """The export without the first output that has a field."""
+    found = copy.deepcopy(OUTPUTS)
+    found.remove(next(one for one in found if name in one))
+    return found
+
+
+def test_a_complete_export_takes_the_caveat_away() -> None:
+    """A dump of EKS says what it did not read, until its export tells it."""
+    assert "were not read" in " ".join(one.text for one in load([NODE], captured=["*"]).authorization.caveats)
+    assert caveats(OUTPUTS) == ""
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ("cluster", "authentication mode of the cluster is not in it"),
+        ("accessEntries", "the list of access entries is missing"),
+        ("accessEntry", "is not described"),
+        ("associatedAccessPolicies", "are not listed"),
+    ],
+)
+def test_an_export_without_one_output_stays_a_lower_bound(field: str, told: str) -> None:
+    """Whichever output is missing, the caveat names it."""
+    found = caveats(without(field))
+    assert found.startswith("Lower bound: the EKS export is incomplete")
+    assert told in found
+
+
+def test_pages_that_are_missing_are_told() -> None:
+    """A list that the AWS CLI cut off is not taken for the whole."""
+    outputs = copy.deepcopy(OUTPUTS)
+    next(one for one in outputs if "accessEntries" in one)["nextToken"] = "more"
+    assert "further pages" in caveats(outputs)
+
+
+def test_an_old_description_without_a_mode_is_told() -> None:
+    """Before access entries existed, describe-cluster had no accessConfig."""
+    outputs = copy.deepcopy(OUTPUTS)
+    del outputs[0]["cluster"]["accessConfig"]
+    assert "authentication mode of the cluster is not in it" in caveats(outputs)
+
+
+def test_the_mode_config_map_leaves_the_creator_open() -> None:
+    """Entries do not count in this mode, and the creator of the cluster is named nowhere."""
+    outputs = copy.deepcopy(OUTPUTS)
+    outputs[0]["cluster"]["accessConfig"]["authenticationMode"] = "CONFIG_MAP"
+    cluster = simkit.load([NODE], captured=["*"], cloud=outputs)
+    assert "the creator of the cluster is an administrator" in caveats(outputs)
+    assert not cluster.can("aws:arn:aws:iam::111122223333:role/platform-admin", "get", "secrets")
+
+
+def test_aws_auth_that_is_not_in_the_dump_is_told() -> None:
+    """Where the mode counts the config map, a dump without config maps leaves it open."""
+    outputs = copy.deepcopy(OUTPUTS)
+    outputs[0]["cluster"]["accessConfig"]["authenticationMode"] = "API_AND_CONFIG_MAP"
+    read = load([NODE], captured=["nodes", "clusterroles"])
+    told = " ".join(one.text for one in with_cloud(read, outputs).authorization.caveats)
+    assert "the config map aws-auth is not in the dump" in told
+
+
+@pytest.mark.parametrize("text", ["{a: [", "- 7", "x: y", '"text"', "- rolearn: [1]\n  groups: a"])
+def test_a_broken_aws_auth_is_told(text: str) -> None:
+    """Mappings that cannot be read are a gap, not nobody."""
+    outputs = copy.deepcopy(OUTPUTS)
+    outputs[0]["cluster"]["accessConfig"]["authenticationMode"] = "API_AND_CONFIG_MAP"
+    mapped = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "aws-auth", "namespace": "kube-system"}}
+    assert "Lower bound" in caveats(outputs, {**mapped, "data": {"mapRoles": text}})
+
+
+def test_files_of_several_clusters_are_refused() -> None:
+    """Outputs about two clusters are no export of one."""
+    outputs = copy.deepcopy(OUTPUTS)
+    next(one for one in outputs if "accessEntry" in one)["accessEntry"]["clusterName"] = "other"
+    with pytest.raises(simkit.SimkitError, match="several clusters"):
+        caveats(outputs)
+
+
+def test_foreign_files_are_refused_or_reported() -> None:
+    """Kubernetes objects are no export; beside one they are reported, and leave it as complete as it was."""
+    with pytest.raises(simkit.SimkitError, match="simkit dump --cloud eks"):
+        caveats([NODE])
+    read = with_cloud(load([NODE], captured=["*"]), [*OUTPUTS, NODE, {"Role": {}}])
+    assert ["not an output" in one.what for one in read.problems] == [True, False]
+    gke = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"cloud.google.com/gke-x": "a"}}}
+    with pytest.raises(simkit.SimkitError, match="cluster on GKE"):
+        with_cloud(load([gke], captured=["*"]), OUTPUTS)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"accessEntry": 7},
+        {"accessEntry": {"principalArn": "arn:aws:iam::1:role/x", "username": "u"}},
+        {"accessEntry": {"principalArn": "arn:aws:iam::111122223333:role/x", "username": "\x1b[2J"}},
+        {"accessEntry": {"principalArn": "arn:aws:iam::111122223333:role/x", "username": "u", "kubernetesGroups": "g"}},
+        {"accessEntries": ["arn:aws:iam::111122223333:role/x\n"]},
+        {"accessEntries": {"a": 1}},
+        {"principalArn": "arn:aws:iam::111122223333:role/x", "associatedAccessPolicies": [{"policyArn": "x"}]},
+        {"cluster": {"name": "pellowick", "accessConfig": {"authenticationMode": "NEW"}}},
+        {"cluster": []},
+    ],
+)
+def test_an_output_that_is_not_as_documented_leaves_a_caveat(change: Any) -> None:
+    """Wrong types and names with control characters are not guessed at, and the answer says so."""
+    read = with_cloud(load([NODE], captured=["*"]), [*OUTPUTS, change])
+    assert "\x1b" not in str(read.lost[0])
+    told = " ".join(one.text for one in read.authorization.caveats)
+    assert "could not be read" in told
+    assert "\x1b" not in told
+
+
+def test_a_file_that_breaks_off_leaves_a_caveat(tmp_path: Path) -> None:
+    """Half of a file is not the whole export."""
+    text = "\n".join(map(json.dumps, OUTPUTS))
+    (tmp_path / "a.json").write_text(text)
+    (tmp_path / "b.json").write_text('{"accessEntry": {"principalArn"')
+    assert "could not be read" in caveats(str(tmp_path))
+
+
+def test_an_entry_overrides_the_config_map_even_with_a_path() -> None:
+    """ARNs in aws-auth have no path; the access entry of the same role has one."""
+    role = "arn:aws:iam::111122223333:role/teams/ops"
+    mapped = "- {rolearn: 'arn:aws:iam::111122223333:role/ops', username: old, groups: ['system:masters']}"
+    auth = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "aws-auth", "namespace": "kube-system"},
+        "data": {"mapRoles": mapped},
+    }
+    outputs = [
+        {"cluster": {"name": "c", "accessConfig": {"authenticationMode": "API_AND_CONFIG_MAP"}}},
+        {"accessEntries": [role]},
+        {"accessEntry": {"principalArn": role, "username": "new", "kubernetesGroups": []}},
+        {"principalArn": role, "associatedAccessPolicies": []},
+    ]
+    access = with_cloud(load([auth], captured=["*"]), outputs).authorization.access
+    assert access is not None
+    assert [entry.user for entry in access.entries] == ["new"]
