@@ -183,6 +183,7 @@ CHOOSING: Final = frozenset(
         "filename",
         "release",
         "complete",
+        "cloud",
         "manifests",
         "into",
         "unpack",
