@@ -60,7 +60,7 @@ class ProviderAccess:
     unknown
         The access policies whose rules are not known, each with the principal that has it.
     pod_roles
-        The role that the pods of a service account can assume: namespace, service account, role.
+        The principals that the pods of a service account can become: namespace, service account, principal.
     """
 
     cluster: str = ""

@@ -87,7 +87,12 @@ def _access(export: EksExport, snapshot: Snapshot) -> ProviderAccess:
         missing.append("in the mode CONFIG_MAP the creator of the cluster is an administrator whom nothing names")
     table = access_policies()
     unknown = [(one.name, entry.principal) for entry in entries for one in entry.policies if one.name not in table]
-    pod_roles = dict.fromkeys((*_annotated(snapshot), *export.pod_roles.values()))
+    by_identity = {_identity(entry.principal): entry.principal for entry in entries}
+    pod_roles = dict.fromkeys(
+        (namespace, account, by_identity[_identity(role)])
+        for namespace, account, role in (*_annotated(snapshot), *export.pod_roles.values())
+        if _identity(role) in by_identity
+    )
     return ProviderAccess(cluster, tuple(entries), tuple(missing), tuple(dict.fromkeys(unknown)), tuple(pod_roles))
 
 

@@ -40,7 +40,7 @@ OF_NAMESPACES: Final = {"pod-security": NAMESPACES, "network-policy": NETWORK_PO
 OF_ROLES: Final = frozenset(("wildcard", "aggregation", "dead-rule", "unknown-resource", "unused-role"))
 """The checks about how a role is written, whoever has it."""
 OF_BINDINGS: Final = frozenset(
-    ("cluster-admin", "namespace-admin", "everybody", "default-account", "admin-pods", "unused-account")
+    ("cluster-admin", "namespace-admin", "everybody", "default-account", "admin-pods", "cloud-admin", "unused-account")
 )
 """The checks about who is bound, whatever the role."""
 _GRAVE: Final = (MISTAKE, UNUSED, ADMINISTRATORS)

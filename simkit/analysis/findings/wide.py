@@ -17,10 +17,11 @@ from simkit.analysis.findings.check import (
 )
 from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
 from simkit.analysis.findings.workloads import pods_by_account
+from simkit.analysis.rbac.index import MASTERS_GROUP, principals_of
 from simkit.analysis.rbac.objects import PODS, RBAC, display_name
 from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
 from simkit.analysis.rbac.tables import rule_text
-from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Binding, Subject
+from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, SERVICE_ACCOUNTS, UNAUTHENTICATED
@@ -166,11 +167,32 @@ def admin_pods(survey: Survey, check: Check) -> Iterator[Finding]:
                 )
 
 
+def cloud_administrators(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Service accounts whose pods can become a principal of the provider that administers the cluster."""
+    access = survey.snapshot.authorization.access
+    for namespace, account, principal in access.pod_roles if access is not None else ():
+        who = Subject(USER, principal)
+        every = principals_of(who, survey.members)
+        grants = (grant for one in every for grant in survey.index.grants_of_subject(one) if not grant.namespace)
+        grant = next((one for one in grants if one.role in survey.full_roles), None)
+        if grant is not None or MASTERS_GROUP in every:
+            by = display_name(grant.binding) if grant is not None else f"its membership in {text_of(MASTERS_GROUP)}"
+            pod = Subject(SERVICE_ACCOUNT, account, namespace)
+            yield check.finding(
+                f"Pods that run as {text_of(pod)} can become {text_of(who)}, which {by} makes a cluster administrator.",
+                namespace=namespace,
+                binding=grant.binding if grant is not None else None,
+                role=grant.role if grant is not None else None,
+                subjects=(pod,),
+            )
+
+
 WIDE_CHECKS: Final = (
     described_check("always-allow", always_allowed, ()),
     described_check("cluster-admin", administrators),
     described_check("namespace-admin", namespace_administrators),
     described_check("admin-pods", admin_pods, (*RBAC, PODS)),
+    described_check("cloud-admin", cloud_administrators),
     described_check("everybody", everybody),
     described_check("default-account", default_accounts),
     described_check("wildcard", wildcards),

@@ -197,3 +197,55 @@ def test_the_export_is_read_in_any_order_and_shape() -> None:
         found = read_export(source, Report())
         assert list(found.missing("API")) == []
         assert found.policies[ROLE][0].namespaces == ("a",)
+
+
+def _irsa(annotated: bool) -> list[Any]:
+    """A pod whose service account has a role, and a user who can run commands in it."""
+    annotations = {"eks.amazonaws.com/role-arn": ROLE} if annotated else {}
+    rbac = {"apiVersion": "rbac.authorization.k8s.io/v1"}
+    rules = [{"verbs": ["create"], "apiGroups": [""], "resources": ["pods/exec"]}]
+    account = {"name": "deploy", "namespace": "ci", "annotations": annotations}
+    subject = {"kind": "User", "name": "ann", "apiGroup": "rbac.authorization.k8s.io"}
+    reference = {"kind": "Role", "name": "exec", "apiGroup": "rbac.authorization.k8s.io"}
+    spec = {"serviceAccountName": "deploy", "automountServiceAccountToken": False}
+    spec |= {"containers": [{"name": "c", "image": "i"}]}
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ci"}},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ci"}, "spec": spec},
+        {**rbac, "kind": "Role", "metadata": {"name": "exec", "namespace": "ci"}, "rules": rules},
+        {**rbac, "kind": "RoleBinding", "metadata": {"name": "exec", "namespace": "ci"}}
+        | {"roleRef": reference, "subjects": [subject]},
+    ]
+
+
+@pytest.mark.parametrize("how", ["annotation", "association", "neither"])
+def test_a_pod_leads_to_the_principal_of_its_service_account(how: str) -> None:
+    """By the annotation of IRSA or by Pod Identity; the proof names what it assumes of AWS."""
+    outputs = export(("AmazonEKSClusterAdminPolicy", []))
+    if how == "association":
+        found = {"associationId": "a-1", "namespace": "ci", "serviceAccount": "deploy", "roleArn": ROLE}
+        outputs += [{"associations": [{"associationId": "a-1"}]}, {"association": found}]
+    cluster = simkit.load(_irsa(annotated=how == "annotation"), manifests=True, cloud=outputs)
+    paths = cluster.escalations("user:ann", goal="cluster-admin")
+    if how == "neither":
+        assert not paths
+        return
+    (path,) = paths
+    assert path.primitives[-2:] == ("K19", "A1")
+    (proof,) = paths.prove()
+    assert proof.verdict.startswith("proven"), proof
+    assert "trust policy" in str(proof.to_dict())
+
+
+def test_a_service_account_with_the_role_of_an_administrator_is_a_finding() -> None:
+    """By an access policy, and by a group of administrators; not by a policy in one namespace."""
+    for outputs, wanted in (
+        (export(("AmazonEKSClusterAdminPolicy", [])), 1),
+        (export(groups=("system:masters",)), 1),
+        (export(("AmazonEKSClusterAdminPolicy", ["ci"])), 0),
+    ):
+        cluster = dump(outputs, *_irsa(annotated=True))
+        found = cluster.findings(checks=["cloud-admin"])
+        assert len(found) == wanted
+        assert set(found["subjects"]) == ({("sa:ci/deploy",)} if wanted else set())

@@ -10,9 +10,10 @@ from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.matching import Edge
 from simkit.analysis.escalation.find.outcomes import WITHOUT_MASTERS
+from simkit.analysis.escalation.find.pod_specs import account_named
 from simkit.analysis.escalation.find.states import ALL, CLUSTER_ADMIN, AttackState, rules_state, subject_state
 from simkit.analysis.escalation.table.primitive import primitives
-from simkit.logic.rbac.binding import GROUP, ROLES, USER
+from simkit.logic.rbac.binding import GROUP, ROLES, USER, Subject
 from simkit.meta.identity import MASTERS
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
@@ -96,6 +97,9 @@ def _pod(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
     account = facts.account_of(pod)
     if account is not None:
         yield _step(state, subject_state(account), "pod-token", **variables, account=account.name)
+    for principal in facts.principals_of_pod(pod):
+        target = subject_state(Subject(USER, principal))
+        yield _step(state, target, "pod-cloud-role", **variables, account=account_named(pod))
     if "node" in variables:
         for escape in facts.escapes(pod):
             target = AttackState(states.NODE, variables["node"])

@@ -37,6 +37,7 @@ from simkit.analysis.escalation.table.primitive import Operation, primitives
 from simkit.analysis.escalation.table.requirement import Permission
 from simkit.analysis.least_privilege.change import MERGE, aggregate_roles
 from simkit.analysis.least_privilege.recorded_access import Action, review
+from simkit.analysis.rbac.index import identity_with_members, members_in
 from simkit.analysis.rbac.subject import identity_of
 from simkit.language.merge.mergepatch import merge_patch
 from simkit.logic.rbac.binding import GROUP, USER
@@ -324,6 +325,11 @@ class Attacker:
             identity = node_identity(values)
             self.session.note(f"is {identity.user}", operation.because)
             self.session.obtain(Credential(identity, "the kubelet's certificate"))
+        elif operation.become == "principal" and becomes is not None and becomes.subject is not None:
+            members = members_in(self.session.sandbox.snapshot(), None)
+            identity = identity_with_members(becomes.subject, members)
+            self.session.note(f"is {becomes}", operation.because)
+            self.session.obtain(Credential(identity, "a token of AWS"))
         elif operation.become == "deputy":
             deputy = service_account(values["deputy_namespace"], values["deputy"])
             self.session.note(f"commands {deputy.user}", operation.because)

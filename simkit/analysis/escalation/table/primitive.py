@@ -79,7 +79,7 @@ class Operation(_Strict):
     """True if a script of the attacker prints the credential, where a simulated node runs the pod."""
     use: str = ""
     """A sequence of the table, or ``requirements``: the required requests themselves."""
-    become: Literal[True, False, "deputy", "masters", "node"] = False
+    become: Literal[True, False, "deputy", "masters", "node", "principal"] = False
     """The way to become the reached identity without a credential: by impersonation, or by an assumption."""
     refill: bool = False
     """True if the aggregation controller fills aggregated roles."""
