@@ -27,7 +27,7 @@ def caveats(outputs: Any, *objects: Any) -> str:
 
 def without(name: str) -> list[Any]:
     """The export without the first output that has a field."""
-    found = copy.deepcopy(OUTPUTS)
+    found: list[Any] = copy.deepcopy(OUTPUTS)
     found.remove(next(one for one in found if name in one))
     return found
 

@@ -109,10 +109,7 @@ def allowed(
 ) -> bool:
     """Whether a principal may do something in a namespace, empty: in all of them."""
     found = _identity(outputs, objects, mode, principal)
-    if found is None:
-        user, groups, policies = principal, [], []
-    else:
-        user, groups, policies = found
+    user, groups, policies = found or (principal, [], [])
     for policy in policies:
         scope = policy["accessScope"]
         inside = scope["type"] == "cluster" or any(_matches(one, namespace) for one in scope["namespaces"])

@@ -118,7 +118,11 @@ def test_the_engine_the_index_and_a_fork_agree() -> None:
 
 def test_the_escalation_check_does_not_count_access_policies() -> None:
     """AmazonEKSAdminPolicy may write RoleBindings, but binds no role by it: aws/containers-roadmap issue 2682."""
-    view = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "v"}}
+    view: dict[str, Any] = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "v"},
+    }
     view["rules"] = [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}
     cluster = dump(export(("AmazonEKSAdminPolicy", ["a"])), view, space)
@@ -138,7 +142,11 @@ def test_the_escalation_check_does_not_count_access_policies() -> None:
 
 def test_groups_of_an_entry_count_for_the_principal_and_for_the_group() -> None:
     """An entry's groups bring what bindings grant them, and the principal is listed as their member."""
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "v"}}
+    role: dict[str, Any] = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "v"},
+    }
     role["rules"] = [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]
     binding = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
