@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from simkit.analysis.findings.audit import CHECKS, audit
 from simkit.analysis.membership.cluster import members_of_snapshot
 from simkit.cli import main
 from simkit.cli.source import demo_path
+from simkit.meta import datasets
 from simkit.snapshot.dumping import AUDIT, NEEDED
 from simkit.snapshot.load import load
 from simkit.snapshot.memory import MemorySnapshot
@@ -182,3 +184,44 @@ def test_an_audit_begins_with_root_causes(capsys: pytest.CaptureFixture[str]) ->
     assert "more root causes; `simkit causes` lists them" in audited[12]
     assert main(["audit", "--demo", "--check", "secrets-list"]) == 0
     assert "root causes" not in capsys.readouterr().out
+
+
+_AWS = """#!{python}
+import json, sys
+outputs, words = json.load(open({export!r})), sys.argv[1:]
+told = dict(zip(words[2::2], words[3::2]))
+assert words[0] == "eks" and words[1].startswith(("list-", "describe-")), words
+which = told.get("--principal-arn") or told.get("--association-id")
+field = {{"describe-cluster": "cluster", "list-access-entries": "accessEntries",
+    "describe-access-entry": "accessEntry", "list-associated-access-policies": "associatedAccessPolicies",
+    "list-pod-identity-associations": "associations", "describe-pod-identity-association": "association"}}[words[1]]
+found = [one for one in outputs if field in one and (which is None or which in json.dumps(one))]
+if told.get("--output") == "text":
+    print("\\t".join(one if isinstance(one, str) else one["associationId"] for one in found[0][field]))
+else:
+    print(json.dumps(found[0], indent=4))
+"""
+
+
+def test_the_commands_for_eks_write_a_complete_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With an ``aws`` that answers as the AWS CLI does, they only list and describe, and leave nothing open."""
+    export = str(datasets.path("clusters/pellowick-eks.json"))
+    tool = tmp_path / "bin" / "aws"
+    tool.parent.mkdir()
+    tool.write_text(_AWS.format(python=sys.executable, export=export))
+    tool.chmod(0o755)
+    commands = printed(capsys, "--cloud", "eks")
+    assert "set CLUSTER" in run(commands, tmp_path)
+    assert run(f"PATH={tool.parent}:$PATH; CLUSTER=pellowick\n{commands}", tmp_path) == ""
+    cluster = simkit.load([namespace("shop")], captured=["*"], cloud=str(tmp_path / "cloud"))
+    assert (
+        cluster.snapshot().authorization
+        == simkit.load([namespace("shop")], captured=["*"], cloud=export).snapshot().authorization
+    )
+    assert not cluster.snapshot().authorization.caveats
+
+
+def test_the_commands_for_eks_take_no_other_arguments() -> None:
+    """Options of the dump itself would be ignored."""
+    assert main(["dump", "--cloud", "eks", "pods"]) == 2
+    assert main(["dump", "--cloud", "eks", "--secrets"]) == 2

@@ -10,6 +10,7 @@ import pytest
 import simkit
 from simkit.cli import main
 from simkit.cluster.access import AUTHORIZERS
+from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
 from simkit.seams.authorization import MODES
 from tests.analysis.worlds import account, binding, namespace, role, rule
@@ -69,6 +70,26 @@ def test_every_form_says_lower_bound(command: str, tmp_path: Path, capsys: pytes
         assert main([*words, "--complete", "*", "-o", form]) in (0, 1), form
         shown = capsys.readouterr()
         assert "Lower bound: EKS access entries" in (shown.err if form in ("table", "wide") else shown.out), form
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_export_speaks_for_the_provider_only_if_it_is_whole(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half an export leaves the answer a lower bound in every command; the whole of it does not."""
+    dump = written(tmp_path / "dump.json", [*BARE, node(MARKS["EKS"])])
+    empty = written(tmp_path / "empty.json", [node(MARKS["EKS"])])
+    outputs = orjson.loads(datasets.path("clusters/pellowick-eks.json").read_bytes())
+    words = [{"DUMP": dump, "EMPTY": empty, "ALL": "all secrets"}.get(word, word) for word in command.split()]
+    for name, some in (("half", outputs[:-3]), ("whole", outputs)):
+        export = tmp_path / f"{name}.json"
+        export.write_bytes(orjson.dumps([one for one in some if name == "whole" or "accessEntries" not in one]))
+        for form in ("table", "json"):
+            assert main([*words, "--complete", "*", "-o", form, "--cloud", str(export)]) in (0, 1), form
+            shown = capsys.readouterr()
+            told = "Lower bound: the EKS export is incomplete" in (shown.err if form == "table" else shown.out)
+            assert told == (name == "half"), (name, form)
+            assert "were not read" not in shown.out + shown.err
 
 
 @pytest.mark.parametrize("provider", MARKS)

@@ -111,7 +111,8 @@ class AccessIndex:
 
     def fork(self) -> AccessIndex:
         """An independent index with the same content, in constant time."""
-        copy = AccessIndex(self.entries)
+        copy = AccessIndex.__new__(AccessIndex)
+        copy.entries = self.entries
         for name in AccessIndex._FORKED:
             setattr(copy, name, getattr(self, name).fork())
         return copy
