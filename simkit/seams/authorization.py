@@ -15,6 +15,8 @@ OPTIONS: Final = "the options of the server"
 """The source of the modes of a server that simkit runs."""
 MODES: Final = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
 """The modes that kube-apiserver knows."""
+PRINCIPAL: Final = "aws:"
+"""The beginning of the names of users that stand for principals of a provider."""
 MOST_NAMED: Final = 5
 """The gaps of an export that a caveat names."""
 _DECIDED: Final = frozenset({"Node", "RBAC", "AlwaysAllow", "AlwaysDeny"})
@@ -43,6 +45,11 @@ class AccessEntry:
     user: str
     groups: tuple[str, ...] = ()
     policies: tuple[AccessPolicy, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the user that stands for the principal, which no request carries."""
+        return f"{PRINCIPAL}{self.principal}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,7 @@ class ProviderAccess:
         found: dict[str, list[str]] = {}
         for entry in self.entries:
             for group in entry.groups:
-                found.setdefault(group, []).append(f"aws:{entry.principal}")
+                found.setdefault(group, []).append(entry.name)
         return {group: tuple(principals) for group, principals in found.items()}
 
 

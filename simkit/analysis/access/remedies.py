@@ -27,7 +27,7 @@ from simkit.meta.attributes import Attributes
 from simkit.meta.names import Key
 from simkit.meta.visible_text import html_text
 from simkit.present.escaping import shell_command
-from simkit.seams.authorization import ProviderAccess
+from simkit.seams.authorization import PRINCIPAL, ProviderAccess
 
 ROLE_NAME_FORMAT: Final = "allow-{verb}-{what}"
 MAX_EXTRA_PERMISSIONS: Final = 20
@@ -91,7 +91,7 @@ def remedies(index: AccessIndex, subject: Subject, ask: Attributes, misses: Iter
 
 def _of_entry(access: ProviderAccess, subject: Subject) -> Remedy:
     """The change for a principal whose requests carry a user name of their own in each session."""
-    words = ("--cluster-name", access.cluster or "CLUSTER", "--principal-arn", subject.name)
+    words = ("--cluster-name", access.cluster or "CLUSTER", "--principal-arn", subject.name.removeprefix(PRINCIPAL))
     command = shell_command("aws", "eks", "update-access-entry", *words, "--kubernetes-groups", "GROUP")
     return Remedy(f"bind a role to a group, and put {text_of(subject)} into it: {command}", ())
 

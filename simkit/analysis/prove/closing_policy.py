@@ -24,7 +24,7 @@ from simkit.analysis.escalation.prove.verdicts import NOT_PROVEN
 from simkit.analysis.findings.check import Finding
 from simkit.analysis.prove.policy import CheckedPolicy, native_policy
 from simkit.analysis.rbac.index import chain_of
-from simkit.analysis.rbac.subject import identity_of
+from simkit.analysis.rbac.subject import identity_of, is_principal
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted, text_lines
 from simkit.analysis.result import Result
@@ -268,7 +268,7 @@ class _Search:
         passed = (self._path.start, *(step.becomes for step in self._path.steps[: performed.step - 1]))
         for state in passed:
             subject = state.subject if state is not None and not state.impersonated else None
-            if subject is None:
+            if subject is None or is_principal(subject):  # whose requests carry a name for each session
                 continue
             if subject.kind == GROUP and performed.actor == SOMEBODY:
                 groups = (subject.name, AUTHENTICATED)

@@ -20,6 +20,7 @@ from simkit.meta.identity import (
     service_account,
     split_service_account,
 )
+from simkit.seams.authorization import PRINCIPAL
 
 _ACCOUNT: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _GROUPS: Final = (MASTERS, AUTHENTICATED, UNAUTHENTICATED, SERVICE_ACCOUNTS, NODES)
@@ -99,7 +100,7 @@ def _refuse_unlikely_user(name: str) -> None:
 def _parse_principal(text: str, arn: str) -> Subject:
     if not _AWS.match(arn):
         raise SimkitError(f"{text!r} is no role or user of IAM; write aws:arn:aws:iam::ACCOUNT:role/NAME")
-    return Subject(USER, arn)
+    return Subject(USER, f"{PRINCIPAL}{arn}")
 
 
 def _parse_service_account(text: str, rest: str) -> Subject:
@@ -124,9 +125,16 @@ def text_of(subject: Subject) -> str:
     """
     if subject.kind == SERVICE_ACCOUNT:
         return f"sa:{subject.namespace}/{subject.name}"
-    if subject.kind == USER and subject.name.startswith("arn:") and _AWS.match(subject.name):
-        return f"aws:{subject.name}"
+    if is_principal(subject):
+        return subject.name
     return f"{subject.kind.lower()}:{subject.name}"
+
+
+def is_principal(subject: Subject) -> bool:
+    """True for a user that stands for a principal of the provider, whose requests carry another name."""
+    return (
+        subject.kind == USER and subject.name.startswith(PRINCIPAL) and bool(_AWS.match(subject.name, len(PRINCIPAL)))
+    )
 
 
 def normalize_subject(subject: Subject) -> Subject:

@@ -8,7 +8,7 @@ from typing import Final
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.index import index_of, known_subjects
 from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS
-from simkit.analysis.rbac.subject import parse_subject, text_of
+from simkit.analysis.rbac.subject import is_principal, parse_subject, text_of
 from simkit.logic.rbac.binding import GROUP, ROLE_BINDINGS, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.errors import SimkitError, UnknownNamespace, UnknownSubject
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
@@ -104,6 +104,8 @@ def doubt_about(snapshot: Snapshot, subject: Subject | str) -> str:
     who = parse_subject(subject)
     if who.kind == SERVICE_ACCOUNT and SERVICE_ACCOUNTS in snapshot.captured():
         return _doubt_of_account(snapshot, who)
+    if is_principal(who):
+        return _doubt_of_principal(snapshot, who)
     group, meant, index = Subject(GROUP, who.name), MEANT.get(who.name), index_of(snapshot)
     if any(True for _ in index.grants_of_subject(who)):
         return ""
@@ -112,6 +114,13 @@ def doubt_about(snapshot: Snapshot, subject: Subject | str) -> str:
     if who.kind == USER and any(True for _ in index.grants_of_subject(group)):
         return f"no binding names {text_of(who)}; did you mean {text_of(group)}?"
     return ""
+
+
+def _doubt_of_principal(snapshot: Snapshot, who: Subject) -> str:
+    entries = index_of(snapshot).entries
+    if entries is None:
+        return f"who {text_of(who)} is in the cluster is not known; add the export of EKS (--cloud, cloud=)"
+    return "" if who.name in entries else f"EKS maps {text_of(who)} to no user of the cluster"
 
 
 def _doubt_of_account(snapshot: Snapshot, who: Subject) -> str:

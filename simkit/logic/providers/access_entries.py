@@ -1,7 +1,8 @@
 """The access entries of EKS as bindings of access policies to principals.
 
-A principal is the user that the ARN of its role or user of IAM names. Its requests carry the user name of its access
-entry, which may hold templates: ``arn:aws:sts::111122223333:assumed-role/Admin/{{SessionName}}``.
+A principal is the user ``aws:`` with the ARN of its role or user of IAM, a name that no request carries. Its requests
+carry the user name of its access entry, which may hold templates:
+``arn:aws:sts::111122223333:assumed-role/Admin/{{SessionName}}``.
 
 References
 ----------
@@ -20,7 +21,7 @@ from simkit.logic.rbac.rule import Rule
 from simkit.logic.rbac.ruleset import RuleSet
 from simkit.meta.names import Key
 from simkit.present.escaping import shell_command
-from simkit.seams.authorization import ProviderAccess
+from simkit.seams.authorization import PRINCIPAL, ProviderAccess
 from simkit.snapshot.eks import access_policies
 
 _TEMPLATE: Final = re.compile(r"\{\{\w+\}\}")
@@ -35,13 +36,13 @@ class AccessEntryBindings:
     >>> from simkit.seams.authorization import AccessEntry
     >>> entry = AccessEntry("arn:aws:iam::111122223333:role/ops", "ops:{{SessionName}}")
     >>> AccessEntryBindings(ProviderAccess(entries=(entry,))).users("ops:ann")
-    ('ops:ann', 'arn:aws:iam::111122223333:role/ops')
+    ('ops:ann', 'aws:arn:aws:iam::111122223333:role/ops')
     """
 
     def __init__(self, access: ProviderAccess) -> None:
         self.access = access
         self._scoped = [
-            (entry.principal, policy.name, namespace)
+            (entry.name, policy.name, namespace)
             for entry in access.entries
             for policy in entry.policies
             if policy.name in access_policies()
@@ -52,13 +53,13 @@ class AccessEntryBindings:
         for entry in access.entries:
             if _TEMPLATE.search(entry.user):
                 parts = map(re.escape, _TEMPLATE.split(entry.user))
-                self._templates.append((re.compile("[^/]+".join(parts)), entry.principal))
-            elif entry.user != entry.principal:
-                self._by_user.setdefault(entry.user, []).append(entry.principal)
-        self._names = {entry.principal: entry.user for entry in access.entries}
+                self._templates.append((re.compile("[^/]+".join(parts)), entry.name))
+            else:
+                self._by_user.setdefault(entry.user, []).append(entry.name)
+        self._names = {entry.name: entry.user for entry in access.entries}
 
     def __contains__(self, user: str) -> bool:
-        """True for the ARN of a principal with an access entry."""
+        """True for the user that stands for a principal with an access entry."""
         return user in self._names
 
     def request_name(self, principal: str) -> str:
@@ -93,9 +94,9 @@ class AccessEntryBindings:
 
     def users(self, user: str) -> tuple[str, ...]:
         """The names under which a user may be bound: its own, its principals', and that of a principal's requests."""
-        name = self._names.get(user)
-        if name is not None:
-            return (user,) if name == user or _TEMPLATE.search(name) else (user, name)
+        if user in self._names:
+            name = self.request_name(user)
+            return (user, name) if name else (user,)
         found = self._by_user.get(user, [])
         matching = [principal for pattern, principal in self._templates if pattern.fullmatch(user)]
         return (user, *found, *matching) if found or matching else (user,)
@@ -104,9 +105,10 @@ class AccessEntryBindings:
 def disassociation(cluster: str, binding: Binding) -> str:
     """The AWS CLI command that takes the access policy of an access entry away, quoted for a shell."""
     (subject,) = binding.subjects
-    partition = subject.name.split(":")[1]
+    principal = subject.name.removeprefix(PRINCIPAL)
+    partition = principal.split(":")[1]
     policy = f"arn:{partition}:eks::aws:cluster-access-policy/{binding.role.name}"
-    words = ("--cluster-name", cluster or "CLUSTER", "--principal-arn", subject.name, "--policy-arn", policy)
+    words = ("--cluster-name", cluster or "CLUSTER", "--principal-arn", principal, "--policy-arn", policy)
     return shell_command("aws", "eks", "disassociate-access-policy", *words)
 
 
@@ -119,5 +121,5 @@ def _role(name: str) -> Key:
 
 
 def _binding(principal: str, policy: str, namespace: str) -> Binding:
-    key = Key(ACCESS_ENTRIES, namespace, f"{principal} ({policy})")
+    key = Key(ACCESS_ENTRIES, namespace, f"{principal.removeprefix(PRINCIPAL)} ({policy})")
     return Binding(key, _role(policy), (Subject(USER, principal),))

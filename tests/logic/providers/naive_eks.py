@@ -84,6 +84,7 @@ def _objects(dice: random.Random) -> list[dict[str, Any]]:
                 {"kind": "Group", "name": dice.choice((*GROUPS, "system:authenticated"))},
                 {"kind": "User", "name": f"custom-{dice.randrange(8)}"},
                 {"kind": "User", "name": f"mapped-{dice.randrange(8)}"},
+                {"kind": "User", "name": arn(dice.randrange(8))},
             )
         )
         reference = {"apiGroup": rbac, "kind": "ClusterRole", "name": dice.choice(sorted(ROLES))}
@@ -109,7 +110,7 @@ def allowed(
 ) -> bool:
     """Whether a principal may do something in a namespace, empty: in all of them."""
     found = _identity(outputs, objects, mode, principal)
-    user, groups, policies = found or (principal, [], [])
+    user, groups, policies = found or ("", [], [])
     for policy in policies:
         scope = policy["accessScope"]
         inside = scope["type"] == "cluster" or any(_matches(one, namespace) for one in scope["namespaces"])

@@ -9,6 +9,7 @@ import pytest
 
 import simkit
 from simkit.analysis.access.can import can
+from simkit.meta.errors import UnknownSubject
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 from simkit.snapshot.cloud import read_export
@@ -77,6 +78,7 @@ def test_a_policy_grants_nothing_that_its_table_does_not_have() -> None:
         assert not can(dump(export((policy, []))).snapshot(), f"aws:{ROLE}", verb, resource), policy
 
 
+@pytest.mark.filterwarnings("ignore:EKS maps aws")
 @pytest.mark.parametrize("part", range(4))
 def test_random_worlds_are_answered_as_by_the_naive_model(part: int) -> None:
     """Fifty seeds each: modes, entries, scopes with wildcards, aws-auth and bindings beside a model from the guide."""
@@ -190,9 +192,19 @@ def test_a_principal_is_read_and_written_as_one_text() -> None:
     from simkit.analysis.rbac.subject import parse_subject, text_of
 
     assert text_of(parse_subject(f"aws:{ROLE}")) == f"aws:{ROLE}"
-    assert parse_subject(f"user:{ROLE}") == parse_subject(f"aws:{ROLE}")
+    assert parse_subject(f"user:{ROLE}") != parse_subject(f"aws:{ROLE}")
     with pytest.raises(simkit.SimkitError, match="no role or user of IAM"):
         parse_subject("aws:arn:aws:sts::111122223333:assumed-role/x/y")
+
+
+def test_a_principal_that_eks_does_not_map_is_told() -> None:
+    """Without an access entry, or without an export, a no would claim too much."""
+    known, other = f"aws:{ROLE}", "aws:arn:aws:iam::111122223333:role/other"
+    with pytest.warns(UnknownSubject, match="to no user of the cluster"):
+        assert not dump(export()).can(other, "get", "pods")
+    assert not dump(export()).can(known, "get", "pods")
+    with pytest.warns(UnknownSubject, match="add the export of EKS"):
+        assert not simkit.load([_irsa(annotated=False)], captured=["*"]).can(known, "get", "pods")
 
 
 def test_the_export_is_read_in_any_order_and_shape() -> None:

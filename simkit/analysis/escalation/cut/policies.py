@@ -20,7 +20,7 @@ from simkit.analysis.escalation.find.pod_specs import ACCOUNT, DEFAULT, POD_SPEC
 from simkit.analysis.escalation.table.primitive import requirements_of
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.rbac.objects import NAMESPACES, PODS
-from simkit.analysis.rbac.subject import text_of
+from simkit.analysis.rbac.subject import is_principal, text_of
 from simkit.analysis.rendering import counted, first_of
 from simkit.logic.podsecurity.evaluate import violations
 from simkit.logic.podsecurity.policy import LevelVersion
@@ -165,6 +165,8 @@ def refusing(facts: ClusterFacts, edge: Edge) -> RefuseAccounts | None:
     """
     subject, namespace = edge.source.subject, edge.value("namespace")
     if subject is None or not edge.primitive or namespace in ("", states.ALL) or edge.source.impersonated:
+        return None
+    if is_principal(subject):  # whose requests carry another name
         return None
     if edge.variant.outcome != "accounts" or not _makes_pods(edge, facts.release):
         return None
