@@ -11,7 +11,7 @@ from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.path_comparison import paths_of_both
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.manifest_plan.result import PlanRow
-from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.index import members_in
 from simkit.analysis.rbac.objects import RBAC, display_name
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rendering import counted, first_of
@@ -70,10 +70,11 @@ def path_rows(before: Sandbox, after: Sandbox, places: Places, members: Members 
     """The escalation paths that open, each executed on a fork, and those that close."""
     if not knows_access(after.snapshot()):
         return
-    old, new = paths_of_both(before.snapshot(), after.snapshot(), GOALS, members or NO_MEMBERS)
+    known = members_in(after.snapshot(), members)
+    old, new = paths_of_both(before.snapshot(), after.snapshot(), GOALS, known)
     for key in sorted(new.keys() - old.keys(), key=_by_goal):
         path = new[key]
-        proof = path.prove(after, members=members or NO_MEMBERS)
+        proof = path.prove(after, members=known)
         file, line = _place_of(_sources(path), places)
         detail = f"{path.words} ({proof.verdict})"
         yield PlanRow("paths", "opened", path.severity, f"{key[0]} to {key[1]}", detail, file, line)
