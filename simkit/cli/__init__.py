@@ -62,7 +62,7 @@ CHANGE: Final = "propose changes and show their effect"
 SERVE: Final = "serve"
 SHARE: Final = "dump and share"
 
-LASTING: Final = frozenset({"mcp", "serve", "record", "watch"})
+LASTING: Final = frozenset({"mcp", "serve", "watch"})
 """Commands that run until somebody stops them, and say themselves what they do."""
 COMMANDS: Final = (
     Command("audit", "check the RBAC of a Kubernetes cluster and list findings", LOOK),
@@ -94,7 +94,6 @@ COMMANDS: Final = (
     Command("mcp", "answer questions of programs over the Model Context Protocol", SERVE),
     Command("testing", "print the folder with executables that envtest starts", SERVE),
     Command("dump", "print the kubectl commands that dump a cluster, or write the dump", SHARE),
-    Command("record", "watch a running cluster and write what changes as a trace", SHARE),
     Command("save", "write the objects of a dump into an etcd or a SQLite file", SHARE),
     Command("redact", "write a dump that can be shared", SHARE),
     Command("notebooks", "copy the notebooks that come with simkit", SHARE),

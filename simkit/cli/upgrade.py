@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from simkit.analysis.upgrade.span import ReleaseSpan
     from simkit.analysis.upgrade.upgrade_report import UpgradeReport
     from simkit.cluster.cluster import Cluster
-    from simkit.meta.clock import Clock
 
 DESCRIPTION = "Reports what an upgrade of Kubernetes breaks: where, for whom, how sure it is, and what to do."
 EXAMPLES = """\
@@ -72,7 +71,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write an HTML page with all of it")
     add_plot(parser)
-    parser.add_argument("--trace", metavar="FILE", help="replay a trace of SimKube on forks, and show what differs")
     parser.add_argument("--plan", action="store_true", help="show the steps to take, hop by hop")
     parser.add_argument("--validate", action="store_true", help="try every object on forks at both releases")
     add_report_output(parser)
@@ -116,8 +114,6 @@ def run(args: argparse.Namespace) -> int:
     if args.report is not None:
         _write_page(found, args)
     write_plot(found, args)
-    if args.trace:
-        return _write_trace(found, items, args)
     return write_report(found, args)
 
 
@@ -153,9 +149,7 @@ def _read(args: argparse.Namespace) -> tuple[Items, str]:
     from simkit.analysis.upgrade.items import read_items
 
     live = args.context is not None or args.kubeconfig is not None
-    if sum(map(bool, (args.path, args.demo, live))) != 1 and not (
-        args.manifests or args.audit_log or args.metrics or args.trace
-    ):
+    if sum(map(bool, (args.path, args.demo, live))) != 1 and not (args.manifests or args.audit_log or args.metrics):
         raise SimkitError("say what to look at, in one way: paths, --context NAME for a running cluster, or --demo")
     paths = [*args.path, *args.manifests, *([str(demo_path())] if args.demo else [])]
     source: list[Any] = [_source(path, args) for path in paths]
@@ -217,21 +211,6 @@ def _grouped(rows: Sequence[Mapping[Any, Any]]) -> list[Mapping[Any, Any]]:
     ]
 
 
-def _write_trace(found: UpgradeReport, items: Items, args: argparse.Namespace) -> int:
-    """Replay a trace on forks at both releases; 1 where something ends differently."""
-    from simkit.analysis.upgrade.trace_files import read_trace
-    from simkit.cluster.trace_replay import replay_on_forks
-    from simkit.meta.clock import SimulatedClock
-
-    trace = read_trace(args.trace)
-    clock = SimulatedClock(trace[0].time if trace else 0)
-    outcome = replay_on_forks(_cluster(found.span, items, clock), trace, found.span.end, clock)
-    table = outcome.to_frame()
-    rows = table.to_dict("records")
-    write_rows(tuple(map(str, table.columns)), rows, _table_form(args.output), empty="nothing ends differently")
-    return 0 if outcome else FOUND
-
-
 def _write_page(found: UpgradeReport, args: argparse.Namespace) -> None:
     from simkit.cluster.report.upgrade_page import write_upgrade_page
 
@@ -247,7 +226,7 @@ def _write_proof(found: UpgradeReport, form: str) -> None:
     write_rows(columns, table.to_dict("records"), _table_form(form), shown=PROVEN, empty="nothing to execute")
 
 
-def _cluster(span: ReleaseSpan, items: Items, clock: Clock | None = None) -> Cluster:
+def _cluster(span: ReleaseSpan, items: Items) -> Cluster:
     """A cluster with the stored objects that were read."""
     from simkit.cluster.cluster import Cluster
     from simkit.cluster.options import Options
@@ -256,7 +235,7 @@ def _cluster(span: ReleaseSpan, items: Items, clock: Clock | None = None) -> Clu
 
     stored = [dict(item.obj) for item in items.items if item.origin == "stored"]
     release = span.start or BASE
-    options = Options(release=release, clock=clock)
+    options = Options(release=release)
     return Cluster.of(load(stored, release=release), options) if stored else Cluster(options=options)
 
 

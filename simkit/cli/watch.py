@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Timer
 from typing import TYPE_CHECKING, Final
@@ -12,7 +15,6 @@ import orjson
 
 from simkit.cli.flag_types import seconds
 from simkit.cli.notes import complain, note
-from simkit.cli.record import ended_by_signals
 from simkit.cli.source import add_members, read_members
 from simkit.meta.distribution import VERSION
 from simkit.present.escaping import terminal_text
@@ -66,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
             timer.start()
 
     grave = False
-    with ended_by_signals(ended):
+    with _ended_by_signals(ended):
         for event in follow(
             live,
             ended=ended,
@@ -81,6 +83,18 @@ def run(args: argparse.Namespace) -> int:
             grave = grave or event.severity == "high"
     timer.cancel()
     return 1 if grave else 0
+
+
+@contextmanager
+def _ended_by_signals(ended: Event) -> Iterator[None]:
+    """A context in which the signals that end a process set an event instead."""
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(one, lambda *_: ended.set()) for one in signals]
+    try:
+        yield
+    finally:
+        for one, handler in zip(signals, before):
+            signal.signal(one, handler)
 
 
 def _written(event: AccessEvent, form: str) -> str:

@@ -78,7 +78,6 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
     "expectations": ("check", "FILE", "--dump", "EMPTY"),
     "an audit log": ("least-privilege", "--dump", "EMPTY", "--audit-log", "FILE"),
     "the log of an upgrade": ("upgrade", "EMPTY", "--to", "1.33", "--audit-log", "FILE"),
-    "a trace": ("upgrade", "--from", "1.32", "--to", "1.33", "--trace", "FILE"),
     "metrics": ("upgrade", "EMPTY", "--to", "1.33", "--metrics", "FILE"),
     "what is migrated": ("migrate", "FILE", "--to", "1.33"),
     "definitions": ("crd-diff", "FILE", "FILE"),

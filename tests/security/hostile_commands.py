@@ -22,7 +22,6 @@ SUBJECTS: Final = (
 _ALL: Final = ("--complete", "*")
 _LOG: Final = ("--audit-log", "LOG")
 _ACCEPTED: Final = ("--suppress", "ACCEPTED", *_LOG, "--requests-since", "2000-01-01")
-_TRACED: Final = ("upgrade", "--from", "1.32", "--to", "1.33", "--trace", "TRACE")
 _ASKED: Final = {"get": ("get", "secrets"), "list": ("--list",)}
 TABLES: Final[dict[str, tuple[str, ...]]] = {
     "audit": ("audit", HOSTILE, *_ALL, "--show", "info"),
@@ -62,7 +61,6 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     "upgrade, plan": ("upgrade", "OLD", "--from", "1.21", "--to", "1.33", "--plan"),
     "upgrade, tried": ("upgrade", "OLD", "--from", "1.21", "--to", "1.25", "--validate", "--all"),
     "upgrade, proven": ("upgrade", "OLD", "--from", "1.21", "--to", "1.25", "--prove"),
-    "upgrade, trace": _TRACED,
     "rehearse": ("rehearse", "drain", "NODE", "--dump", "NODES"),
     "rehearse, loss": ("rehearse", "loss", "--zone", "ZONE", "--dump", "NODES"),
     "removal-report, accepted": ("removal-report", "OLD", "--from-release", "1.21", "--to", "1.22", *_ACCEPTED[:2]),
@@ -241,7 +239,6 @@ SHOWING_NOTHING: Final = {
     "testing": "prints a folder of the user",
     "notebooks": "copies files that come with simkit",
     "dump": "prints commands of its own arguments, and errors of a server, in test_hostile_servers.py",
-    "record": "shows counts, and errors of a server, in test_hostile_servers.py",
     "watch": "shows events, whose names are written out in analysis/history/test_follow.py, and errors of a server",
     "completion": "prints a script of its own; names of a dump in cli/test_output.py",
 }

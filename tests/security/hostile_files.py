@@ -38,7 +38,6 @@ def write_hostile_files(folder: Path) -> dict[str, str]:
     }
     texts: dict[str, bytes] = {name: yaml.safe_dump_all(some).encode() for name, some in documents.items()}
     texts["LOG"] = b"\n".join(orjson.dumps(_event(text)) for text in _TEXTS)
-    texts["TRACE"] = orjson.dumps(_trace())
     texts["METRICS"] = f"# TYPE {_METRIC} gauge\n{''.join(map(_metric, _TEXTS))}".encode()
     texts["MEMBERS"] = yaml.safe_dump({text: [f"user:{text}"] for text in _TEXTS}).encode()
     texts["EXPORT"] = b"\n".join(map(orjson.dumps, _export()))
@@ -150,19 +149,6 @@ def _grant(text: str) -> dict[str, Any]:
     metadata = {"name": f"grant-{_TEXTS.index(text)}"}
     kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding"}
     return {**kind, "metadata": metadata, "roleRef": role, "subjects": [subject]}
-
-
-def _trace() -> dict[str, Any]:
-    """Writes of objects that one release takes and the other one perhaps not."""
-    events = [
-        {
-            "ts": 100 + at,
-            "applied_objs": [{**_grant(text), "apiVersion": f"x/{text}"}, _grant(text)],
-            "deleted_objs": [],
-        }
-        for at, text in enumerate(_TEXTS)
-    ]
-    return {"version": 3, "config": {}, "events": events, "index": {}}
 
 
 def _metric(text: str) -> str:

@@ -111,7 +111,7 @@ def _choices(words: tuple[str, ...]) -> set[str]:
     return {str(form) for each in options if each.dest == "output" for form in each.choices or ()}
 
 
-NO_REPORTS = {"--plan", "--prove", "--trace"}
+NO_REPORTS = {"--plan", "--prove"}
 """Options of ``upgrade`` and ``removal-report`` with tables of their own, which are no reports."""
 REPORTS = [
     name

@@ -1,4 +1,4 @@
-"""Servers that were made to harm whoever dumps or records them."""
+"""Servers that were made to harm whoever dumps or watches them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,6 @@ def kubeconfig(tmp_path: Path) -> Iterator[Path]:
     "words",
     [
         ("dump", "--to", "dump.json"),
-        ("record", "--to", "a.trace", "--for", "1s"),
         ("watch", "--for", "1s"),
         ("bindings", "--context", ""),
         ("dump", "--to", "dump.json", "--context", "no \x1b[2J such"),

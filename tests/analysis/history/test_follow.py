@@ -19,6 +19,7 @@ from simkit.analysis.access.expectations import Suite
 from simkit.analysis.history import follow as following
 from simkit.analysis.history.follow import AccessEvent, AccessFollower, follow
 from simkit.cli import main
+from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object
 from simkit.snapshot.live import LiveCluster
 from simkit.snapshot.live_watch import ObjectChange
@@ -158,3 +159,11 @@ def test_the_command_writes_a_line_for_each_event(
     assert (told["class_uid"], told["type_uid"], told["severity_id"], told["time"]) == (2004, 200401, 4, 1500)
     assert main(["watch", "--kubeconfig", str(path)]) == 1
     assert capsys.readouterr().out.splitlines()[1] == "    undo: x"
+
+
+def test_a_server_that_refuses(served: tuple[Cluster, Path]) -> None:
+    """A server that does not know a path is told in its own words."""
+    pytest.importorskip("kubernetes.config", reason="the official client is an extra")
+    live = LiveCluster(kubeconfig=served[1])
+    with pytest.raises(SimkitError, match="not find"):
+        live.listing("/apis/apps/v1/nothing")
