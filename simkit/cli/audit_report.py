@@ -14,7 +14,7 @@ from simkit.cli.notes import note
 from simkit.cli.output import json_text
 from simkit.cli.source import paths_of, read_members
 from simkit.meta import datasets
-from simkit.meta.errors import SimkitError
+from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -62,7 +62,11 @@ def write_audit_report(
         limits=tuple(_limits(args)),
         sources=[datasets.path(datasets.DEMO)] if args.demo else paths_of(args),
     )
-    content = document(dump, sifted, request, tell=_progress)
+    try:
+        content = document(dump, sifted, request, tell=_progress)
+    except IncompleteSnapshot as lack:
+        hint = f"or take them as empty: --complete {','.join(map(str, lack.missing))}"
+        raise SimkitError(f"no report was written, since its paths and causes need more: {lack}; {hint}") from None
     if earlier is not None:
         content["comparison"] = compared(content, earlier, args.audit_log)
         _tell(content["comparison"])

@@ -10,11 +10,12 @@ from simkit.meta.errors import UnknownResource
 from simkit.snapshot.flatten import Found, stem
 from simkit.snapshot.resources import ResourceIndex
 
-_NOT_OBJECTS: Final = {
+NOT_OBJECTS: Final = {
     "kustomization": "what kustomize builds from, not an object; load what `kubectl kustomize` writes",
     "chart": "the description of a Helm chart, not an object; load what `helm template` writes",
     "values": "values of a Helm chart, not an object; load what `helm template` writes",
 }
+"""What files without objects are, by the stem of their names."""
 _AUDIT_GROUP: Final = f"{api_group('audit')}/"
 _AUDIT_EVENT: Final = "an event of an audit log, not an object; give the file as the audit log"
 
@@ -45,4 +46,4 @@ def other_than_objects(found: Found) -> str:
     value = found.value
     if isinstance(value, dict) and value.get("kind") not in (None, "Kustomization", "Component"):
         return _AUDIT_EVENT if str(value.get("apiVersion")).startswith(_AUDIT_GROUP) else ""
-    return _NOT_OBJECTS.get(stem(found.file).lower(), "")
+    return NOT_OBJECTS.get(stem(found.file).lower(), "")

@@ -83,6 +83,14 @@ def test_can_i_lists(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["can-i", "--list", "--as", "carol", "--as-group", "devs", "--dump", dump, "-o", "json"]) == 0
 
 
+def test_a_report_that_cannot_be_written_is_told(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With what is missing, and how to take it as empty."""
+    assert main(["audit", dump, "--html", str(tmp_path / "r.html")]) == 2
+    told = capsys.readouterr().err
+    assert "no report was written, since its paths and causes need more" in told
+    assert "--complete pods" in told
+
+
 def test_audit_fails_from_a_severity_on(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The code is 1 from --fail-on, and what could not be asked is said."""
     assert main(["audit", dump, "--fail-on", "high"]) == 0

@@ -11,6 +11,7 @@ from simkit.analysis.findings.check import Check, Finding, described_check
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.objects import NAMESPACES, PODS, RBAC
 from simkit.analysis.rbac.subject import EVERYONE, normalize_subject
+from simkit.analysis.rendering import counted
 from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.question import Question
 from simkit.logic.workloads.pods import has_ended
@@ -70,7 +71,8 @@ def without_network_policy(survey: Survey, check: Check) -> Iterator[Finding]:
     pods = Counter(namespace_of(pod) for pod in survey.snapshot.scan(PODS) if not has_ended(pod))
     for name in sorted(pods.keys() - limited - {SYSTEM_NAMESPACE}):
         yield check.finding(
-            f"{pods[name]} pods of namespace {name} can be reached from every pod of the cluster, and reach every one.",
+            f"{counted(pods[name], 'pod')} of namespace {name} can be reached from every pod of the cluster, and can "
+            "reach every pod.",
             namespace=name,
             manifest=deny_all(name),
         )

@@ -43,6 +43,7 @@ from simkit.schema.releases import minor_of
 from simkit.seams.caveats import NOT_HELD, assumed_answers, name_of_uncalled
 from simkit.seams.snapshot import Sandbox, Snapshot
 from simkit.snapshot.dump import Dump
+from simkit.snapshot.filenames import NOT_OBJECTS
 from simkit.snapshot.load import load
 from simkit.snapshot.sources import Source
 
@@ -180,6 +181,12 @@ class _Planner:
             self._notes.append(f"The dump has no {names}, so those of the manifests count as new.")
         if any(values_withheld(obj) for obj in wanted.objects):
             self._notes.append("Secrets of the manifests have no values, so their values were not compared.")
+        self._notes += [
+            f"{problem.file} was not rendered, so its objects were planned as their files have them; the command "
+            "simkit plan renders kustomizations and charts."
+            for problem in wanted.problems
+            if problem.what == NOT_OBJECTS["kustomization"]
+        ]
         self._notes += _uncalled(changes)
         rows = list(self._rows(changes, after, wanted, configured, expectations))
         order = list(TITLES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -239,3 +240,11 @@ def test_earlier_manifests_are_there_whoever_applies(cluster: Cluster) -> None:
     made = plan(cluster, config.format("a", 1), configured=earlier, identity=Identity("nobody"))
     assert [title for _, title in told(made)] == ["ConfigMap shop/a"]
     assert told(plan(cluster, config.format("a", 1), configured=earlier)) == [("unchanged", "ConfigMap shop/a")]
+
+
+def test_a_kustomization_that_is_not_rendered_is_told(tmp_path: Path) -> None:
+    """Its objects may go elsewhere than their files say."""
+    (tmp_path / "kustomization.yaml").write_text("namespace: shop\nresources: [a.yaml]\n", encoding="utf-8")
+    (tmp_path / "a.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", encoding="utf-8")
+    [note] = simkit.Cluster(seed=1).plan(tmp_path).notes
+    assert "kustomization.yaml was not rendered" in note
