@@ -21,8 +21,12 @@ from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 FOLDER: Final = "cloud"
 MODES: Final = ("API", "API_AND_CONFIG_MAP", "CONFIG_MAP")
 """The authentication modes of a cluster."""
-PRINCIPAL: Final = re.compile(r"arn:aws[\w-]*:iam::\d{12}:(role|user)/[\w+=,.@/-]+", re.ASCII)
+PRINCIPAL: Final = re.compile(r"arn:aws[\w-]*:iam::(\d{12}):(?:(?:role|user)/[\w+=,.@/-]+|root)", re.ASCII)
 """The ARN of a principal that a cluster can know: a role or a user of IAM."""
+TEMPLATE: Final = re.compile(r"\{\{\w+\}\}")
+"""A part of a user name that is filled in for each session."""
+MOST_TEMPLATES: Final = 2
+"""The templates of a user name; more make no sense, and could make comparing names slow."""
 _HOW: Final = "`simkit dump --cloud eks` prints the commands whose outputs are read"
 _POLICY: Final = re.compile(r"arn:aws[\w-]*:eks::aws:cluster-access-policy/([\w-]+)", re.ASCII)
 _UNUSED: Final = ("accessPolicies", "Role", "AttachedPolicies", "PolicyNames", "RoleName", "Policy", "PolicyVersion")
@@ -158,11 +162,21 @@ def _listed(export: EksExport, output: Mapping[str, Any]) -> None:
 def _entry(export: EksExport, output: Mapping[str, Any]) -> None:
     entry = _mapping(output, "accessEntry")
     principal = _principal(_text(entry, "principalArn"))
-    found = AccessEntry(principal, _text(entry, "username"), tuple(_texts(entry, "kubernetesGroups", optional=True)))
+    user = user_name(principal, _text(entry, "username"))
+    if user is None:
+        raise _Unexpected("username has too many templates")
+    found = AccessEntry(principal, user, tuple(_texts(entry, "kubernetesGroups", optional=True)))
     if export.entries.setdefault(principal, found) != found:
         raise _Unexpected(f"two descriptions of aws:{principal} differ")
     if "clusterName" in entry:
         export.names[_text(entry, "clusterName")] = None
+
+
+def user_name(principal: str, text: str) -> str | None:
+    """The user name of a principal, with the number of its account filled in; None if it has too many templates."""
+    account = PRINCIPAL.fullmatch(principal)
+    user = text.replace("{{AccountID}}", account.group(1)) if account else text
+    return user if len(TEMPLATE.findall(user)) <= MOST_TEMPLATES else None
 
 
 def _policies(export: EksExport, output: Mapping[str, Any]) -> None:

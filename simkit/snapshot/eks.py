@@ -22,7 +22,7 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
 from simkit.seams.authorization import AccessEntry, Authorization, ProviderAccess
 from simkit.seams.snapshot import Snapshot
-from simkit.snapshot.cloud import PRINCIPAL, EksExport, read_export
+from simkit.snapshot.cloud import PRINCIPAL, EksExport, read_export, user_name
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.report import Report
 from simkit.snapshot.sources import Source
@@ -140,7 +140,8 @@ def _entry(entry: Any, principal: str) -> AccessEntry | None:
         return None
     if not all(isinstance(group, str) for group in groups):
         return None
-    return AccessEntry(arn, user or arn, tuple(groups))
+    name = user_name(arn, user or arn)
+    return None if name is None else AccessEntry(arn, name, tuple(groups))
 
 
 def _annotated(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:

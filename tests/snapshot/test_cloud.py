@@ -123,6 +123,7 @@ def test_foreign_files_are_refused_or_reported() -> None:
         {"accessEntry": {"principalArn": "arn:aws:iam::1:role/x", "username": "u"}},
         {"accessEntry": {"principalArn": "arn:aws:iam::111122223333:role/x", "username": "\x1b[2J"}},
         {"accessEntry": {"principalArn": "arn:aws:iam::111122223333:role/x", "username": "u", "kubernetesGroups": "g"}},
+        {"accessEntry": {"principalArn": "arn:aws:iam::111122223333:role/x", "username": "{{SessionName}}a" * 40}},
         {"accessEntries": ["arn:aws:iam::111122223333:role/x\n"]},
         {"accessEntries": {"a": 1}},
         {"principalArn": "arn:aws:iam::111122223333:role/x", "associatedAccessPolicies": [{"policyArn": "x"}]},

@@ -24,7 +24,7 @@ from simkit.seams.authorization import PRINCIPAL
 
 _ACCOUNT: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _GROUPS: Final = (MASTERS, AUTHENTICATED, UNAUTHENTICATED, SERVICE_ACCOUNTS, NODES)
-_AWS: Final = re.compile(r"arn:aws[\w-]*:iam::\d{12}:(?:role|user)/", re.ASCII)
+_AWS: Final = re.compile(r"arn:aws[\w-]*:iam::\d{12}:(?:(?:role|user)/.|root$)", re.ASCII)
 EVERYONE: Final = (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, SERVICE_ACCOUNTS)
 """Names of groups that contain everybody, everybody without a credential, or every workload."""
 

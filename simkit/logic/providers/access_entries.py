@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final
 
 from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, USER, Binding, Subject
 from simkit.logic.rbac.rule import Rule
@@ -22,10 +21,8 @@ from simkit.logic.rbac.ruleset import RuleSet
 from simkit.meta.names import Key
 from simkit.present.escaping import shell_command
 from simkit.seams.authorization import PRINCIPAL, ProviderAccess
+from simkit.snapshot.cloud import TEMPLATE
 from simkit.snapshot.eks import access_policies
-
-_TEMPLATE: Final = re.compile(r"\{\{\w+\}\}")
-"""A part of a user name that is filled in for each session."""
 
 
 class AccessEntryBindings:
@@ -51,8 +48,8 @@ class AccessEntryBindings:
         self._by_user: dict[str, list[str]] = {}
         self._templates: list[tuple[re.Pattern[str], str]] = []
         for entry in access.entries:
-            if _TEMPLATE.search(entry.user):
-                parts = map(re.escape, _TEMPLATE.split(entry.user))
+            if TEMPLATE.search(entry.user):
+                parts = map(re.escape, TEMPLATE.split(entry.user))
                 self._templates.append((re.compile("[^/]+".join(parts)), entry.name))
             else:
                 self._by_user.setdefault(entry.user, []).append(entry.name)
@@ -65,7 +62,7 @@ class AccessEntryBindings:
     def request_name(self, principal: str) -> str:
         """The user name of a principal's requests; empty if each session has a name of its own."""
         name = self._names[principal]
-        return "" if _TEMPLATE.search(name) else name
+        return "" if TEMPLATE.search(name) else name
 
     def roles(self) -> Iterator[tuple[Key, RuleSet]]:
         """The access policies that are associated with a principal, with their rules."""
@@ -80,17 +77,13 @@ class AccessEntryBindings:
         """The bindings in a namespace that matches a wildcard."""
         return (
             _binding(principal, policy, namespace)
-            for principal, policy, pattern in self._patterns
-            if pattern.fullmatch(namespace)
+            for principal, policy, scope in self._patterns
+            if matches(scope, namespace)
         )
 
     @cached_property
-    def _patterns(self) -> list[tuple[str, str, re.Pattern[str]]]:
-        return [
-            (principal, policy, re.compile(".*".join(map(re.escape, scope.split("*")))))
-            for principal, policy, scope in self._scoped
-            if _is_pattern(scope)
-        ]
+    def _patterns(self) -> list[tuple[str, str, str]]:
+        return [one for one in self._scoped if _is_pattern(one[2])]
 
     def users(self, user: str) -> tuple[str, ...]:
         """The names under which a user may be bound: its own, its principals', and that of a principal's requests."""
@@ -110,6 +103,32 @@ def disassociation(cluster: str, binding: Binding) -> str:
     policy = f"arn:{partition}:eks::aws:cluster-access-policy/{binding.role.name}"
     words = ("--cluster-name", cluster or "CLUSTER", "--principal-arn", principal, "--policy-arn", policy)
     return shell_command("aws", "eks", "disassociate-access-policy", *words)
+
+
+def matches(pattern: str, text: str) -> bool:
+    """True if a pattern with wildcards (``*``) is that of a text.
+
+    Notes
+    -----
+    O(length of both), however many wildcards there are.
+
+    Examples
+    --------
+    >>> matches("dev-*", "dev-a"), matches("*-a", "dev-b"), matches("a*a", "a")
+    (True, False, False)
+    """
+    if not _is_pattern(pattern):
+        return pattern == text
+    first, *middle, last = pattern.split("*")
+    if not (text.startswith(first) and text.endswith(last) and len(text) >= len(first) + len(last)):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for part in middle:
+        found = text.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
 
 
 def _is_pattern(namespace: str) -> bool:

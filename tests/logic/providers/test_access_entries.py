@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 import pytest
 
 import simkit
 from simkit.analysis.access.can import can
+from simkit.logic.providers.access_entries import matches
 from simkit.meta.errors import UnknownSubject
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
@@ -269,3 +271,19 @@ def test_a_service_account_with_the_role_of_an_administrator_is_a_finding() -> N
         found = cluster.findings(checks=["cloud-admin"])
         assert len(found) == wanted
         assert set(found["subjects"]) == ({("sa:ci/deploy",)} if wanted else set())
+
+
+def test_wildcards_without_end_cost_no_time() -> None:
+    """A scope of hundreds of wildcards is matched letter by letter."""
+    assert not matches("a*" * 300 + "c", "a" * 250)
+    assert matches("a*" * 100, "a" * 250)
+    for pattern, text in itertools.product(("a*b", "*", "**", "a*", "*b*", "ab"), ("", "a", "ab", "aab", "ba", "b")):
+        assert matches(pattern, text) == bool(re.fullmatch(pattern.replace("*", ".*"), text)), (pattern, text)
+
+
+def test_the_number_of_the_account_is_filled_in() -> None:
+    """``{{AccountID}}`` is the same in every session of a principal."""
+    cluster = dump(export(("AmazonEKSViewPolicy", []), user="ops-{{AccountID}}"))
+    ops = Identity("ops-111122223333", ("system:authenticated",))
+    assert can(cluster.snapshot(), ops, "get", "pods")
+    assert not can(cluster.snapshot(), Identity("ops-1", ("system:authenticated",)), "get", "pods")
