@@ -128,14 +128,15 @@ def _take(export: EksExport, output: Any, file: str, report: Report) -> bool:
     if not isinstance(output, Mapping):
         report.add(file, None, "not an output of the AWS CLI", _HOW)
         return False
-    reading = next((read for name, read in _READ.items() if name in output), None)
-    if reading is None:
+    readers = [read for name, read in _READ.items() if name in output]
+    if not readers:
         unused = any(name in output for name in _UNUSED)
         what = "says nothing about access to the cluster" if unused else "not an output about an EKS cluster"
         report.add(file, None, what, _HOW, weight="note" if unused else "lost")
         return False
     try:
-        reading(export, output)
+        for read in readers:  # more than one only if somebody has put outputs together
+            read(export, output)
     except _Unexpected as error:
         report.add(file, None, f"an output of the AWS CLI that is not as documented: {error}", _HOW)
         export.broken.append(f"an output could not be read ({error})")

@@ -97,6 +97,15 @@ def test_a_broken_aws_auth_is_told(text: str) -> None:
     assert "Lower bound" in caveats(outputs, {**mapped, "data": {"mapRoles": text}})
 
 
+def test_outputs_that_somebody_put_together_are_read() -> None:
+    """The fields of several outputs in one object count each; a shape of another tool is told."""
+    entry, policies = OUTPUTS[2], OUTPUTS[3]
+    principal = entry["accessEntry"]["principalArn"]
+    whole = {**OUTPUTS[0], "accessEntries": [principal], **entry, **policies}
+    assert caveats([whole]) == ""
+    assert "could not be read" in caveats([{**whole, "accessEntries": [entry]}])
+
+
 def test_files_of_several_clusters_are_refused() -> None:
     """Outputs about two clusters are no export of one."""
     outputs = copy.deepcopy(OUTPUTS)

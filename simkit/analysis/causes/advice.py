@@ -35,7 +35,7 @@ from simkit.analysis.least_privilege.proposal import without
 from simkit.analysis.rbac.default_objects import administrators
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import normalize_subject, text_of
-from simkit.logic.providers.access_entries import disassociation
+from simkit.logic.providers.commands import disassociation
 from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta.names import Key
 from simkit.seams.snapshot import Snapshot
@@ -197,7 +197,7 @@ class Advisor:
         """What only the API of the provider can change, with the command."""
         policies = self._survey.index.bindings_of(key) if key.resource == ACCESS_POLICIES else [self._bindings[key]]
         access = self._snapshot.authorization.access
-        commands = dict.fromkeys(disassociation(access.cluster if access else "", one) for one in policies)
+        commands = dict.fromkeys(disassociation(one.key, access.cluster if access else "") for one in policies)
         text = (
             "No Kubernetes object grants this. Associate a narrower access policy or scope, or take the policy away "
             f"with the AWS CLI: {'; '.join(commands)}"

@@ -12,7 +12,8 @@ from simkit.analysis.findings.survey import listed
 from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, kind_of
 from simkit.analysis.rbac.subject import normalize_subject
 from simkit.analysis.rendering import html_lines
-from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
+from simkit.logic.providers.commands import disassociation
+from simkit.logic.rbac.binding import ACCESS_ENTRIES, SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
 from simkit.present.escaping import kubectl_command
@@ -120,6 +121,8 @@ def position_of(finding: Finding, positions: Mapping[Key, Position]) -> Position
 
 def delete_command(key: Key) -> str:
     """The command line that deletes a role or binding."""
+    if key.resource == ACCESS_ENTRIES:
+        return disassociation(key)
     return kubectl_command("delete", kind_of(key).lower(), key.name, key.namespace)
 
 

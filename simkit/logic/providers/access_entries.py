@@ -19,7 +19,6 @@ from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, USER, Bin
 from simkit.logic.rbac.rule import Rule
 from simkit.logic.rbac.ruleset import RuleSet
 from simkit.meta.names import Key
-from simkit.present.escaping import shell_command
 from simkit.seams.authorization import PRINCIPAL, ProviderAccess
 from simkit.snapshot.cloud import TEMPLATE
 from simkit.snapshot.eks import access_policies
@@ -93,16 +92,6 @@ class AccessEntryBindings:
         found = self._by_user.get(user, [])
         matching = [principal for pattern, principal in self._templates if pattern.fullmatch(user)]
         return (user, *found, *matching) if found or matching else (user,)
-
-
-def disassociation(cluster: str, binding: Binding) -> str:
-    """The AWS CLI command that takes the access policy of an access entry away, quoted for a shell."""
-    (subject,) = binding.subjects
-    principal = subject.name.removeprefix(PRINCIPAL)
-    partition = principal.split(":")[1]
-    policy = f"arn:{partition}:eks::aws:cluster-access-policy/{binding.role.name}"
-    words = ("--cluster-name", cluster or "CLUSTER", "--principal-arn", principal, "--policy-arn", policy)
-    return shell_command("aws", "eks", "disassociate-access-policy", *words)
 
 
 def matches(pattern: str, text: str) -> bool:

@@ -242,18 +242,23 @@ class AccessIndex:
 
     def _bound_to(self, identity: Identity, namespace: str) -> list[Binding]:
         """Bindings that name the identity and grant in exactly this scope, by name."""
-        users = self._users(identity.user)
-        found = self._bound.members((USER, users[0]), namespace)
-        for user in users[1:]:
-            found += self._bound.members((USER, user), namespace)
-        if self.entries is not None and namespace:  # one that the index was not told of may match a wildcard, too
-            unmet = (one for one in self.entries.within(namespace) if self._bindings.get(one.key) is None)
-            found += [one for one in unmet if one.subjects[0].name in users]
+        found = self._bound.members((USER, identity.user), namespace)
+        if self.entries is not None:
+            found += self._bound_by_entries(identity.user, self.entries, namespace)
         for group in identity.groups:
             found += self._bound.members((GROUP, group), namespace)
         if len(found) > 1:
             found = list(dict.fromkeys(found))  # a binding may name the user and her groups
             found.sort(key=_name)
+        return found
+
+    def _bound_by_entries(self, user: str, entries: AccessEntryBindings, namespace: str) -> list[Binding]:
+        """Bindings that name a user by another of its names, and grant in exactly this scope."""
+        users = entries.users(user)
+        found = [one for name in users[1:] for one in self._bound.members((USER, name), namespace)]
+        if namespace:  # one that the index was not told of may match a wildcard, too
+            unmet = (one for one in entries.within(namespace) if self._bindings.get(one.key) is None)
+            found += [one for one in unmet if one.subjects[0].name in users]
         return found
 
     def _users(self, user: str) -> tuple[str, ...]:
@@ -375,6 +380,8 @@ def _entries_of(snapshot: Snapshot) -> AccessEntryBindings | None:
 
 
 def _allowed(binding: Binding, users: tuple[str, ...], groups: tuple[str, ...], rule: int) -> Decision:
-    subject = next(filter(None, (binding.names(user, groups) for user in users)), None)
+    subject = binding.names(users[0], groups)
+    for user in users[1:]:
+        subject = subject or binding.names(user, groups)
     reason = binding.reason(subject) if subject else ""
     return Decision(ALLOW, reason, (Evidence(binding.key, binding.role, rule),))

@@ -287,3 +287,16 @@ def test_the_number_of_the_account_is_filled_in() -> None:
     ops = Identity("ops-111122223333", ("system:authenticated",))
     assert can(cluster.snapshot(), ops, "get", "pods")
     assert not can(cluster.snapshot(), Identity("ops-1", ("system:authenticated",)), "get", "pods")
+
+
+def test_no_finding_deletes_an_access_entry_by_kubectl() -> None:
+    """A policy that another one covers, and one in a namespace that does not exist, name the AWS CLI command."""
+    policies: tuple[tuple[str, list[str]], ...] = (
+        ("AmazonEKSClusterAdminPolicy", []),
+        ("AmazonEKSViewPolicy", ["gone"]),
+        ("AmazonEKSEditPolicy", []),
+    )
+    found = dump(export(*policies), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}).findings()
+    commands = [one for one in found["command"] if one]
+    assert commands
+    assert all(one.startswith("aws eks disassociate-access-policy") for one in commands), commands
