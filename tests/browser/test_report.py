@@ -126,6 +126,16 @@ def test_it_is_readable_in_narrow_windows_and_in_the_dark(page: Page, report: st
     assert page.evaluate(colour) != light
 
 
+def test_a_printed_page_cuts_no_table(page: Page, report: str) -> None:
+    """Where a screen scrolls, paper has the width of all columns: that of A4 within its margins."""
+    page.set_viewport_size({"width": 718, "height": 1000})
+    page.goto(report)
+    page.emulate_media(media="print")
+    wide = "[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth + 1).length"
+    assert page.evaluate(wide) == 0
+    page.emulate_media(media="screen")
+
+
 def test_words_find_what_findings_are_about(page: Page, report: str) -> None:
     """Not what advice says: ``exec`` finds a message, name or rule with a word that begins so, and tells which."""
     page.goto(report)
