@@ -3,7 +3,6 @@ from simkit.analysis.access.compare import compare
 from simkit.analysis.access.expectations import Outcome, Outcomes, Suite, check, read_suite
 from simkit.analysis.access.matrix import access_matrix, resource_matrix, subject_matrix
 from simkit.analysis.access.permissions import permissions
-from simkit.analysis.access.table_graph import findings_graph, table_graph
 from simkit.analysis.access.who_can import who_can
 from simkit.analysis.admission.cel import cel
 from simkit.analysis.admission.expression_costs import expression_costs
@@ -54,7 +53,6 @@ from simkit.analysis.membership import (
     members_of_export,
     members_of_files,
     members_of_snapshot,
-    members_of_tokens,
     merge_members,
 )
 from simkit.analysis.operations.rehearsals import drain_nodes, lose_nodes, roll_out
@@ -149,7 +147,6 @@ __all__ = [
     "exposure",
     "expression_costs",
     "findings",
-    "findings_graph",
     "history",
     "identity_of",
     "implies",
@@ -160,7 +157,6 @@ __all__ = [
     "members_of_export",
     "members_of_files",
     "members_of_snapshot",
-    "members_of_tokens",
     "merge_members",
     "migrate",
     "minimal_rules",
@@ -193,7 +189,6 @@ __all__ = [
     "subject_matrix",
     "subject_parts",
     "subjects",
-    "table_graph",
     "text_of",
     "timeline",
     "unused_grants",

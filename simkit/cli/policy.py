@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Final
 
 from simkit.cli.output import add_output, write_rows, yaml_text
 from simkit.cli.reports import Case, Fault
@@ -29,7 +28,6 @@ force, and no running workload and no request of the audit log is refused.
 Exit code: 0 when nothing is broken or open, 1 when something is, 2 for wrong use or an unreadable history.
 """
 FOUND = 1
-ENGINES: Final = ("kubernetes", "kyverno", "gatekeeper")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +54,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     close = parts.add_parser("close", help="write admission policies that close escalation paths")
     close.add_argument("--subject", action="append", metavar="WHO", help="user:alice, group:devs, sa:ns/name")
     close.add_argument("--goal", action="append", metavar="GOAL", help="cluster-admin, 'a node', 'get secrets in ns'")
-    close.add_argument("--engine", default="kubernetes", choices=ENGINES, help="the form (default: kubernetes)")
     told = "the expressions must have no type warnings at RELEASE; may be repeated (default: the cluster's own)"
     close.add_argument("--at", action="append", default=[], metavar="RELEASE", help=told)
     add_audit_log(close, "requests that no policy may refuse")
@@ -81,7 +78,7 @@ def _close(args: argparse.Namespace) -> int:
             continue
         found = cluster.closing_policy(path, audit_log=audit_log, releases=args.at)
         left = left or not found
-        manifests |= {f"{obj['kind']} {obj['metadata']['name']}": obj for obj in found.written_for(args.engine)}
+        manifests |= {f"{obj['kind']} {obj['metadata']['name']}": obj for obj in found.manifests}
         sys.stderr.write(f"{found}\n")
     sys.stdout.write("---\n".join(yaml_text(obj) for obj in manifests.values()))
     return FOUND if left else 0

@@ -55,7 +55,7 @@ def replace_status(client: Client, resource: GroupResource, obj: Object, status:
 
 def scale_path(resource: Resource, namespace: str, name: str) -> str:
     """The path of an object's Scale, in the version of its kind that is served."""
-    return f"{resource.path}/namespaces/{namespace}/{resource.resource}/{name}/scale"
+    return f"{resource.collection(namespace)}/{name}/scale"
 
 
 def merge(client: Client, resource: GroupResource, obj: Object, change: Draft, subresource: str = "") -> Response:

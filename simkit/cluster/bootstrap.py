@@ -73,8 +73,7 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
     _fill_first(engine)
     for key in list(outdated_bindings(snapshot())):
         resource = engine.catalogue.lookup(str(key.resource))
-        scope = f"/namespaces/{key.namespace}" if key.namespace else ""
-        _send(engine, "DELETE", f"{resource.path}{scope}/{resource.resource}/{quote(key.name, safe=':')}", None)
+        _send(engine, "DELETE", f"{resource.collection(key.namespace)}/{quote(key.name, safe=':')}", None)
     for obj, exists in reconcile(snapshot(), engine.gates):
         _write(engine, obj, exists=exists)
 
@@ -147,8 +146,7 @@ def _resource(engine: Engine, obj: Object) -> Resource:
 
 def _write(engine: Engine, obj: Object, *, exists: bool) -> None:
     resource = _resource(engine, obj)
-    namespace = namespace_of(obj)
-    path = resource.path + (f"/namespaces/{namespace}" if namespace else "") + f"/{resource.resource}"
+    path = resource.collection(namespace_of(obj))
     if exists:
         _send(engine, "PUT", f"{path}/{quote(name_of(obj), safe=':')}", obj)
     else:

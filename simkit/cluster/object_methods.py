@@ -148,10 +148,9 @@ class ObjectMethods(AnalysedCluster):
         resource = self._control_plane.catalogue.lookup(word)
         if namespace == "" and resource.namespaced:
             raise SimkitError("the namespace is empty: name one, or leave it out (None) for all of them")
-        scope = f"/namespaces/{namespace}" if namespace and resource.namespaced else ""
         chosen = {"labelSelector": label_selector, "fieldSelector": field_selector}
         query = urlencode({name: text for name, text in chosen.items() if text})
-        path = f"{resource.path}{scope}/{resource.resource}"
+        path = resource.collection(namespace or "")
         items = self._asked("GET", f"{path}?{query}" if query else path, None, None)["items"]
         return [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
 
@@ -195,14 +194,11 @@ class ObjectMethods(AnalysedCluster):
         resource = self._control_plane.catalogue.lookup(word)
         if namespace == "" and resource.namespaced:
             raise SimkitError(f"the namespace is empty: name one, or leave it out (None) for {DEFAULT_NAMESPACE!r}")
-        scope = f"/namespaces/{namespace or DEFAULT_NAMESPACE}" if resource.namespaced else ""
-        return f"{resource.path}{scope}/{resource.resource}"
+        return resource.collection(namespace or DEFAULT_NAMESPACE)
 
     def _collection(self, obj: Object) -> tuple[str, bool]:
         resource = self._control_plane.catalogue.resource_of(obj)
-        namespace = namespace_of(obj) or "default"
-        scope = f"/namespaces/{namespace}" if resource.namespaced else ""
-        return f"{resource.path}{scope}/{resource.resource}", resource.namespaced
+        return resource.collection(namespace_of(obj) or "default"), resource.namespaced
 
     @staticmethod
     def _placed(obj: Object, namespaced: bool) -> dict[str, Any]:

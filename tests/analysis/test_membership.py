@@ -21,7 +21,6 @@ from simkit.analysis.membership import (
     members_of_certificates,
     members_of_files,
     members_of_snapshot,
-    members_of_tokens,
     merge_members,
 )
 from simkit.cli import main
@@ -91,18 +90,6 @@ def test_certificates_and_kubeconfigs(tmp_path: Path) -> None:
     assert members_of_files(tmp_path / "pem") == wanted
     with pytest.raises(simkit.SimkitError, match="certificates"):
         members_of_certificates("-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----")
-
-
-def test_tokens(tmp_path: Path) -> None:
-    """Claims are named as for the server's provider, prefixes stand before the names."""
-    tokens = [token(sub="ann", groups=["devs", "ops"]), token(email="bob@x", teams="devs")]
-    assert members_of_tokens(tokens[0]) == {"devs": ("user:ann",), "ops": ("user:ann",)}
-    other = members_of_tokens(tokens[1:], username_claim="email", groups_claim="teams", group_prefix="oidc:")
-    assert other == {"oidc:devs": ("user:bob@x",)}
-    (tmp_path / "tokens").write_text("\n".join(tokens))
-    assert members_of_files([tmp_path / "tokens"], user_prefix="u:")["ops"] == ("user:u:ann",)
-    with pytest.raises(simkit.SimkitError, match="JWT"):
-        members_of_tokens("eyJ")
 
 
 @pytest.mark.parametrize(

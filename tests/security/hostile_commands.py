@@ -123,13 +123,7 @@ PROSE: Final[dict[str, tuple[str, ...]]] = {
     "commands": (*TABLES["cut"], "--commands"),
     "patch": ("migrate", "OLD", "--to", "1.33"),
     "one version": ("migrate", "OLD", "--to", "1.33", "--output-version", "networking.k8s.io/v1"),
-    **{
-        f"policy close {engine}": (
-            *("policy", "close", "--dump", HOSTILE, *_ALL, *_LOG),
-            *("--subject", SUBJECTS[1], "--engine", engine),
-        )
-        for engine in ("kubernetes", "kyverno", "gatekeeper")
-    },
+    "policy close": ("policy", "close", "--dump", HOSTILE, *_ALL, *_LOG, "--subject", SUBJECTS[1]),
     "policy plan": ("policy", "plan", "HISTORY", "GROUP", "v1"),
 }
 """Texts on standard output beside tables."""

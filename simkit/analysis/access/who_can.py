@@ -113,19 +113,7 @@ def who_can(
     >>> cluster.who_can("escalate", "roles")[["subject", "binding"]].values.tolist()
     [['group:system:masters', '(no binding)'], ['group:system:masters', 'cluster-admin']]
     """
-    found = holders_of(
-        snapshot,
-        verb,
-        resource,
-        subresource=subresource,
-        name=name,
-        namespace=namespace,
-        url=url,
-        api_group=api_group,
-        expand_groups=expand_groups,
-        members=members,
-        max_hops=max_hops,
-    )
+    found = holders_of(**locals())
     made = found.grants.to_frame() if isinstance(found.grants, PickedGrants) else table(found.grants, found.columns)
     made.attrs["question"] = found.question
     return made

@@ -3,7 +3,6 @@ from simkit.analysis.membership.files import (
     members_of_certificates,
     members_of_export,
     members_of_files,
-    members_of_tokens,
 )
 
 __all__ = [
@@ -13,6 +12,5 @@ __all__ = [
     "members_of_export",
     "members_of_files",
     "members_of_snapshot",
-    "members_of_tokens",
     "merge_members",
 ]

@@ -1,9 +1,8 @@
-"""Group memberships from files: certificates, tokens, exports of identity providers, and any of them by content."""
+"""Group memberships from files: certificates, exports of identity providers, and any of them by content."""
 
 from __future__ import annotations
 
 import base64
-import binascii
 import csv
 import io
 import re
@@ -11,12 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from simkit.analysis.membership.cluster import (
     MembershipTable,
     Pair,
-    listed,
     members_of_audit_log,
     members_of_snapshot,
     membership_table,
@@ -82,51 +78,6 @@ def members_of_kubeconfig(config: Mapping[str, Any]) -> MembershipTable:
         if encoded:
             pems.append(base64.b64decode(encoded))
     return members_of_certificates(b"\n".join(pems)) if pems else {}
-
-
-def members_of_tokens(
-    tokens: str | Iterable[str],
-    *,
-    username_claim: str = "sub",
-    groups_claim: str = "groups",
-    user_prefix: str = "",
-    group_prefix: str = "",
-) -> MembershipTable:
-    """The members of groups according to the claims of identity tokens, which are read and not verified.
-
-    Parameters
-    ----------
-    tokens
-        Tokens in their compact form.
-    username_claim, groups_claim, user_prefix, group_prefix
-        As the server's flags for its provider have them.
-
-    Returns
-    -------
-    MembershipTable
-        Subjects by the name of their group.
-
-    Raises
-    ------
-    SimkitError
-        For what is no token.
-    """
-    claims = [_claims(token) for token in ([tokens] if isinstance(tokens, str) else tokens)]
-    pairs = [
-        (str(each.get(username_claim) or ""), str(group)) for each in claims for group in listed(each.get(groups_claim))
-    ]
-    return membership_table(pairs, user_prefix=user_prefix, group_prefix=group_prefix)
-
-
-def _claims(token: str) -> Mapping[str, Any]:
-    parts = token.strip().split(".")
-    try:
-        payload = orjson.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-    except (IndexError, binascii.Error, orjson.JSONDecodeError):
-        raise SimkitError("this is not a JWT: it needs three parts, with claims in the second") from None
-    if not isinstance(payload, dict):
-        raise SimkitError("the claims of the token are not a JSON object")
-    return payload
 
 
 _USER_COLUMNS: Final = ("user", "username", "user_name", "userprincipalname", "login", "email", "mail", "member")
@@ -243,11 +194,11 @@ def members_of_files(
     Parameters
     ----------
     paths
-        A table (YAML or JSON: group to a list of subjects); certificates or a kubeconfig; tokens, one a line; an audit
-        log; manifests of OpenShift groups, of ``aws-auth`` or of certificate requests; an export of an identity
-        provider as ``members_of_export`` takes it.
+        A table (YAML or JSON: group to a list of subjects); certificates or a kubeconfig; an audit log; manifests of
+        OpenShift groups, of ``aws-auth`` or of certificate requests; an export of an identity provider as
+        ``members_of_export`` takes it.
     user_prefix, group_prefix
-        What the server puts before names of tokens and exports.
+        What the server puts before names of exports.
 
     Returns
     -------
@@ -292,7 +243,7 @@ def _of_content(path: Path, raw: bytes, prefixes: Mapping[str, str]) -> Membersh
         return members_of_audit_log(path)
     text = raw.decode("utf-8", "replace")
     if text.startswith("eyJ"):
-        return members_of_tokens([line for line in text.splitlines() if line.strip()], **prefixes)
+        raise SimkitError("this is an identity token, of which no members are read")
     value = _decoded(text)
     if not isinstance(value, dict):
         return members_of_export(text, **prefixes)

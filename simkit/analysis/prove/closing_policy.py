@@ -22,7 +22,7 @@ from simkit.analysis.escalation.prove.proof import prove
 from simkit.analysis.escalation.prove.session import SOMEBODY
 from simkit.analysis.escalation.prove.verdicts import NOT_PROVEN
 from simkit.analysis.findings.check import Finding
-from simkit.analysis.prove.policy import CheckedPolicy, native_policy
+from simkit.analysis.prove.policy import CheckedPolicy
 from simkit.analysis.rbac.index import chain_of
 from simkit.analysis.rbac.subject import identity_of, is_principal
 from simkit.analysis.rbac.tables import table
@@ -105,10 +105,6 @@ class ClosingPolicy(Result):
     def manifests(self) -> tuple[Object, ...]:
         """The policy and its binding; empty if there is none."""
         return tuple(obj for obj in (self.policy, self.binding) if obj is not None)
-
-    def written_for(self, engine: str) -> tuple[Object, ...]:
-        """The policy in the form of ``kubernetes``, ``kyverno`` or ``gatekeeper``; only the first is executed here."""
-        return native_policy(engine, *self.manifests) if self.manifests else ()
 
     def to_frame(self) -> pd.DataFrame:
         """One row per expression that was tried: validation, resource, reason (empty for the one that closes it)."""

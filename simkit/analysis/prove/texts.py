@@ -138,14 +138,6 @@ class TextTests:
             self._matched[known] = self._z3.simplify(self._z3.InRe(text, self._patterns[key]))
         return self._matched[known]
 
-    def is_value(self, term: Formula, text: Formula) -> Formula:
-        """The formula that a text is a constant, as far as the tests of it tell."""
-        z3 = self._z3
-        if not self._is_apart(term):
-            return term == text
-        tests = self._tests[term.decl().name()]
-        return z3.And([test.passed == self._matches(text, key) for key, test in tests.items()])
-
     def _mentioned(self, formulas: Iterable[Formula]) -> set[str]:
         waiting, seen, found = list(formulas), set(), set()
         while waiting:

@@ -338,8 +338,7 @@ def create_on_trial(obj: Object, server: Sandbox, release: str) -> Response | No
         ensure_namespace(server, namespace)
     if resource.kind == "Pod":
         _ensure_named(obj, namespace, server)
-    place = f"{resource.path}/namespaces/{namespace}" if namespace else resource.path
-    target = f"{place}/{resource.resource}?dryRun=All&fieldValidation=Strict"
+    target = f"{resource.collection(namespace)}?dryRun=All&fieldValidation=Strict"
     metadata = {name: value for name, value in (at(obj, "metadata") or {}).items() if name not in _OF_SERVERS}
     if not resource.namespaced:
         metadata.pop("namespace", None)

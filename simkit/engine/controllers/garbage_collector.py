@@ -193,8 +193,7 @@ class GarbageCollector:
 
     def _path(self, key: Key) -> str:
         resource = self._resource(key.resource)
-        scope = f"/namespaces/{key.namespace}" if key.namespace else ""
-        return f"{resource.path}{scope}/{resource.resource}/{quote(key.name, safe=':')}"
+        return f"{resource.collection(key.namespace)}/{quote(key.name, safe=':')}"
 
     def _resource(self, stored: GroupResource) -> Resource:
         found = self._catalogue().preferred(stored)

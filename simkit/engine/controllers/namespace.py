@@ -102,7 +102,7 @@ class NamespaceController:
             if all(map(is_terminating, objects)):
                 continue
             sent = True
-            path = f"{resource.path}/namespaces/{namespace}/{resource.resource}"
+            path = resource.collection(namespace)
             if "deletecollection" in resource.verbs:
                 paths = [path]
             else:

@@ -111,16 +111,6 @@ def test_reads_and_unproven_paths_have_no_policy(cluster: simkit.Cluster) -> Non
         fork.closing_policy(claim)
 
 
-def test_other_engines_get_the_same_expressions(cluster: simkit.Cluster) -> None:
-    """Kyverno and Gatekeeper take the expressions as they are."""
-    found = cluster.closing_policy(path(cluster, "A4"))
-    assert [obj["kind"] for obj in found.written_for("kyverno")] == ["ValidatingPolicy"]
-    template, constraint = found.written_for("gatekeeper")
-    assert template["spec"]["crd"]["spec"]["names"]["kind"] == constraint["kind"]
-    with pytest.raises(SimkitError, match="there are kubernetes, kyverno"):
-        found.written_for("opa")
-
-
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     """The manifests go to standard output, and what was tried to standard error."""
     assert main(["policy", "close", "--demo", "--subject", "sa:ci/shiftwork"]) == 0
