@@ -262,5 +262,5 @@ def test_many_nodes_renew_their_leases_less_often(clock: Clock, count: int, seco
 
 def test_settings_that_do_not_exist_are_refused() -> None:
     """A misspelt setting is told, and what a setting of an earlier edition said is not ignored."""
-    with pytest.raises(SimkitError, match="no setting 'storage' of containers; there are cpu,"):
+    with pytest.raises(SimkitError, match="no setting 'storage' of containers; there are ends-at-term,"):
         simulated(1).behave(storage="1Gi")
