@@ -155,10 +155,9 @@ def _add_accepting(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Audit, write, and return the exit code."""
     from simkit.analysis.findings import audit
-    from simkit.analysis.findings.loose import STALE
 
     if args.stale:
-        args.check, args.show = [*(args.check or ()), *STALE], args.show or "info"
+        args.check, args.show = [*(args.check or ()), "stale"], args.show or "info"
     earlier = earlier_report(args)
     dump = opened(args)
     warn_of_unknown_namespace(dump, args.namespace)

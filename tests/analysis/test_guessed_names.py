@@ -57,3 +57,10 @@ def test_themes_of_pictures_are_found(cluster: Cluster) -> None:
     for answer in answers:
         with pytest.raises(TypeError, match=r"with simkit\.analysis\.plots\.theme\('dark'\)"):
             answer.plot(theme="dark")
+
+
+def test_leftovers_have_one_name(cluster: Cluster) -> None:
+    """``stale`` stands for the checks for leftovers, alone and among others."""
+    stale = cluster.findings(checks="stale")
+    assert {"unused-role", "missing-role", "empty-binding"} <= set(stale["check"])
+    assert set(cluster.findings(checks=["stale", "cluster-admin"])["check"]) == {*stale["check"], "cluster-admin"}

@@ -190,6 +190,6 @@ def test_a_subject_is_left_out(dump: str, capsys: pytest.CaptureFixture[str]) ->
 
 def test_a_grant_of_several_verbs_is_listed_once(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Running commands in pods takes create or get; whoever has both stands in one row."""
-    assert main(["who-can", "exec", "pods", dump, "--complete", "*", "-o", "csv"]) == 0
+    assert main(["who-can", "exec", "-f", dump, "--complete", "*", "-o", "csv"]) == 0
     rows = capsys.readouterr().out.splitlines()
     assert len([row for row in rows if row.startswith("group:ops,")]) == 1

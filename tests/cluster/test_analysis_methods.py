@@ -152,7 +152,7 @@ def test_a_subject_leaves_all_bindings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "right"), [("report", "to_html"), ("upgrade", "upgrade_report"), ("stale", "--stale")]
+    ("wrong", "right"), [("report", "to_html"), ("upgrade", "upgrade_report"), ("stale", "checks='stale'")]
 )
 def test_guessed_methods_name_the_right_ones(wrong: str, right: str) -> None:
     """The error says what to write instead."""

@@ -13,7 +13,7 @@ from simkit.analysis.escalation.table.severity import LEVELS, Severity
 from simkit.analysis.findings.check import Check, Finding, Skipped
 from simkit.analysis.findings.drift import DRIFT_CHECKS
 from simkit.analysis.findings.holders import risky_permission_checks
-from simkit.analysis.findings.loose import LOOSE_CHECKS
+from simkit.analysis.findings.loose import LOOSE_CHECKS, STALE
 from simkit.analysis.findings.namespaces import NAMESPACE_CHECKS
 from simkit.analysis.findings.nature import PRODUCT, Nature, Natures
 from simkit.analysis.findings.paths import PATH_CHECKS
@@ -247,7 +247,8 @@ def audit(
         Whether to look at the server's own roles and bindings too, where they are as it made them.
     checks
         The ids of the checks to make; left out: all of simkit, and ``rules``. A check that an installed package
-        registers as an entry point in ``simkit.findings`` is made if it is named here.
+        registers as an entry point in ``simkit.findings`` is made if it is named here. ``stale`` stands for the checks
+        for leftovers: unused roles, empty bindings, subjects that do not exist and others.
     members
         Groups that the cluster does not keep, as for ``who_can``.
     managed
@@ -427,7 +428,9 @@ def findings(
 def _chosen(ids: Iterable[str] | None, own: tuple[Check, ...]) -> tuple[Check, ...]:
     if ids is None:
         return tuple({check.id: check for check in (*CHECKS, *own)}.values())
-    rules, wanted = {check.id: check for check in own}, list(ids)
+    named = [ids] if isinstance(ids, str) else ids
+    wanted = [one for name in named for one in (STALE if name == "stale" else (name,))]
+    rules = {check.id: check for check in own}
     for name in wanted:
         if name not in rules and name not in FINDINGS:
             raise SimkitError(f"there is no check {name!r}; known: {', '.join(dict.fromkeys((*FINDINGS, *rules)))}")
