@@ -68,6 +68,8 @@ class ProviderAccess:
         The access policies whose rules are not known, each with the principal that has it.
     pod_roles
         The principals that the pods of a service account can become: namespace, service account, principal.
+    maps_objects
+        Whether an object of the cluster (``aws-auth``) maps principals, too.
     """
 
     cluster: str = ""
@@ -75,6 +77,7 @@ class ProviderAccess:
     missing: tuple[str, ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
     pod_roles: tuple[tuple[str, str, str], ...] = ()
+    maps_objects: bool = True
 
     def members(self) -> dict[str, tuple[str, ...]]:
         """The principals in each group, as subjects in text form."""

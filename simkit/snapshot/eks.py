@@ -34,7 +34,8 @@ AUTH_MAP: Final = "aws-auth"
 ROLE_ANNOTATION: Final = "eks.amazonaws.com/role-arn"
 """The annotation of a service account with the role that its pods can assume."""
 _MODES: Final = ("Node", "RBAC")
-"""The authorizers of its API servers: its nodes have the names and the group that the Node authorizer asks for."""
+"""The authorizers of its API servers: all platform versions enable NodeRestriction, and nodes have the names and the
+group that the Node authorizer asks for."""
 _CONFIG_MAPS: Final = GroupResource("", "configmaps")
 _ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 _FIELDS: Final = (("mapRoles", "rolearn"), ("mapUsers", "userarn"))
@@ -93,7 +94,9 @@ def _access(export: EksExport, snapshot: Snapshot) -> ProviderAccess:
         for namespace, account, role in (*_annotated(snapshot), *export.pod_roles.values())
         if _identity(role) in by_identity
     )
-    return ProviderAccess(cluster, tuple(entries), tuple(missing), tuple(dict.fromkeys(unknown)), tuple(pod_roles))
+    return ProviderAccess(
+        cluster, tuple(entries), tuple(missing), tuple(dict.fromkeys(unknown)), tuple(pod_roles), mode != "API"
+    )
 
 
 def _identity(principal: str) -> tuple[str, str]:

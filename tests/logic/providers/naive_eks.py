@@ -111,12 +111,8 @@ def allowed(
     """Whether a principal may do something in a namespace, empty: in all of them."""
     found = _identity(outputs, objects, mode, principal)
     user, groups, policies = found or ("", [], [])
-    for policy in policies:
-        scope = policy["accessScope"]
-        inside = scope["type"] == "cluster" or any(_matches(one, namespace) for one in scope["namespaces"])
-        name = policy["policyArn"].rpartition("/")[2]
-        if inside and any(_rule_allows(rule, asked) for rule in POLICIES[name]):
-            return True
+    if any(policy_allows(policy, asked, namespace) for policy in policies):
+        return True
     for obj in objects:
         if obj["kind"] not in ("RoleBinding", "ClusterRoleBinding"):
             continue
@@ -127,6 +123,23 @@ def allowed(
         if applies and any(_rule_allows(rule, asked) for rule in ROLES[obj["roleRef"]["name"]]):
             return True
     return False
+
+
+def policy_allows(policy: dict[str, Any], asked: tuple[str, str, str, str], namespace: str) -> bool:
+    """Whether an associated access policy allows something in a namespace, empty: in all of them."""
+    scope = policy["accessScope"]
+    inside = scope["type"] == "cluster" or any(_matches(one, namespace) for one in scope["namespaces"])
+    return inside and any(_rule_allows(rule, asked) for rule in POLICIES[policy["policyArn"].rpartition("/")[2]])
+
+
+def policy_holders(outputs: list[Any], mode: str, asked: tuple[str, str, str, str], namespace: str) -> set[str]:
+    """The principals whom an access policy allows something."""
+    return {
+        one["principalArn"]
+        for one in outputs
+        for policy in one.get("associatedAccessPolicies", ())
+        if mode != "CONFIG_MAP" and policy_allows(policy, asked, namespace)
+    }
 
 
 def _identity(

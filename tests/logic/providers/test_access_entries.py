@@ -10,6 +10,7 @@ import pytest
 
 import simkit
 from simkit.analysis.access.can import can
+from simkit.analysis.access.who_can import holders_of
 from simkit.logic.providers.access_entries import matches
 from simkit.meta.errors import UnknownSubject
 from simkit.meta.identity import Identity
@@ -18,7 +19,7 @@ from simkit.snapshot.cloud import read_export
 from simkit.snapshot.eks import access_policies, with_cloud
 from simkit.snapshot.load import load
 from simkit.snapshot.report import Report
-from tests.logic.providers.naive_eks import NAMESPACES, POLICIES, QUESTIONS, allowed, arn, world
+from tests.logic.providers.naive_eks import NAMESPACES, POLICIES, QUESTIONS, allowed, arn, policy_holders, world
 
 ROLE = "arn:aws:iam::111122223333:role/ops"
 SESSION = "arn:aws:sts::111122223333:assumed-role/ops/{{SessionName}}"
@@ -65,6 +66,23 @@ def test_who_can_answers_each_row_of_the_published_table(policy: str) -> None:
             found = cluster.who_can(verb, resource, api_group=group)
             assert f"aws:{ROLE}" in set(found["subject"]), (policy, verb, group, resource)
             assert f"{ROLE} ({policy})" in set(found["binding"])
+
+
+def test_who_can_names_whom_the_naive_model_names() -> None:
+    """Fifty seeds: the principals with an access policy for it, in the cluster and in namespaces that match."""
+    found_any = 0
+    for seed in range(200, 250):
+        outputs, objects, mode = world(seed)
+        snapshot = with_cloud(load(objects, captured=["*"], authorization_mode=["RBAC"]), outputs).snapshot()
+        for asked, namespace in itertools.product(QUESTIONS, ("*", *NAMESPACES)):
+            verb, group, resource, name = asked
+            if resource in ("nodes", "clusterroles") and namespace != "*":
+                continue
+            rows = holders_of(snapshot, verb, resource, name=name, namespace=namespace, api_group=group).rows()
+            found = {row[0].removeprefix("aws:") for row in rows if row[3] == "EKS access entry"}
+            assert found == policy_holders(outputs, mode, asked, namespace.replace("*", "")), (seed, asked, namespace)
+            found_any += bool(found)
+    assert found_any > 300
 
 
 def test_a_policy_grants_nothing_that_its_table_does_not_have() -> None:
@@ -300,3 +318,21 @@ def test_no_finding_deletes_an_access_entry_by_kubectl() -> None:
     commands = [one for one in found["command"] if one]
     assert commands
     assert all(one.startswith("aws eks disassociate-access-policy") for one in commands), commands
+
+
+@pytest.mark.parametrize(("mode", "paths"), [("API", 0), ("API_AND_CONFIG_MAP", 1)])
+def test_aws_auth_leads_to_administrators_only_where_it_counts(mode: str, paths: int) -> None:
+    """Who writes the ConfigMap maps herself to system:masters, unless the cluster does not read it."""
+    rbac = {"apiVersion": "rbac.authorization.k8s.io/v1"}
+    rules = [{"verbs": ["update"], "apiGroups": [""], "resources": ["configmaps"]}]
+    place = {"name": "maps", "namespace": "kube-system"}
+    objects = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "aws-auth", "namespace": "kube-system"}},
+        {**rbac, "kind": "Role", "metadata": place, "rules": rules},
+        {**rbac, "kind": "RoleBinding", "metadata": place}
+        | {"roleRef": {"kind": "Role", "name": "maps"}, "subjects": [{"kind": "User", "name": "ann"}]},
+    ]
+    outputs = export()
+    outputs[0]["cluster"]["accessConfig"]["authenticationMode"] = mode
+    found = dump(outputs, *objects).escalations("user:ann", goal="cluster-admin")
+    assert [path.primitives for path in found] == [("H1",)] * paths

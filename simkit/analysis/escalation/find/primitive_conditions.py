@@ -358,7 +358,9 @@ def _webhook_services(facts: ClusterFacts) -> Iterator[tuple[str, str]]:
 
 
 def _aws_auth(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
-    if facts.get(CONFIG_MAPS, "aws-auth", SYSTEM_NAMESPACE) is not None:
+    access = facts.snapshot.authorization.access
+    counts = access is None or access.maps_objects
+    if counts and facts.get(CONFIG_MAPS, "aws-auth", SYSTEM_NAMESPACE) is not None:
         yield {"namespace": SYSTEM_NAMESPACE}
 
 
