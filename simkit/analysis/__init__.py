@@ -17,4 +17,4 @@ Every function is also a method of ``simkit.Cluster``, with the same arguments. 
 
 from simkit.meta.lazy_names import import_names_lazily
 
-import_names_lazily(__name__)
+import_names_lazily(__name__, parts=("plots",))

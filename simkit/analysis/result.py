@@ -40,6 +40,7 @@ GUESSED: Final[Mapping[str, str]] = {
     "critical": "filter(severity='critical')",
     "savefig": "plot().figure.savefig",
     "objects": "to_frame()",
+    "graph": "to_networkx()",
     "explain": "print() of it, or of one of its rows",
     "to_bloodhound": "simkit.analysis.write_graph(found.to_networkx(), 'paths.json')",
     "to_graphml": "simkit.analysis.write_graph(found.to_networkx(), 'paths.graphml')",
@@ -215,7 +216,7 @@ class Result(ABC):
             import pandas as pd
 
             table = {} if name.startswith("_") or not hasattr(pd.DataFrame, name) else {name: f"to_frame().{name}"}
-            raise absent(type(self).__name__, name, () if name.startswith("_") else dir(self), {**GUESSED, **table})
+            raise absent(type(self).__name__, name, () if name.startswith("_") else dir(self), {**table, **GUESSED})
 
     def _repr_html_(self) -> str:
         """The short answer and the table, once if they are the same; results with a better form have their own."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +23,8 @@ class LazyPackage(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         found = self._homes.get(name)
+        if found is None and name in self.__dict__["_parts"]:
+            return import_module(f"{self.__name__}.{name}")
         if found is None:
             from simkit.meta.wrong_names import absent
 
@@ -50,7 +52,7 @@ def no_hint(name: str) -> str:
     return ""
 
 
-def import_names_lazily(package: str, hint: Callable[[str], str] = no_hint) -> None:
+def import_names_lazily(package: str, hint: Callable[[str], str] = no_hint, parts: Collection[str] = ()) -> None:
     """Give a package the names that its stub exports; each is imported when it is first used.
 
     Parameters
@@ -59,10 +61,12 @@ def import_names_lazily(package: str, hint: Callable[[str], str] = no_hint) -> N
         The name of the package, whose ``__init__`` calls this.
     hint
         What to write instead of a name that does not exist, for the error; empty for names that nobody guesses.
+    parts
+        Packages inside of it that are imported when they are first used, too.
     """
     module = sys.modules[package]
     module.__dict__["_homes"] = homes = _homes(Path(str(module.__file__)).with_suffix(".pyi"))
-    module.__dict__["_hint"] = hint
+    module.__dict__["_hint"], module.__dict__["_parts"] = hint, parts
     module.__dict__["__all__"] = sorted(homes)
     module.__class__ = LazyPackage
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -64,3 +66,9 @@ def test_leftovers_have_one_name(cluster: Cluster) -> None:
     stale = cluster.findings(checks="stale")
     assert {"unused-role", "missing-role", "empty-binding"} <= set(stale["check"])
     assert set(cluster.findings(checks=["stale", "cluster-admin"])["check"]) == {*stale["check"], "cluster-admin"}
+
+
+def test_plots_need_no_import_of_their_own() -> None:
+    """``simkit.analysis.plots``, as errors name it, is there once simkit is imported."""
+    code = "import simkit, sys; print('matplotlib' in sys.modules, simkit.analysis.plots.theme.__name__)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False theme\n"
