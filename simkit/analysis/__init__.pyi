@@ -5,7 +5,6 @@ from simkit.analysis.access.matrix import access_matrix, resource_matrix, subjec
 from simkit.analysis.access.permissions import permissions
 from simkit.analysis.access.who_can import who_can
 from simkit.analysis.admission.cel import cel
-from simkit.analysis.admission.expression_costs import expression_costs
 from simkit.analysis.admission.policies import PolicyEffect, policy_coverage, policy_effect
 from simkit.analysis.admission.proof import PolicyProof
 from simkit.analysis.admission.webhooks import webhook_coverage
@@ -145,7 +144,6 @@ __all__ = [
     "equivalent",
     "escalations",
     "exposure",
-    "expression_costs",
     "findings",
     "history",
     "identity_of",

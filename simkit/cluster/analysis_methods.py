@@ -67,7 +67,6 @@ class AnalysisMethods(AnalysedCluster):
     policy_effect = Question("admission.policies", cluster="sandbox")
     policy_coverage = Question("admission.policies")
     webhook_coverage = Question("admission.webhooks")
-    expression_costs = Question("admission.expression_costs")
 
     drain_nodes = Question("operations.rehearsals", snapshot="", cluster="sandbox")
     lose_nodes = Question("operations.rehearsals", snapshot="", cluster="sandbox")

@@ -1,4 +1,4 @@
-"""Policies before they are in force: what they see, what they would refuse, what they cost."""
+"""Policies before they are in force: what they see, what they would refuse."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from simkit.analysis.admission.expression_costs import expression_costs
 from simkit.analysis.admission.policies import policy_coverage, policy_effect, skipped_calls
 from simkit.analysis.result import Evidence
 from simkit.cluster.cluster import Cluster
 from simkit.meta.errors import SimkitError
-from tests.engine.admission.policies import binding, config_map, policy, with_policy
+from tests.engine.admission.policies import binding, config_map, policy
 from tests.engine.admission.test_webhook import configuration, hook
 
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["resourcequotas"]}
@@ -107,80 +106,6 @@ def test_coverage_lists_what_each_binding_sees(cluster: Cluster) -> None:
     assert seen.groupby("binding").size().to_dict() == {"all": 5, "red": 3}
     with pytest.raises(SimkitError, match="no ValidatingAdmissionPolicy in the snapshot"):
         policy_coverage(Cluster(seed=1).snapshot())
-
-
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "object.metadata.name.size() < 99",
-        "has(object.metadata.labels) && 'team' in object.metadata.labels",
-        "object.metadata.?labels[?'team'].orValue('none') != variables.twice",
-        "variables.once == object.metadata.namespace || variables.twice == ''",
-        "object.metadata.labels.all(name, name != 'x')",
-        "[1, 2, 3].map(each, each + 1).sum() == 9 && request.userInfo.groups.exists(each, each == 'a')",
-        "object.metadata.name.startsWith(variables.once) ? true : oldObject == null || true",
-        "string(object.metadata.uid).size() > 3 || int('3') > 2",
-    ],
-)
-def test_measured_costs_are_within_the_estimates(cluster: Cluster, expression: str) -> None:
-    """``most`` counts variables, and fields of values of unknown type, as the evaluation does; a lower bound of cel-go is none."""
-    variables = [
-        {"name": "once", "expression": "object.metadata.namespace"},
-        {"name": "twice", "expression": "variables.once + variables.once"},
-    ]
-    cluster.create(policy(expression, rule=RULE, variables=variables))
-    cluster.create(binding())
-    costs = expression_costs(cluster.snapshot()).set_index("path")
-    assert (costs["runs"] == 5).all()
-    for path, most, measured in costs[["most", "measured"]].itertuples(name=None):
-        assert most != most or most is None or measured <= most, path
-
-
-def test_every_expression_has_its_cost() -> None:
-    """Policies are estimated and measured, webhooks and rules of custom resources estimated."""
-    schema = {
-        "type": "object",
-        "properties": {
-            "spec": {
-                "type": "object",
-                "properties": {"x": {"type": "string", "maxLength": 10}},
-                "x-kubernetes-validations": [{"rule": "self.x != 'no'"}],
-            }
-        },
-    }
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    definition = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "toys.x.example"},
-        "spec": {
-            "group": "x.example",
-            "scope": "Cluster",
-            "names": {"plural": "toys", "kind": "Toy"},
-            "versions": [version],
-        },
-    }
-    conditions = [{"name": "c", "expression": "object.metadata.name == 'a'"}]
-    named = {"name": "n", "expression": "object.metadata.name"}
-    cluster = with_policy(
-        definition,
-        configuration(hook(matchConditions=conditions)),
-        policy("variables.n != 'x'", variables=[named]),
-        binding(),
-    )
-    cluster.webhook("w.example.com", lambda request: None)
-    cluster.create(config_map())
-    costs = expression_costs(cluster.snapshot())
-    assert set(costs["kind"]) == {
-        "CustomResourceDefinition",
-        "ValidatingAdmissionPolicy",
-        "ValidatingWebhookConfiguration",
-    }
-    rule = costs[costs["kind"] == "CustomResourceDefinition"].iloc[0]
-    assert (rule["expression"], bool(rule["most"] > 0)) == ("self.x != 'no'", True)
-    measured = costs[costs["kind"] == "ValidatingAdmissionPolicy"].set_index("path")
-    assert measured["measured"].to_dict()["spec.variables[0].expression"] == 3
-    assert measured["runs"].to_dict()["spec.validations[0].expression"] > 0
 
 
 def test_calls_that_were_not_made_are_a_table() -> None:

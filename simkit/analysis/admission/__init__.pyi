@@ -1,5 +1,4 @@
 from simkit.analysis.admission.cel import cel
-from simkit.analysis.admission.expression_costs import expression_costs
 from simkit.analysis.admission.policies import PolicyEffect, policy_coverage, policy_effect
 from simkit.analysis.admission.proof import PolicyProof, prove
 from simkit.analysis.admission.webhooks import webhook_coverage
@@ -8,7 +7,6 @@ __all__ = [
     "PolicyEffect",
     "PolicyProof",
     "cel",
-    "expression_costs",
     "policy_coverage",
     "policy_effect",
     "prove",

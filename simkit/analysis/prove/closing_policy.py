@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.analysis.admission.expression_costs import expression_costs
 from simkit.analysis.admission.policies import policy_effect
 from simkit.analysis.audit_log.events import AuditLog, read_events
 from simkit.analysis.catalogue import binding_object, catalogue_of, policy_object
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS: Final = ("validation", "resource", "reason")
-_BUDGET: Final = 10_000_000
-"""The cost that kube-apiserver allows for one expression, in the units of CEL."""
 _FIRST: Final = 30
 """The minor release from which on policies are stable."""
 _WRITE: Final = re.compile(r"(POST|PUT|PATCH|DELETE|GET) (/apis?/[^?]*)")
@@ -302,7 +299,7 @@ class _Search:
         proof = prove(self._path, fork)
         if proof or proof.outcome != NOT_PROVEN:
             return "the path is still open" if proof else f"the path was not executed: {proof.reason}"
-        return self._harm(candidate) or self._expensive(fork, name_of(policy))
+        return self._harm(candidate)
 
     def _untyped(self, policy: Object) -> str:
         """What is wrong with the types of a policy at the releases asked for."""
@@ -337,12 +334,6 @@ class _Search:
         place = resource.group, resource.version, resource.resource, "", namespace
         asks = (Attributes(candidate.identity, verb, *place, name) for verb in ("create", "update", "patch"))
         return any(chain_of(self._snapshot).authorize(ask).verdict == ALLOW for ask in asks)
-
-    def _expensive(self, fork: Sandbox, name: str) -> str:
-        costs = expression_costs(fork.snapshot())
-        own = costs[(costs["object"] == name)]
-        most = max((int(cost) for cost in own["measured"].dropna()), default=0)
-        return f"it costs {most:,} of {_BUDGET:,}" if most > _BUDGET else ""
 
 
 def _target(catalogue: Catalogue, path: str) -> tuple[Resource, str] | None:

@@ -35,13 +35,10 @@ _SAME: Final = "="
 
 
 class Estimator:
-    """Estimates one expression. ``root`` bounds the sizes of what is reached from variables.
+    """Estimates one expression. ``root`` bounds the sizes of what is reached from variables."""
 
-    ``dynamic``: fields of values of unknown type cost what reading them costs, where cel-go takes them for free.
-    """
-
-    def __init__(self, root: DeclType | None, *, dynamic: bool = False) -> None:
-        self.root, self.dynamic = root, dynamic
+    def __init__(self, root: DeclType | None) -> None:
+        self.root = root
         self._paths: dict[int, tuple[str, ...]] = {}
         self._sizes: dict[int, Range] = {}
         self._loops: list[tuple[str, Node, str]] = []
@@ -132,7 +129,7 @@ class Estimator:
         total = self.cost(node.operand)
         if node.test:
             return total
-        if self.dynamic or node.operand.type.kind in ("map", "object", "param"):
+        if node.operand.type.kind in ("map", "object", "param"):
             total = total.plus(ONE)
         self._paths[id(node)] = (*self._paths.get(id(node.operand), ()), node.field)
         return total

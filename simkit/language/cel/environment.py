@@ -5,7 +5,7 @@ k8s.io/apiserver/pkg/cel/environment, release 1.30: which functions a compatibil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.language.cel import validators
@@ -28,7 +28,7 @@ from simkit.language.cel.libraries import functions, type_names
 from simkit.language.cel.limits import CALL_LIMIT
 from simkit.language.cel.names import Variables
 from simkit.language.cel.runtime import FAILURES
-from simkit.language.cel.tree import Node, Select
+from simkit.language.cel.tree import Node
 from simkit.language.cel.types import Type, object_of, parsed
 from simkit.meta.behaviour import ServedBehaviour
 
@@ -130,19 +130,16 @@ class Program:
         self._made[fast, counting] = made
         return made
 
-    def estimate(self, root: DeclType | None = None, *, dynamic: bool = False) -> tuple[int, int]:
+    def estimate(self, root: DeclType | None = None) -> tuple[int, int]:
         """The least and the greatest cost for values that a schema admits.
 
         Parameters
         ----------
         root
             The declaration whose limits bound the sizes; the one of the variable ``self`` unless given.
-        dynamic
-            Whether fields of values of unknown type cost what reading them costs; estimates of cel-go take them for
-            free.
         """
         declared = self._variables.get("self") if root is None else root
-        return Estimator(declared if isinstance(declared, DeclType) else None, dynamic=dynamic).cost(self._node)
+        return Estimator(declared if isinstance(declared, DeclType) else None).cost(self._node)
 
     def generator(self, *, tracing: bool = False) -> tuple[Generator, Node]:
         """A writer of the careful variant, and the tree for it, for tools that inspect programs."""
@@ -157,10 +154,6 @@ class Program:
         """True if the expression mentions a variable."""
         return _mentions(self._node, variable)
 
-    def fields_of(self, variable: str) -> frozenset[str]:
-        """The fields of a variable that the expression names."""
-        return frozenset(_fields_of(self._node, variable))
-
     def __repr__(self) -> str:
         return f"<Program {self.source!r}: {self.type}>"
 
@@ -169,13 +162,6 @@ def _mentions(node: Node, variable: str) -> bool:
     if node.reference == variable:
         return True
     return any(_mentions(child, variable) for child in node.children())
-
-
-def _fields_of(node: Node, variable: str) -> Iterator[str]:
-    if isinstance(node, Select) and node.operand.reference == variable:
-        yield node.field
-    for child in node.children():
-        yield from _fields_of(child, variable)
 
 
 def compiled(generator: Generator, node: Node) -> Evaluate:

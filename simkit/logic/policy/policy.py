@@ -89,11 +89,6 @@ class Policy(PolicyDefinition):
         """Every expression with the path of its field."""
         return self._parts.listed()
 
-    @property
-    def variables(self) -> Mapping[str, Expression]:
-        """The variables that its expressions may use, by name."""
-        return self._parts.variables
-
     def validate(self, versioned: VersionedAttributes, param: Object | None) -> ValidateResult:
         """The result of the policy for a write in some version, with one of its parameters."""
         parts = self._parts
@@ -109,19 +104,6 @@ class Policy(PolicyDefinition):
         except BudgetSpent as error:
             return self._failed(str(error))
         return ValidateResult(findings, notes)
-
-    def costs(self, versioned: VersionedAttributes, param: Object | None) -> list[tuple[str, int]]:
-        """The cost of each expression for a write, by the path of its field."""
-        parts = self._parts
-        bindings = {**versioned.bindings, "params": param}
-        found: list[tuple[str, int]] = []
-        for path, expression in parts.listed():
-            try:
-                _, left = evaluate([expression], parts.variables, bindings, OBJECT_BUDGET)
-            except BudgetSpent:
-                left = 0
-            found.append((path, OBJECT_BUDGET - left))
-        return found
 
     def _concerned(self, bindings: Mapping[str, Any]) -> bool:
         parts = self._parts
