@@ -120,7 +120,8 @@ METHODS: Final[Mapping[str, str]] = {
     "grants": "bindings(), or permissions(subject)",
     "holders": "bindings(), which has the columns role and subject",
     "cluster_admins": "who_can('*', '*'), or bindings().query(\"role == 'cluster-admin'\")",
-    "graph": "access_graph(namespace=...), or escalations(...).to_networkx()",
+    "graph": "access_graph(namespace=...), which simkit.analysis.plots.subjects_by_role draws, or "
+    "escalations(...).to_networkx()",
     "to_networkx": "access_graph(), or escalations(...).to_networkx()",
     "escalation_graph": "escalations(...).to_networkx()",
     "paths": "escalations(subject, goal)",

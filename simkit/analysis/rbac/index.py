@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from simkit.analysis.memo import SnapshotMemo
-from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, require_captured
+from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, require_captured, require_snapshot
 from simkit.analysis.rbac.subject import Members, groups_in, identity_of, implied_groups, parse_subject
 from simkit.logic.authorizers.chain import AuthorizerChain
 from simkit.logic.rbac.binding import (
@@ -98,6 +98,7 @@ def _updated(index: AccessIndex, snapshot: Successor) -> AccessIndex:
 
 def members_in(snapshot: Snapshot, members: Members | None) -> Members:
     """The given members of groups, and those that the provider's access entries name."""
+    require_snapshot(snapshot)
     access = snapshot.authorization.access
     if access is None:
         return members or NO_MEMBERS

@@ -48,11 +48,12 @@ def snapshot_of(value: Snapshot | Sandbox) -> Snapshot:
     """The snapshot of a cluster; a snapshot is its own. Raises SimkitError for anything else."""
     if isinstance(value, Sandbox):
         return value.snapshot()
-    _require_snapshot(value)
+    require_snapshot(value)
     return value
 
 
-def _require_snapshot(value: object) -> None:
+def require_snapshot(value: object) -> None:
+    """Raise SimkitError for what is no snapshot, with how to get one."""
     if hasattr(value, "captured"):
         return
     if isinstance(value, str | Path):
@@ -63,7 +64,7 @@ def _require_snapshot(value: object) -> None:
 
 def require_captured(snapshot: Snapshot, resources: Iterable[GroupResource] = RBAC) -> None:
     """Raise IncompleteSnapshot if the snapshot lacks one of these resources, SimkitError if it is none at all."""
-    _require_snapshot(snapshot)
+    require_snapshot(snapshot)
     missing = set(resources) - set(snapshot.captured())
     if missing:
         raise IncompleteSnapshot(missing)
