@@ -1,7 +1,7 @@
 from simkit.analysis.access.can import AccessDecision, can
 from simkit.analysis.access.compare import compare
 from simkit.analysis.access.expectations import Outcome, Outcomes, Suite, check, read_suite
-from simkit.analysis.access.matrix import access_matrix, resource_matrix, subject_matrix
+from simkit.analysis.access.matrix import access_matrix
 from simkit.analysis.access.permissions import permissions
 from simkit.analysis.access.who_can import who_can
 from simkit.analysis.admission.cel import cel
@@ -179,12 +179,10 @@ __all__ = [
     "release_changes",
     "remediation_plan",
     "removal_report",
-    "resource_matrix",
     "risky_permissions",
     "roles",
     "roll_out",
     "rules",
-    "subject_matrix",
     "subject_parts",
     "subjects",
     "text_of",

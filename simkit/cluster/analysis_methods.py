@@ -18,8 +18,6 @@ class AnalysisMethods(AnalysedCluster):
     compare = Question("access.compare", snapshot="after", by_name=("before",))
     check = Question("access.expectations", cluster="sandbox")
     access_matrix = Question("access.matrix")
-    resource_matrix = Question("access.matrix")
-    subject_matrix = Question("access.matrix")
 
     subjects = Question("rbac.tables")
     bindings = Question("rbac.tables")

@@ -102,43 +102,6 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
         namespaces: Sequence[str] | None = None,
         members: Members | None = None,
     ) -> pd.DataFrame: ...
-    def resource_matrix(
-        self,
-        subject: Subject | str,
-        *,
-        resources: str | Iterable[str] | None = None,
-        verbs: str | Iterable[str] = (
-            "get",
-            "list",
-            "watch",
-            "create",
-            "update",
-            "patch",
-            "delete",
-            "deletecollection",
-        ),
-        namespace: str | None = None,
-        members: Members | None = None,
-    ) -> pd.DataFrame: ...
-    def subject_matrix(
-        self,
-        resource: str,
-        *,
-        subjects: Subject | str | Iterable[Subject | str] | None = None,
-        verbs: str | Iterable[str] = (
-            "get",
-            "list",
-            "watch",
-            "create",
-            "update",
-            "patch",
-            "delete",
-            "deletecollection",
-        ),
-        name: str = "",
-        namespace: str | None = None,
-        members: Members | None = None,
-    ) -> pd.DataFrame: ...
     def subjects(self) -> pd.DataFrame: ...
     def bindings(self) -> pd.DataFrame: ...
     def roles(self) -> pd.DataFrame: ...

@@ -167,7 +167,7 @@ def test_subjects_go_from_every_table_to_every_argument() -> None:
     tables = (
         *(cluster.who_can("get", "secrets"), cluster.subjects(), cluster.bindings(), cluster.findings()),
         *(cluster.reach(), paths.to_frame(), paths[:1].prove().to_frame(), analysis.audit_events(log)),
-        *(cluster.subject_matrix("pods").reset_index(), cluster.permissions(account)),
+        cluster.permissions(account),
         cluster.can(account, "get", "pods").to_frame(),
     )
     texts = {text for rows in tables for text in _subjects(rows) if text}
@@ -178,7 +178,6 @@ def test_subjects_go_from_every_table_to_every_argument() -> None:
         cluster.can(text, "get", "pods")
         cluster.permissions(text)
         cluster.access_matrix([text], resources=["pods"])
-        cluster.resource_matrix(text, resources=["pods"])
         cluster.escalations(text, goal="cluster-admin")
         cluster.blast_radius(text, max_hops=0)
         cluster.risky_permissions(text)

@@ -54,7 +54,6 @@ def test_every_table_of_the_demo_is_for_people(cluster: simkit.Cluster) -> None:
         ),
         *(paths.to_frame(), paths[0].to_frame(), cluster.audit().summary(), paths[0].prove().to_frame()),
         *(cluster.access_matrix(["group:oidc:helpdesk"]), cluster.risky_permissions("group:oidc:helpdesk")),
-        *(cluster.resource_matrix("group:oidc:helpdesk", resources=["pods"]), cluster.subject_matrix("pods")),
     )
     for rows in tables:
         assert isinstance(rows, ReadableFrame)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 
 from simkit.analysis.access.compare import compare
-from simkit.analysis.access.matrix import resource_matrix, subject_matrix
 from simkit.analysis.access.permissions import permissions
 from simkit.analysis.access.who_can import who_can
 from simkit.analysis.rbac.index import index_of
@@ -99,16 +98,6 @@ def test_permissions_say_what_is_dead() -> None:
     assert list(permissions(SMALL, "bob", members={"admins": ["bob"]})["binding"]) == []
     masters = permissions(SMALL, "bob", members={"system:masters": ["bob"]})
     assert list(masters["binding"]) == ["(no binding)"]
-
-
-def test_matrices_agree_with_each_other() -> None:
-    """The matrix of a subject and the matrix of a resource give the same answers."""
-    mine = resource_matrix(SMALL, "ann", resources=["pods", "secrets"], verbs=["get", "delete"])
-    assert mine.to_numpy().tolist() == [[True, False], [False, False]]
-    theirs = subject_matrix(SMALL, "pods", verbs=["get", "delete"])
-    assert list(theirs.loc["user:ann"]) == list(mine.loc["pods"])
-    assert "sa:dev/app" not in theirs.index
-    assert resource_matrix(SMALL, "ann").shape[0] > 50
 
 
 def test_comparison_is_of_access() -> None:

@@ -1,15 +1,13 @@
-"""Access as boolean tables: all subjects over resources and namespaces, one subject, or one resource."""
+"""Access as a boolean table: subjects over resources and namespaces."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from simkit.analysis.access.can import can
 from simkit.analysis.access.permission_bits import BoolTable, PermissionBits, each_once
 from simkit.analysis.access.resolve import check_verb, verbs_of
 from simkit.analysis.catalogue import catalogue_of
@@ -263,120 +261,6 @@ class _Rows:
         }
         columns |= {verb: cells[:, number] for number, verb in enumerate(self._bits.verbs)}
         return ReadableFrame({**columns, "bindings": pd.Series(self._bindings, dtype=object)})
-
-
-@about_access()
-def resource_matrix(
-    snapshot: Snapshot,
-    subject: Subject | str,
-    *,
-    resources: str | Iterable[str] | None = None,
-    verbs: str | Iterable[str] = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"),
-    namespace: str | None = None,
-    members: Members | None = None,
-) -> pd.DataFrame:
-    """The verbs that a subject may use on each resource.
-
-    Parameters
-    ----------
-    resources
-        Words for resources; left out: every resource of the release, custom ones included.
-    namespace
-        Where; None: in all namespaces at once.
-    subject
-        As for ``can``.
-    verbs
-        The verbs, one column each.
-    members
-        Groups that the cluster does not keep, as for ``who_can``.
-
-    Returns
-    -------
-    DataFrame
-        One row per resource (``deployments.apps``), one column per verb, booleans: what ``can`` says.
-
-    Raises
-    ------
-    UnknownResource, SimkitError
-        For words that name nothing, with near ones.
-    IncompleteSnapshot
-        Where roles or bindings were not captured.
-
-    Notes
-    -----
-    One decision per field, a few microseconds each.
-
-    Examples
-    --------
-    >>> import simkit
-    >>> cluster = simkit.Cluster(seed=1)
-    >>> cluster.resource_matrix("group:system:masters", resources=["pods"], verbs=["get", "delete"]).values.tolist()
-    [[True, True]]
-    """
-    members = members_in(snapshot, members)
-    words = each_once(all_resources(snapshot) if resources is None else resources)
-    columns = each_once(verbs)
-    fields = [
-        [can(snapshot, subject, verb, word, namespace=namespace, members=members).allowed for verb in columns]
-        for word in tracked(words, "asking for resources")
-    ]
-    return ReadableFrame(fields, index=pd.Index(words, name="resource"), columns=list(columns), dtype=bool)
-
-
-@about_access()
-def subject_matrix(
-    snapshot: Snapshot,
-    resource: str,
-    *,
-    subjects: Subject | str | Iterable[Subject | str] | None = None,
-    verbs: str | Iterable[str] = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"),
-    name: str = "",
-    namespace: str | None = None,
-    members: Members | None = None,
-) -> pd.DataFrame:
-    """The verbs that each subject may use on one resource.
-
-    Parameters
-    ----------
-    subjects
-        Whom to ask about; left out: every user and service account that is known.
-    resource, name
-        What, as for ``who_can``.
-    verbs
-        The verbs, one column each.
-    namespace
-        Where; None: in all namespaces at once.
-    members
-        Groups that the cluster does not keep, as for ``who_can``.
-
-    Returns
-    -------
-    DataFrame
-        One row per subject (``sa:ns/name``), one column per verb, booleans: what ``can`` says. With ``subjects`` left
-        out, those who may do nothing are not shown.
-
-    Raises
-    ------
-    UnknownResource, SimkitError
-        For words that name nothing, with near ones.
-    IncompleteSnapshot
-        Where roles or bindings were not captured.
-
-    Examples
-    --------
-    >>> import simkit
-    >>> cluster = simkit.Cluster(seed=1)
-    >>> cluster.subject_matrix("pods", subjects=["user:ann"], verbs=["get"]).loc["user:ann", "get"]
-    np.False_
-    """
-    members = members_in(snapshot, members)
-    asked = list(known_subjects(snapshot)) if subjects is None else _asked(snapshot, subjects)
-    columns = each_once(verbs)
-    question = partial(can, snapshot, resource=resource, name=name, namespace=namespace, members=members)
-    fields = [[question(one, verb).allowed for verb in columns] for one in tracked(asked, "asking for subjects")]
-    index = pd.Index([text_of(one) for one in asked], name="subject")
-    found = ReadableFrame(fields, index=index, columns=list(columns), dtype=bool)
-    return found[found.any(axis=1)] if subjects is None else found
 
 
 def all_resources(snapshot: Snapshot) -> list[str]:
