@@ -104,7 +104,8 @@ def _columns(count: int) -> Columns:
 
 def _message(paths: Sequence[Path]) -> str:
     """How many can reach what, and what most of them need: a binding, or an identity on the way."""
-    goals = ", ".join(dict.fromkeys(path.goal.name for path in paths))
+    *more, last = dict.fromkeys(path.goal.name for path in paths) or ("",)
+    goals = f"{', '.join(more)} or {last}" if more else last
     first = {path.subject: list(_places(path)) for path in reversed(paths)}
     if not paths:
         return "No escalation path was found"
