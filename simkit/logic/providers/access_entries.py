@@ -11,8 +11,7 @@ Amazon EKS user guide: "Associate access policies with access entries", "Review 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, USER, Binding, Subject
@@ -45,11 +44,10 @@ class AccessEntryBindings:
             for namespace in policy.namespaces or ("",)
         ]
         self._by_user: dict[str, list[str]] = {}
-        self._templates: list[tuple[re.Pattern[str], str]] = []
+        self._templates: list[tuple[list[str], str]] = []
         for entry in access.entries:
             if TEMPLATE.search(entry.user):
-                parts = map(re.escape, TEMPLATE.split(entry.user))
-                self._templates.append((re.compile("[^/]+".join(parts)), entry.name))
+                self._templates.append((TEMPLATE.split(entry.user), entry.name))
             else:
                 self._by_user.setdefault(entry.user, []).append(entry.name)
         self._names = {entry.name: entry.user for entry in access.entries}
@@ -90,7 +88,7 @@ class AccessEntryBindings:
             name = self.request_name(user)
             return (user, name) if name else (user,)
         found = self._by_user.get(user, [])
-        matching = [principal for pattern, principal in self._templates if pattern.fullmatch(user)]
+        matching = [principal for parts, principal in self._templates if fits(parts, user)]
         return (user, *found, *matching) if found or matching else (user,)
 
 
@@ -118,6 +116,36 @@ def matches(pattern: str, text: str) -> bool:
             return False
         at = found + len(part)
     return True
+
+
+def fits(parts: Sequence[str], user: str) -> bool:
+    """True if a user name is made of some parts with something between them each time that has no slash.
+
+    There are at most three parts: a user name has at most two templates.
+
+    Notes
+    -----
+    O(length of the name), however often the middle part stands in it.
+
+    Examples
+    --------
+    >>> fits(["ops:", ""], "ops:ann"), fits(["ops:", ""], "ops:a/b"), fits(["", "-", "-x"], "a-b-c-x")
+    (True, False, True)
+    """
+    first, *middle, last = parts
+    if not (user.startswith(first) and user.endswith(last) and len(user) > len(first) + len(last)):
+        return False
+    rest = user[len(first) : len(user) - len(last)]
+    if not middle:
+        return "/" not in rest
+    slash, final = rest.find("/"), rest.rfind("/")
+    at = rest.find(middle[0], 1)
+    while at > 0:
+        end = at + len(middle[0])
+        if end < len(rest) and final < end and (slash < 0 or slash >= at):
+            return True
+        at = rest.find(middle[0], at + 1)
+    return False
 
 
 def _is_pattern(namespace: str) -> bool:

@@ -11,7 +11,7 @@ import pytest
 import simkit
 from simkit.analysis.access.can import can
 from simkit.analysis.access.who_can import holders_of
-from simkit.logic.providers.access_entries import matches
+from simkit.logic.providers.access_entries import fits, matches
 from simkit.meta.errors import UnknownSubject
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
@@ -336,3 +336,16 @@ def test_aws_auth_leads_to_administrators_only_where_it_counts(mode: str, paths:
     outputs[0]["cluster"]["accessConfig"]["authenticationMode"] = mode
     found = dump(outputs, *objects).escalations("user:ann", goal="cluster-admin")
     assert [path.primitives for path in found] == [("H1",)] * paths
+
+
+@pytest.mark.parametrize(
+    "parts", [["", ""], ["a", ""], ["", "-a"], ["", "-", ""], ["a", "/", "a"], ["", "", ""], ["-", "a-", ""]]
+)
+def test_names_fit_templates_as_patterns_do(parts: list[str]) -> None:
+    """Every short name beside a regular expression, which would take long for long names."""
+    pattern = re.compile("[^/]+".join(map(re.escape, parts)))
+    for length in range(7):
+        for letters in itertools.product("a-/", repeat=length):
+            name = "".join(letters)
+            assert fits(parts, name) == bool(pattern.fullmatch(name)), name
+    assert not fits(["", "-", "x"], "-" * 200_000)
