@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from simkit.cli import limits
 from simkit.cli.flag_types import seconds
 from simkit.cli.notes import complain, note
 from simkit.cli.source import add_members, read_members
@@ -20,7 +21,10 @@ from simkit.meta.distribution import VERSION
 from simkit.present.escaping import terminal_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from simkit.analysis.history.follow import AccessEvent
+    from simkit.seams.caveats import Caveat
 
 DESCRIPTION = "Watches a running cluster, and tells what each write grants, which paths it opens, and how to undo it."
 EXAMPLES = """\
@@ -62,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
     live, ended = LiveCluster(args.context, args.kubeconfig), Event()
     timer = Timer(args.seconds or 0, ended.set)
 
-    def started(objects: int) -> None:
+    def started(objects: int, caveats: Sequence[Caveat]) -> None:
+        limits.limit(caveats)
         note(f"{objects:,} objects of {live.server}; watching")
         if args.seconds is not None:
             timer.start()
@@ -128,4 +133,5 @@ def ocsf(event: AccessEvent) -> dict[str, object]:
         "resources": [{"name": name, "type": name.split(" ")[0]} for name in event.objects],
         "actor": {"user": {"name": event.author or "unknown"}},
         **({"remediation": {"desc": "; ".join(event.undo)}} if event.undo else {}),
+        **({"unmapped": {"caveats": list(event.caveats)}} if event.caveats else {}),
     }

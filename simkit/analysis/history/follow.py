@@ -12,6 +12,7 @@ from typing import Any, Final
 from simkit.analysis.access.compare import COLUMNS as COMPARED
 from simkit.analysis.access.compare import access_changes, changed_permissions
 from simkit.analysis.access.expectations import Suite, check
+from simkit.analysis.caveats import caveats_of
 from simkit.analysis.escalation.cut.aggregation import as_settled
 from simkit.analysis.escalation.cut.remedy import kubectl_commands
 from simkit.analysis.escalation.find.path import Path as EscalationPath
@@ -25,6 +26,7 @@ from simkit.analysis.rbac.tables import records
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, with_metadata
 from simkit.meta.visible_text import one_line
+from simkit.seams.caveats import Caveat
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.live import LiveCluster
 from simkit.snapshot.live_watch import ObjectChange, follow_all, listed_watches
@@ -65,6 +67,8 @@ class AccessEvent:
         The field manager of the write, as managed fields tell; empty for a deletion.
     undo
         The kubectl commands that take the write back.
+    caveats
+        The limits of what is known of access to the cluster, such as access that its provider grants.
     """
 
     time: float
@@ -74,6 +78,7 @@ class AccessEvent:
     objects: tuple[str, ...]
     author: str
     undo: tuple[str, ...]
+    caveats: tuple[str, ...] = ()
 
     @property
     def severity(self) -> str:
@@ -91,6 +96,7 @@ class AccessEvent:
             "objects": list(self.objects),
             "author": self.author,
             "undo": list(self.undo),
+            "caveats": list(self.caveats),
         }
 
     def __str__(self) -> str:
@@ -172,6 +178,7 @@ class AccessFollower:
         written = {
             "objects": tuple(one_line(display_name(key)) for key in keys),
             "author": one_line(", ".join(dict.fromkeys(filter(None, map(_manager, put))))),
+            "caveats": tuple(one.text for one in caveats_of(after)),
             "undo": tuple(kubectl_commands([one for one in undo if one.obj is not None or one.key not in gone], after)),
         }
 
@@ -202,7 +209,7 @@ def follow(
     live: LiveCluster,
     *,
     ended: Event,
-    started: Callable[[int], object],
+    started: Callable[[int, Sequence[Caveat]], object],
     refused: Callable[[str], object],
     goals: Sequence[str] = WELL_KNOWN,
     members: Members = NO_MEMBERS,
@@ -215,7 +222,8 @@ def follow(
     live
         The cluster: see ``LiveCluster``.
     started
-        Called with the number of objects when all are listed and the watches begin.
+        Called when all objects are listed and the watches begin, with their number and with the limits of what is known
+        of access to the cluster.
     refused
         Called with the server's words for each resource that may not be listed: it counts as not captured.
     goals, members, expectations
@@ -245,7 +253,7 @@ def follow(
     )
     paths_of_both(follower.snapshot, follower.snapshot, goals, members)  # raises where roles were not listed
     follow_all(watches, changes.put)
-    started(len(objects))
+    started(len(objects), caveats_of(follower.snapshot))
     try:
         while not ended.is_set():
             yield from follower.take(_batch(changes))

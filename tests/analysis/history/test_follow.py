@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,6 +21,7 @@ from simkit.analysis.history.follow import AccessEvent, AccessFollower, follow
 from simkit.cli import main
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object
+from simkit.seams.caveats import Caveat
 from simkit.snapshot.live import LiveCluster
 from simkit.snapshot.live_watch import ObjectChange
 from tests.analysis.worlds import account, binding, namespace, role, rule
@@ -72,6 +73,18 @@ def test_names_of_a_hostile_server_cannot_act_on_a_terminal() -> None:
     for event in _follower().take([ObjectChange(opened)]):
         assert str(event).isprintable()
         assert orjson.dumps(event.to_dict()).decode().isprintable()
+
+
+def test_access_that_a_provider_grants_is_not_forgotten() -> None:
+    """On a managed cluster every event says that access besides its objects was not read."""
+    labels = {"eks.amazonaws.com/nodegroup": "a"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": labels}, "spec": {}}
+    follower = AccessFollower([*WORLD, node], "1.30", (*CAPTURED, "nodes"))
+    events = follower.take([ObjectChange(binding("makers", "pods", "user:ann"))])
+    assert events
+    for event in events:
+        assert any("EKS" in text for text in event.caveats)
+        assert event.to_dict()["caveats"] == list(event.caveats)
 
 
 def test_an_expectation_breaks_once() -> None:
@@ -131,7 +144,7 @@ def test_a_running_cluster_is_followed(served: tuple[Cluster, Path]) -> None:
     cluster, path = served
     ended, refused = threading.Event(), list[str]()
 
-    def started(objects: int) -> None:
+    def started(objects: int, caveats: Sequence[Caveat]) -> None:
         assert objects > len(WORLD)
         cluster.apply(binding("makers", "pods", "user:ann", namespace="dev"))
 
