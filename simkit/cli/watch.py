@@ -18,7 +18,7 @@ from simkit.cli.flag_types import seconds
 from simkit.cli.notes import complain, note
 from simkit.cli.source import add_members, read_members
 from simkit.meta.distribution import VERSION
-from simkit.present.escaping import terminal_text
+from simkit.present.escaping import json_for_terminal, terminal_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +107,7 @@ def _written(event: AccessEvent, form: str) -> str:
     if form == "table":
         undo = "".join(f"    undo: {one}\n" for one in event.undo)
         return terminal_text(f"{event}\n{undo}")
-    return (orjson.dumps(event.to_dict() if form == "json" else ocsf(event)) + b"\n").decode()
+    return json_for_terminal(orjson.dumps(event.to_dict() if form == "json" else ocsf(event)).decode()) + "\n"
 
 
 def ocsf(event: AccessEvent) -> dict[str, object]:

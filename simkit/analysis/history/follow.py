@@ -14,7 +14,7 @@ from simkit.analysis.access.compare import access_changes, changed_permissions
 from simkit.analysis.access.expectations import Suite, check
 from simkit.analysis.caveats import caveats_of
 from simkit.analysis.escalation.cut.aggregation import as_settled
-from simkit.analysis.escalation.cut.remedy import kubectl_commands
+from simkit.analysis.escalation.cut.remedy import way_back
 from simkit.analysis.escalation.find.path import Path as EscalationPath
 from simkit.analysis.escalation.find.path_comparison import paths_of_both
 from simkit.analysis.escalation.find.queries import WELL_KNOWN
@@ -23,7 +23,8 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, display_name
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import records
-from simkit.meta.names import Key
+from simkit.logic.workloads.pods import has_ended
+from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, with_metadata
 from simkit.meta.visible_text import one_line
 from simkit.seams.caveats import Caveat
@@ -31,6 +32,7 @@ from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.live import LiveCluster
 from simkit.snapshot.live_watch import ObjectChange, follow_all, listed_watches
 from simkit.snapshot.memory import MemorySnapshot
+from simkit.snapshot.resources import index_of
 from simkit.snapshot.withhold import is_secret, withheld
 
 FOLLOWED: Final = frozenset(
@@ -46,6 +48,7 @@ TOGETHER: Final = 0.3
 """Seconds for which further changes are waited for, so that those of one ``kubectl apply`` are told together."""
 _LAYERS: Final = 50
 """Changes after which the objects are indexed anew, so that memory stays as it is."""
+SECRETS: Final = GroupResource("", "secrets")
 _OF_SERVERS: Final = dict.fromkeys(("managedFields", "resourceVersion", "generation"))
 
 
@@ -66,7 +69,7 @@ class AccessEvent:
     author
         The field manager of the write, as managed fields tell; empty for a deletion.
     undo
-        The kubectl commands that take the write back.
+        The kubectl commands that take the write back. A deleted Secret has none, since its values are not kept.
     caveats
         The limits of what is known of access to the cluster, such as access that its provider grants.
     """
@@ -123,7 +126,7 @@ class AccessFollower:
     Notes
     -----
     O(changed objects and what depends on them) for roles, bindings and namespaces; another object that matters costs a
-    search of all paths. Changes of the status alone cost nothing.
+    search of all paths. Other changes of a status than that of the phase, and that a pod runs, cost nothing.
     """
 
     def __init__(
@@ -160,9 +163,7 @@ class AccessFollower:
         return events
 
     def _key(self, obj: Object) -> Key:
-        index = MemorySnapshot([obj], self._release)
-        (key,) = (key for key, _ in index.items())
-        return key
+        return index_of(self.snapshot).keyed(obj)[0]
 
     def _move_to(self, after: Snapshot) -> None:
         self.snapshot, self._layers = after, self._layers + 1
@@ -173,13 +174,14 @@ class AccessFollower:
     def _events(
         self, before: Snapshot, after: Snapshot, put: Sequence[Object], gone: Sequence[Key], now: float
     ) -> Iterator[AccessEvent]:
-        keys = [*map(self._key, put), *gone]
-        undo = [Change(key, before.get(key.resource, key.name, key.namespace)) for key in reversed(keys)]
+        made = [*(Change(self._key(obj), obj) for obj in put), *(Change(key, None) for key in gone)]
+        keys = [change.key for change in made]
+        known = [one for one in made if one.obj is not None or one.key.resource != SECRETS]  # of others all is known
         written = {
             "objects": tuple(one_line(display_name(key)) for key in keys),
             "author": one_line(", ".join(dict.fromkeys(filter(None, map(_manager, put))))),
             "caveats": tuple(one.text for one in caveats_of(after)),
-            "undo": tuple(kubectl_commands([one for one in undo if one.obj is not None or one.key not in gone], after)),
+            "undo": tuple(way_back(known, before)),
         }
 
         def event(kind: str, subject: str, what: str) -> AccessEvent:
@@ -282,8 +284,9 @@ def _kept(obj: Object) -> Object:
 
 
 def _state(obj: Object) -> Mapping[str, Any]:
-    """What of an object matters for access: not its status, nor what the server counts."""
-    return {name: value for name, value in with_metadata(obj, **_OF_SERVERS).items() if name != "status"}
+    """What of an object matters for access: of its status only the phase, and not what the server counts."""
+    phase = has_ended(obj) if obj.get("kind") == "Pod" else at(obj, "status", "phase")
+    return {**with_metadata(obj, **_OF_SERVERS), "status": phase}
 
 
 def _manager(obj: Object) -> str:

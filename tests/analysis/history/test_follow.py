@@ -87,6 +87,36 @@ def test_access_that_a_provider_grants_is_not_forgotten() -> None:
         assert event.to_dict()["caveats"] == list(event.caveats)
 
 
+def test_a_pod_that_has_ended_opens_no_path() -> None:
+    """Its phase is status, and yet decides whether somebody can run commands in it."""
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "dev"}}
+    running = {**pod, "spec": {"serviceAccountName": "boss", "containers": []}, "status": {"phase": "Running"}}
+    follower = _follower(
+        running, role("exec", rule("create,get", "pods/exec")), binding("runners", "exec", "user:ann", namespace="dev")
+    )
+    events = follower.take([ObjectChange({**running, "status": {"phase": "Succeeded"}})])
+    assert ("path closed", "user:ann") in _told(events)
+
+
+def test_the_way_back_is_what_people_write() -> None:
+    """A deleted object comes back without what its server counted, and a Secret without values does not come back."""
+    gone = binding("makers", "pods", "user:ann", namespace="dev")
+    gone["metadata"] |= {"resourceVersion": "7", "uid": "u"}
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s", "namespace": "dev"},
+        "data": {"a": "Yg=="},
+    }
+    follower = AccessFollower([*WORLD, gone, secret], "1.30", (*CAPTURED, "secrets"))
+    events = follower.take([ObjectChange(gone, deleted=True), ObjectChange(secret, deleted=True)])
+    (undo,) = {one.undo for one in events}
+    assert len(undo) == 1
+    assert undo[0].startswith("kubectl apply")
+    assert "resourceVersion" not in undo[0]
+    assert "uid" not in undo[0]
+
+
 def test_an_expectation_breaks_once() -> None:
     """It is told when it breaks, and not again while it stays broken."""
     cannot = {"subject": "user:ann", "verb": "create", "resource": "pods", "namespace": "dev"}

@@ -57,7 +57,7 @@ class ObjectChanges:
 
     def way_back(self) -> list[str]:
         """The kubectl commands after which all is as it was, the last change first."""
-        return [_back(change, stored(self.snapshot, change.key)) for change in reversed(self.changes)]
+        return way_back(self.changes, self.snapshot)
 
     def yaml(self) -> str:
         """The changed objects as YAML, the deletions as comments with their commands."""
@@ -84,6 +84,11 @@ def after(snapshot: Snapshot, changes: Iterable[Change]) -> Snapshot:
 def kubectl_commands(changes: Iterable[Change], snapshot: Snapshot) -> list[str]:
     """The changes as commands: ``apply`` for new objects, ``label``, ``patch`` and ``delete`` for those that exist."""
     return [_command(change, stored(snapshot, change.key)) for change in changes]
+
+
+def way_back(changes: Sequence[Change], snapshot: Snapshot) -> list[str]:
+    """The kubectl commands after which all is as in a snapshot before changes, the last change first."""
+    return [_back(change, stored(snapshot, change.key)) for change in reversed(changes)]
 
 
 def _command(change: Change, before: Object | None) -> str:
