@@ -70,8 +70,8 @@ class PathGraph(PanelBox):
         snapshot = self._cluster.snapshot()
         if self._subject:
             warn_of_unnamed_subject(snapshot, self._subject)
-        document = graph_document(snapshot, self._goal, subject=self._subject)
-        return document, escalations(snapshot, self._subject, self._goal)
+        found = escalations(snapshot, self._subject, self._goal)
+        return graph_document(snapshot, found, self._goal), found
 
     def _show(self, found: tuple[GraphDocument, Escalations]) -> None:
         document, self._paths = found

@@ -33,11 +33,6 @@ def graph_page_script() -> str:
 
 
 @cache
-def graph_stylesheet() -> str:
-    """The style sheet of the graph, which needs the shared one."""
-    return (_FOLDER / "path_graph.css").read_text(encoding="utf-8")
-
-
 def graph_styles() -> str:
     """The style sheet of the graph, with the shared one in front of it."""
-    return stylesheet() + graph_stylesheet()
+    return stylesheet() + (_FOLDER / "path_graph.css").read_text(encoding="utf-8")

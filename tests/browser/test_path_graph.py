@@ -20,7 +20,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def document() -> GraphDocument:
     """The graph of the demo cluster."""
-    return graph_document(simkit.demo().snapshot())
+    snapshot = simkit.demo().snapshot()
+    return graph_document(snapshot, escalations(snapshot))
 
 
 def _written(document: GraphDocument, folder: Path, proofs: dict[str, dict[str, object]] | None = None) -> str:

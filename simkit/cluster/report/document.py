@@ -118,9 +118,7 @@ def document(dump: Dump, sifted: SuppressedAudit, request: Request, *, tell: Any
         "natures": causes.summary_records(),
         "plan": best(),
         "paths": [[path.subject, path.goal.name] for path in paths],
-        "graph": graph_document(
-            snapshot, request.goals, members=request.members, include_defaults=request.include_defaults
-        ),
+        "graph": graph_document(snapshot, paths, request.goals, members=request.members),
         "path_groups": [_path_group(one, names) for one in groups],
         "findings": [_finding(one, ids, owners.get(id(one)), names, dump, teams) for one in sifted.audit.findings],
         "accepted": [

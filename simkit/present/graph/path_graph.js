@@ -17,6 +17,12 @@ function made(tag, attributes, ...children) {
   return element;
 }
 
+// Add a value to those of a key.
+function gather(map, key, value) {
+  if (map.has(key)) map.get(key).push(value);
+  else map.set(key, [value]);
+}
+
 const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
 // The document as objects, and the searches over it.
@@ -29,6 +35,7 @@ class Ways {
     this.edges = data.edges.map(([source, target, use], id) => ({ id, source, target, ...uses[use] }));
     this.goals = data.goals.map(([text, ends]) => ({ text, ends }));
     this.starts = data.starts;
+    this.leading = new Set(this.edges.map((edge) => edge.source));
     this.into = this.nodes.map(() => []);
     for (const edge of this.edges) this.into[edge.target].push(edge);
     this.removed = new Set();
@@ -126,11 +133,10 @@ class Drawing {
     this.edges = every ? ways.edges.filter((edge) => ways.usable(edge) && this.depth.has(edge.source) && this.depth.has(edge.target)) : [...new Set(paths.flatMap((path) => path.edges))];
     this.home = this.folded(ways, fold, unfolded);
     this.groups = new Map();
-    for (const [node, name] of this.home) this.groups.set(name, [...(this.groups.get(name) || []), node]);
+    for (const [node, name] of this.home) gather(this.groups, name, node);
     this.links = new Map();
     for (const edge of this.edges) {
-      const key = `${this.home.get(edge.source)}>${this.home.get(edge.target)}`;
-      this.links.set(key, [...(this.links.get(key) || []), edge]);
+      gather(this.links, `${this.home.get(edge.source)}>${this.home.get(edge.target)}`, edge);
     }
   }
 
@@ -142,7 +148,7 @@ class Drawing {
   folded(ways, fold, unfolded) {
     const home = new Map();
     const next = new Map();
-    for (const edge of this.edges) next.set(edge.source, [...(next.get(edge.source) || []), edge.target]);
+    for (const edge of this.edges) gather(next, edge.source, edge.target);
     const columns = [];
     for (const [node, depth] of this.depth) (columns[depth] ||= []).push(node);
     for (const column of columns.filter(Boolean)) {
@@ -151,7 +157,7 @@ class Drawing {
         const { kind, namespace } = ways.nodes[node];
         const leads = [...new Set((next.get(node) || []).map((target) => home.get(target) ?? target))].sort().join();
         const key = fold && this.depth.get(node) ? `${kind} ${fold === "namespace" ? namespace : ""} ${leads}` : `${node}`;
-        alike.set(key, [...(alike.get(key) || []), node]);
+        gather(alike, key, node);
       }
       for (const [key, nodes] of alike) {
         const together = nodes.length >= FOLDED && !unfolded.has(key);
@@ -166,12 +172,11 @@ class Drawing {
     const columns = new Map();
     for (const [name, nodes] of this.groups) {
       const depth = Math.max(...nodes.map((node) => this.depth.get(node)));
-      columns.set(depth, [...(columns.get(depth) || []), name]);
+      gather(columns, depth, name);
     }
     const next = new Map();
     for (const edge of this.edges) {
-      const [from, to] = [this.home.get(edge.source), this.home.get(edge.target)];
-      next.set(from, [...(next.get(from) || []), to]);
+      gather(next, this.home.get(edge.source), this.home.get(edge.target));
     }
     const places = new Map();
     const depths = [...columns.keys()].sort((a, b) => a - b);
@@ -327,15 +332,16 @@ export function mount(root, data, { proofs = {}, prove = null, folded = false } 
     const width = canvas.clientWidth || 800;
     const places = drawing.places(width, canvas.clientHeight || 480);
     const graph = new GraphLibrary.MultiDirectedGraph();
-    const ink = (name) => colourOf(canvas, name);
+    const known = new Map(); // a colour is asked of the page once for each drawing
+    const ink = (name) => known.get(name) ?? known.set(name, colourOf(canvas, name)).get(name);
     for (const [name, members] of drawing.groups) {
       const node = ways.nodes[members[0]];
       const label = members.length > 1 ? `${members.length} ${KINDS[node.kind] || `of kind ${node.kind}`}${fold.value === "namespace" && node.namespace ? ` in ${node.namespace}` : ""}` : node.text;
-      const end = !ways.edges.some((edge) => members.includes(edge.source));
+      const end = !members.some((id) => ways.leading.has(id));
       graph.addNode(name, { ...places.get(name), label, forceLabel: end, size: end ? 12 : 5 + 2 * Math.log2(members.length), color: ink(COLOURS[node.kind] || "grey") });
     }
     for (const [key, edges] of drawing.links) {
-      const [source, target] = key.split(">");
+      const [source, target] = [drawing.home.get(edges[0].source), drawing.home.get(edges[0].target)];
       if (source === target) continue;
       graph.addDirectedEdgeWithKey(key, source, target, { label: "", size: 1 + Math.log2(edges.length), color: ink("grey"), type: "arrow" });
     }

@@ -9,13 +9,13 @@ from simkit.analysis.escalation.find.goal import Goal, parse_goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.held_permissions import GrantSource
 from simkit.analysis.escalation.find.matching import Edge
-from simkit.analysis.escalation.find.queries import WELL_KNOWN, escalations
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.queries import WELL_KNOWN
 from simkit.analysis.escalation.find.search import ways_to
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.rbac.index import members_in
 from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, text_of
-from simkit.logic.rbac.binding import Subject
 from simkit.meta.visible_text import one_line
 from simkit.seams.snapshot import Snapshot
 
@@ -47,17 +47,18 @@ class GraphDocument(TypedDict):
 
 def graph_document(
     snapshot: Snapshot,
+    paths: Iterable[Path],
     goal: Goal | str | Iterable[Goal | str] = WELL_KNOWN,
     *,
-    subject: Subject | str | None = None,
     members: Members | None = None,
-    include_defaults: bool = False,
 ) -> GraphDocument:
-    """The escalation graph between subjects and some goals, for a browser.
+    """The escalation graph between the subjects of some paths and some goals, for a browser.
 
     Parameters
     ----------
-    goal, subject, members, include_defaults
+    paths
+        What ``escalations`` finds for these goals and members.
+    goal, members
         As for ``escalations``.
 
     Returns
@@ -75,18 +76,18 @@ def graph_document(
 
     Notes
     -----
-    Linear in the edges, after the search of ``escalations``.
+    Linear in the edges.
 
     Examples
     --------
     >>> from simkit.snapshot.memory import MemorySnapshot
-    >>> graph_document(MemorySnapshot([], captured=["*"]))["starts"]
+    >>> graph_document(MemorySnapshot([], captured=["*"]), [])["starts"]
     []
     """
     members = members_in(snapshot, members)
     graph = graph_of(snapshot, members)
     goals = [parse_goal(one) for one in ([goal] if isinstance(goal, Goal | str) else goal)]
-    found = escalations(snapshot, subject, goals, include_defaults=include_defaults, members=members)
+    found = tuple(paths)
     starts = tuple(dict.fromkeys(path.start for path in found))
     edges = _leading(graph, starts, goals)
     partial = len(edges) > MOST_EDGES
