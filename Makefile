@@ -94,7 +94,7 @@ lock:  ## write the lock files anew from pyproject.toml
 	build/lock/bin/python -m pip install --quiet --disable-pip-version-check "pip<26" pip-tools
 	$(PYTHON) -c "import tomllib; groups = tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']; \
 		print(*groups['dev'], *groups['docs'], sep='\n')" > build/lock/groups.in
-	$(COMPILE) $(foreach extra,descriptions etcd fleet live mcp notebook plots prove serve testing,--extra $(extra)) \
+	$(COMPILE) $(foreach extra,descriptions etcd fleet history live mcp notebook plots prove serve testing,--extra $(extra)) \
 		--output-file requirements.lock pyproject.toml build/lock/groups.in
 	$(COMPILE) --constraint requirements.lock --output-file requirements-demo.lock pyproject.toml
 

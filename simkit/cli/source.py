@@ -147,7 +147,7 @@ def add_managed(parser: argparse.ArgumentParser) -> None:
 
 def add_audit_log(parser: argparse.ArgumentParser, what: str, *, required: bool = False) -> None:
     """Give a command the option ``--audit-log``; ``what``: what the command takes from it."""
-    told = f"{what}: files or folders of audit events (also .gz); - reads standard input; may be repeated"
+    told = f"{what}: files or folders of audit events (also .gz, .zst); - reads standard input; may be repeated"
     parser.add_argument("--audit-log", action="append", required=required, metavar="PATH", help=told)
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import shlex
 import warnings
-import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
@@ -16,6 +14,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import orjson
 
 from simkit.analysis.audit_log.event_types import well_typed
+from simkit.analysis.audit_log.packing import packing_of
+from simkit.analysis.audit_log.wrappers import Remarks, leading_documents, unwrap_events
 from simkit.analysis.rbac.subject import text_of_user
 from simkit.analysis.rbac.tables import table
 from simkit.meta.domain import API_DOMAIN, api_group
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AuditLog = str | bytes | Path | Iterable[str | bytes | Path | Mapping[str, Any]]
-"""Files (JSON lines, a JSON document, each also with .gz), folders of them, their content, or decoded events: as
+"""Files (JSON lines, a JSON document, each also as .gz or .zst), folders of them, their content, or decoded events: as
 the server writes them, as ``EventList``, as CloudWatch, Cloud Logging, Azure Monitor or a collector such as Fluent Bit
 wraps them."""
 DECISION: Final = f"{api_group('authorization')}/decision"
@@ -56,38 +56,6 @@ COLUMNS: Final = (
     "removed_release",
     "audit_id",
 )
-GOOGLE_PREFIX: Final = "io.k8s."
-TEXT_FIELDS: Final = ("message", "@message", "log", "line", "msg", "raw", "_raw", "RawData", "content")
-"""Fields in which collectors and managed services put the event as text."""
-LIST_FIELDS: Final = (
-    *("logEvents", "records", "items", "entries", "Records", "value"),
-    *("events", "results", "hits", "data", "values"),
-)
-"""Fields in which they put lists of events."""
-OBJECT_FIELDS: Final = (
-    *("properties", "event", "detail", "payload", "_source", "jsonPayload", "result", "textPayload"),
-    *("log_processed", "attributes"),
-)
-"""Fields in which they put the event as an object."""
-AZURE_COLUMNS: Final[Mapping[str, str]] = {
-    "AuditId": "auditID",
-    "Verb": "verb",
-    "RequestUri": "requestURI",
-    "Stage": "stage",
-    "UserAgent": "userAgent",
-    "User": "user",
-    "ImpersonatedUser": "impersonatedUser",
-    "ObjectRef": "objectRef",
-    "SourceIps": "sourceIPs",
-    "ResponseStatus": "responseStatus",
-    "RequestObject": "requestObject",
-    "Annotations": "annotations",
-    "RequestReceivedTime": "requestReceivedTimestamp",
-}
-"""The columns of the table that Azure keeps for audit logs, by the fields of events; objects may be texts in it."""
-EVENT_MARKERS: Final = (b'"auditID"', b'\\"auditID\\"', b'"protoPayload"', b'"requestURI"')
-"""Texts by which the beginning of an event is recognized."""
-
 
 _LINES_TO_TELL: Final = 2
 """Lines that are read before a file is taken for one document: in a file of JSON lines one of them is whole."""
@@ -181,17 +149,21 @@ def _row(event: Object) -> tuple[Any, ...]:
 def read_events(log: AuditLog) -> Iterator[Object]:
     """The audit events of a log, unwrapped. Those with fields of wrong types are left out, with a warning.
 
-    A file or folder without any event is told too: it may be the wrong one.
+    Warnings also name a file or folder without any event, which may be the wrong one, and logs of managed clusters
+    that leave out reads.
     """
-    yield from well_typed(tracked(_events(log), "reading the audit log"))
+    remarks = Remarks()
+    yield from well_typed(tracked(_events(log, remarks), "reading the audit log"))
+    for text in remarks.texts():
+        warnings.warn(text, stacklevel=2)
 
 
-def _events(log: AuditLog) -> Iterator[Object]:
+def _events(log: AuditLog, remarks: Remarks) -> Iterator[Object]:
     for one in [log] if isinstance(log, str | bytes | Path) else log:
         if isinstance(one, str | bytes | Path):
-            yield from _told_if_empty(_of_source(one), one)
+            yield from _told_if_empty(_of_source(one, remarks), one)
         else:
-            yield from unwrap_events(one)
+            yield from unwrap_events(one, remarks)
 
 
 def _told_if_empty(events: Iterator[Object], source: str | bytes | Path) -> Iterator[Object]:
@@ -204,60 +176,66 @@ def _told_if_empty(events: Iterator[Object], source: str | bytes | Path) -> Iter
         warnings.warn(f"no audit event was found{where}: nothing is known of requests", stacklevel=2)
 
 
-def _of_source(source: str | bytes | Path) -> Iterator[Object]:
+def _of_source(source: str | bytes | Path, remarks: Remarks) -> Iterator[Object]:
     if isinstance(source, bytes):
-        yield from _of_file(io.BytesIO(source))
+        yield from _of_file(io.BytesIO(source), remarks)
         return
     if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
-        yield from _of_file(io.BytesIO(source.encode()))
+        yield from _of_file(io.BytesIO(source.encode()), remarks)
         return
-    path = Path(source)
+    for path in log_files(Path(source)):
+        with path.open("rb") as file:
+            yield from _of_file(file, remarks)
+
+
+def log_files(path: Path) -> list[Path]:
+    """A file, or all files of a folder by name. Raises SimkitError for a path that is not there."""
     if path.is_dir():
-        for inner in sorted(one for one in path.rglob("*") if one.is_file()):
-            yield from _of_source(inner)
-        return
+        return sorted(one for one in path.rglob("*") if one.is_file())
     if not path.exists():
         raise SimkitError(f"there is no audit log at {path}")
-    with path.open("rb") as file:
-        yield from _of_file(file)
+    return [path]
 
 
-def _of_file(file: IO[bytes]) -> Iterator[Object]:
+def _of_file(file: IO[bytes], remarks: Remarks) -> Iterator[Object]:
     """The events of a file, packed or not. Raises SimkitError for a packed one that breaks off."""
-    packed = file.read(2) == b"\x1f\x8b"
+    name = str(getattr(file, "name", ""))
+    packed = packing_of(file.read(4))
     file.seek(0)
+    if packed is None:
+        yield from _of_plain(file, remarks)
+        return
     try:
-        yield from _of_plain(gzip.GzipFile(fileobj=file) if packed else file)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        name = getattr(file, "name", "")
-        instead = f"; leave it out, or unpack what is whole: gzip -dc {shlex.quote(str(name))} > whole.jsonl"
-        raise SimkitError(f"the packed audit log {name} cannot be read: {error}{instead if name else ''}") from error
+        yield from _of_plain(packed.open(file), remarks)
+    except packed.errors as error:
+        command = f"{packed.unpack} {shlex.quote(name)} > whole.jsonl"
+        instead = f"; leave it out, or unpack what is whole: {command}" if name else ""
+        raise SimkitError(f"the packed audit log {name} cannot be read: {error}{instead}") from error
 
 
-def _of_plain(plain: IO[bytes] | gzip.GzipFile) -> Iterator[Object]:
+def _of_plain(plain: IO[bytes], remarks: Remarks) -> Iterator[Object]:
     """The events of JSON lines, of which one is held at a time, or of one JSON document."""
     first = list(islice((line for line in plain if line.strip()), _LINES_TO_TELL))
     if first and first[0].lstrip()[:1] in (b"{", b"[") and all(_whole(line) is None for line in first):
         try:
-            yield from unwrap_events(orjson.loads(b"".join((*first, plain.read()))))
+            yield from unwrap_events(orjson.loads(b"".join((*first, plain.read()))), remarks)
             return
         except orjson.JSONDecodeError:
             plain.seek(0)
             first = []
-    yield from _of_lines(chain(first, plain))
+    yield from _of_lines(chain(first, plain), remarks)
 
 
-def _of_lines(lines: Iterable[bytes]) -> Iterator[Object]:
-    """The events of JSON lines. Others are passed over, with a warning where they are the beginning of an event."""
-    broken = 0
+def _of_lines(lines: Iterable[bytes], remarks: Remarks) -> Iterator[Object]:
+    """The events of JSON lines. Others are passed over, and counted where they are the beginning of an event."""
     for line in lines:
         whole = _whole(line)
-        decoded = whole if whole is not None else _decoded(line)
-        broken += decoded is None and any(mark in line for mark in EVENT_MARKERS)
-        yield from unwrap_events(decoded)
-    if broken:
-        what = "1 line of an audit log breaks" if broken == 1 else f"{broken} lines of an audit log break"
-        warnings.warn(f"{what} off in the middle of an event; what was asked for there is not known", stacklevel=2)
+        if whole is not None:
+            yield from unwrap_events(whole, remarks)
+            continue
+        documents, rest = leading_documents(line)
+        remarks.note_rest(rest)
+        yield from unwrap_events(documents, remarks)
 
 
 def _whole(line: bytes) -> Any:
@@ -266,87 +244,3 @@ def _whole(line: bytes) -> Any:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
         return None
-
-
-def _decoded(line: bytes) -> Any:
-    """The JSON in a line; None if there is none."""
-    start = line.find(b"{")  # collectors may write a time stamp in front
-    try:
-        return orjson.loads(line[start:]) if start >= 0 else None
-    except orjson.JSONDecodeError:
-        return None
-
-
-def unwrap_events(value: Any) -> Iterator[Object]:
-    """The audit events in a decoded value with any wrapper."""
-    if isinstance(value, list):
-        for one in value:
-            yield from unwrap_events(one)
-    elif isinstance(value, str):
-        if value.lstrip()[:1] in ("{", "["):
-            yield from _of_file(io.BytesIO(value.encode()))
-    elif isinstance(value, Mapping):
-        yield from _unwrapped_object(value)
-
-
-def _unwrapped_object(value: Mapping[str, Any]) -> Iterator[Object]:
-    if isinstance(value.get("protoPayload"), Mapping):
-        yield from _of_google(value)
-        return
-    if "verb" in value and ("user" in value or "requestURI" in value):
-        yield value
-        return
-    if "Verb" in value and ("User" in value or "RequestUri" in value):
-        yield {field: _cell(value[column]) for column, field in AZURE_COLUMNS.items() if value.get(column)}
-        return
-    for name in (*LIST_FIELDS, *OBJECT_FIELDS, *TEXT_FIELDS):
-        if name in value:
-            yield from unwrap_events(value[name])
-
-
-def _cell(value: Any) -> Any:
-    """The value of a table's cell; text that is an object or a list is decoded."""
-    if not isinstance(value, str) or value[:1] not in ("{", "["):
-        return value
-    try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError:
-        return value
-
-
-def _of_google(entry: Mapping[str, Any]) -> Iterator[Object]:
-    """The audit event of a Cloud Logging entry, as far as the entry has its fields."""
-    payload = entry["protoPayload"]
-    method = str(payload.get("methodName") or "")
-    if not method.startswith(GOOGLE_PREFIX):
-        return
-    *before, verb = method.removeprefix(GOOGLE_PREFIX).split(".")
-    grants = payload.get("authorizationInfo") or [{}]
-    labels = entry.get("labels") or {}
-    decision = labels.get(f"authorization.{API_DOMAIN}/decision") or ("allow" if grants[0].get("granted") else "forbid")
-    caller = payload.get("authenticationInfo") or {}
-    name = str(payload.get("resourceName") or "")
-    event = {
-        "auditID": (entry.get("operation") or {}).get("id") or entry.get("insertId"),
-        "verb": verb,
-        "user": {"username": caller.get("principalEmail") or ""},
-        "annotations": {DECISION: decision},
-        "responseStatus": {"code": 403 if decision == "forbid" else 200},
-    }
-    if caller.get("authoritySelector"):
-        event["impersonatedUser"] = {"username": caller["authoritySelector"]}
-    if before:
-        yield event | {"objectRef": _google_reference(name, before[-1])}
-    else:  # a path that is no resource
-        yield event | {"requestURI": f"/{name.lstrip('/')}"}
-
-
-def _google_reference(name: str, resource: str) -> dict[str, str]:
-    """The object reference in ``apps/v1/namespaces/dev/deployments/web/scale``; the core group is called ``core``."""
-    group, version, *rest = [*name.split("/"), "", ""]
-    found = {"apiGroup": "" if group == "core" else group, "apiVersion": version}
-    rest = [part for part in rest if part]
-    if rest[:1] == ["namespaces"] and len(rest) > 2:
-        found["namespace"], rest = rest[1], rest[2:]
-    words = (*rest, "", "", "")
-    return found | {"resource": words[0] or resource, "name": words[1], "subresource": words[2]}

@@ -9,6 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
+from simkit.analysis.audit_log.events import read_events
+from simkit.analysis.history.timeline import writes_of
 from simkit.analysis.least_privilege import AccessRequest, Action, read_access_requests
 from simkit.meta.errors import SimkitError
 
@@ -53,6 +55,8 @@ def only(log: Any) -> AccessRequest:
         {"@timestamp": "2024-01-01", "@message": TEXT},
         {"records": [{"category": "kube-audit", "properties": {"log": TEXT}}]},
         {"properties": {"log": TEXT, "stream": "stdout"}},
+        {"Category": "kube-audit", "log_s": TEXT, "stream_s": "stdout"},
+        {"tables": [{"columns": [{"name": "Category"}, {"name": "log_s"}], "rows": [["kube-audit", TEXT]]}]},
         {"log": TEXT + "\n", "time": "2024-01-01"},
         {"_source": {"message": TEXT}},
         {"jsonPayload": EVENT},
@@ -72,6 +76,8 @@ def only(log: Any) -> AccessRequest:
         "Insights",
         "Azure",
         "diagnostic",
+        "diagnostic table",
+        "answer of a query",
         "Fluent Bit",
         "search",
         "payload",
@@ -94,22 +100,121 @@ def test_wrappers_are_taken_off(wrapped: dict[str, Any], tmp_path: Path) -> None
         assert only(path).action == GET
 
 
-def test_cloud_logging_entries() -> None:
-    """The method, the name of the resource and the decision make the event."""
-    entry = {
+def entry(method: str, name: str, labels: dict[str, str] | None = None, **payload: Any) -> dict[str, Any]:
+    """An entry of Cloud Logging."""
+    return {
         "insertId": "x",
+        "timestamp": "2026-03-03T12:00:00Z",
+        "labels": labels or {},
         "protoPayload": {
-            "methodName": "io.k8s.apps.v1.deployments.scale.update",
-            "resourceName": "apps/v1/namespaces/dev/deployments/web/scale",
+            "serviceName": "k8s.io",
+            "methodName": method,
+            "resourceName": name,
             "authenticationInfo": {"principalEmail": "ann@company.example"},
-            "authorizationInfo": [{"granted": False, "permission": "io.k8s.apps.v1.deployments.scale.update"}],
+            **payload,
         },
     }
-    use = only([entry])
-    assert use == AccessRequest(use.identity, Action("update", "apps", "deployments", "scale", "dev", "web"), False)
+
+
+ALLOWED = {
+    "authorization.k8s.io/decision": "allow",
+    "authorization.k8s.io/reason": "access granted by IAM permissions.",
+}
+DENIED: dict[str, Any] = {"status": {"code": 7}}
+
+
+@pytest.mark.parametrize(
+    ("logged", "action", "allowed"),
+    [
+        (
+            entry(
+                "io.k8s.apps.v1.deployments.scale.update",
+                "apps/v1/namespaces/dev/deployments/web/scale",
+                authorizationInfo=[{"granted": False}],
+            ),
+            "update deployments/scale.apps 'web' in dev",
+            False,
+        ),
+        (entry("io.k8s.core.v1.nodes.list", "core/v1/nodes", status={}), "list nodes", True),
+        (entry("io.k8s.core.v1.namespaces.finalize.update", "core/v1/namespaces/a/finalize"), None, True),
+        (entry("io.example.v1.widgets.get", "example.io/v1/namespaces/dev/widgets/a"), "get widgets.example.io", True),
+        (entry("io.k8s.core.v1.pods.exec.create", "core/v1/namespaces/d/pods/w/exec", **DENIED), None, False),
+        (entry("io.k8s.core.v1.pods.create", "core/v1/namespaces/d/pods/w", ALLOWED, **DENIED), None, True),
+        (entry("io.k8s.get", "apis/apps"), "get /apis/apps", True),
+    ],
+)
+def test_cloud_logging_entries(logged: dict[str, Any], action: str | None, allowed: bool) -> None:
+    """The method and the name of the resource make the action; the label decides, else grants, else the outcome."""
+    use = only([logged])
+    assert str(use.action).startswith(action or "")
+    assert use.allowed is allowed
     assert use.identity.user == "ann@company.example"
-    listed = {**entry["protoPayload"], "methodName": "io.k8s.core.v1.nodes.list", "resourceName": "core/v1/nodes"}  # type: ignore[dict-item]
-    assert only([{"protoPayload": listed}]).action == Action("list", "", "nodes")
+    exported = {key: value for key, value in logged.items() if key != "protoPayload"}
+    assert only([{**exported, "protopayload_auditlog": logged["protoPayload"]}]) == use
+
+
+def test_cloud_logging_names_of_namespaces() -> None:
+    """The namespace is the object itself, also where a subresource of it is written."""
+    logged = entry("io.k8s.core.v1.namespaces.finalize.update", "core/v1/namespaces/a/finalize")
+    assert only([logged]).action == Action("update", "", "namespaces", "finalize", "", "a")
+
+
+def test_what_cloud_logging_entries_tell_of_a_write() -> None:
+    """Time, client, reason and bodies are those of the event; the code is HTTP's."""
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}}
+    name = "rbac.authorization.k8s.io/v1/namespaces/dev/roles/r"
+    client = {"callerIp": "192.0.2.7", "callerSuppliedUserAgent": "kubectl"}
+    body = {"@type": "rbac.authorization.k8s.io/v1.Role", **role}
+    method = "io.k8s.authorization.rbac.v1.roles.create"
+    [event] = read_events([entry(method, name, ALLOWED, requestMetadata=client, request=body, response=body)])
+    assert event["requestReceivedTimestamp"] == event["stageTimestamp"] == "2026-03-03T12:00:00Z"
+    assert (event["sourceIPs"], event["userAgent"]) == (["192.0.2.7"], "kubectl")
+    assert event["annotations"] == ALLOWED
+    assert event["requestObject"] == event["responseObject"] == role
+    refused = {"kind": "Status", "code": 409}
+    codes = [only_code(method, name, response=refused), only_code(method, name, status={"code": 5})]
+    assert codes == [409, 404]
+    [dry] = read_events([entry(method, name, {"command.gke.io/dryRun": "All"})])
+    assert list(writes_of([dry])) == []
+
+
+def only_code(method: str, name: str, **payload: Any) -> int:
+    [event] = read_events([entry(method, name, ALLOWED, **payload)])
+    return int(event["responseStatus"]["code"])
+
+
+def test_parts_of_logs_that_leave_out_reads() -> None:
+    """Roles made of them would be too small, so that is told; together with the other part nothing is missing."""
+    admin, every = ({"category": f"kube-audit{part}", "properties": {"log": TEXT}} for part in ("-admin", ""))
+    activity, access = (
+        {**entry("io.k8s.core.v1.pods.get", "core/v1/pods"), "logName": f"projects/p/logs/{name}"}
+        for name in (
+            "cloudaudit.googleapis.com%2Factivity",
+            "cloudaudit.googleapis.com%2Fdata_access",
+        )
+    )
+    for part, other, told in ((admin, every, "kube-audit-admin"), (activity, access, "Admin Activity")):
+        with pytest.warns(UserWarning, match=told):
+            assert len(list(read_events([part]))) == 1
+        assert len(list(read_events([part, other]))) == 2
+
+
+def test_objects_that_azure_replaced_by_a_text() -> None:
+    """The objects are unknown, and the event is read."""
+    texts = dict.fromkeys(("requestObject", "responseObject"), "skipped-too-big-size-object")
+    for event in ({**EVENT, **texts}, {**TABLED, "RequestObject": "skipped-too-big-size-object"}):
+        [found] = read_events([event])
+        assert not {"requestObject", "responseObject"} & set(found)
+
+
+def test_objects_without_line_breaks_between_them() -> None:
+    """Amazon Data Firehose writes them so; one that breaks off is told, also inside of a message."""
+    wrapped = orjson.dumps({"logEvents": [{"message": TEXT}]})
+    assert len(list(read_events(wrapped * 3))) == 3
+    with pytest.warns(UserWarning, match="1 line of an audit log breaks off"):
+        assert len(list(read_events(wrapped * 2 + wrapped[:200]))) == 2
+    with pytest.warns(UserWarning, match="1 line of an audit log breaks off"):
+        assert len(list(read_events([{"message": TEXT}, {"message": TEXT[:200]}]))) == 1
 
 
 def test_files_folders_and_archives(tmp_path: Path) -> None:
