@@ -15,7 +15,6 @@ from simkit.cli.reports import FORMS, Case, Fault
 from simkit.cli.source import add_members, add_source, cluster_of, opened, paths_of, read_members
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
-from simkit.snapshot.report import PLACED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +114,7 @@ def _planned(cluster: Cluster, args: argparse.Namespace) -> ManifestPlan:
 
     release, where = cluster.release, args.namespace
     wanted = read_manifests(args.manifest, release=release, namespace=where)
-    complain_of([one for one in wanted.problems if one.weight == "changed" and not one.hint.startswith(PLACED)])
+    complain_of(wanted.warnings)
     before = None
     if args.against:
         before = read_earlier(args.manifest, args.against, release=release, namespace=where)

@@ -149,7 +149,7 @@ def _dump(args: argparse.Namespace) -> Dump | None:
 
     source = demo_path() if args.demo else standard_input() if args.objects == "-" else args.objects
     dump = load(source, release=args.release, limits=args.unpack)
-    complain_of(dump.lost)
+    complain_of(dump.warnings)
     return dump
 
 

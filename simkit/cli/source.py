@@ -18,6 +18,7 @@ from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError, UnknownNamespace
 from simkit.meta.names import GroupResource
 from simkit.present import progress
+from simkit.seams.caveats import not_read
 from simkit.snapshot.unpacking import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -255,7 +256,9 @@ def _rewound(source: list[str | BytesIO]) -> list[str | BytesIO]:
 
 
 def _limited(dump: Dump, args: argparse.Namespace) -> Dump:
-    """The dump; what an answer about its access cannot see is told with the answer."""
+    """The dump; what an answer about it cannot see is told with the answer."""
+    if dump.lost:
+        limit([not_read(len(dump.lost))])
     if getattr(args, "about_access", True):
         limit(dump.authorization.caveats)
     return dump
@@ -313,7 +316,7 @@ def _live(args: argparse.Namespace) -> Dump:
 
 
 def _told(dump: Dump, *, manifests: bool = False) -> Dump:
-    problems = dump.lost if dump.objects or manifests else dump.problems
+    problems = dump.warnings if dump.objects or manifests else dump.problems
     complain_of(problems)
     if not dump.objects and problems:
         raise SimkitError("no object could be read")

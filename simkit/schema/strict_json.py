@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
 from simkit.meta.go_json import nested
-
-_QUOTE: Final = b'"'
-_ESCAPED_QUOTE: Final = b"\\u0022"
 
 Pairs = Sequence[tuple[str, Any]]
 
@@ -47,21 +44,25 @@ def parse(text: bytes | str) -> Any:
     <class 'dict'>
     """
     value = orjson.loads(text)
-    raw = text.encode() if isinstance(text, str) else text
     try:
-        repeated = may_repeat(raw, nested(value))
+        repeated = may_repeat(text, nested(value))
     except orjson.JSONEncodeError:
         raise RecursionError("the value nests too deeply") from None
     if not repeated:
         return value
+    return with_repeated(text)
+
+
+def with_repeated(text: bytes | str) -> Any:
+    """The value of a valid JSON text, parsed slowly; objects with duplicate keys are ``Repeated``."""
     return json.loads(text, object_pairs_hook=_object)
 
 
-def may_repeat(text: bytes, value: Any) -> bool:
+def may_repeat(text: bytes | str, value: Any) -> bool:
     """True if the text of this value may have duplicate keys; False is certain."""
-    if text.count(_QUOTE) != orjson.dumps(value).count(_QUOTE):
-        return True
-    return b"\\" in text and _ESCAPED_QUOTE in text
+    quote, escaped = ('"', "\\u0022") if isinstance(text, str) else (b'"', b"\\u0022")
+    written = orjson.dumps(value).count(b'"')
+    return text.count(quote) != written or escaped in text  # type: ignore[arg-type, operator]
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Caveat:
     ----------
     id
         A stable word for programs: ``always-allow``, ``outside-access``, ``unknown-access-policy``,
-        ``unknown-authorizers``, ``undecided-authorizer``, ``incomplete-rules`` or ``not-captured``.
+        ``unknown-authorizers``, ``undecided-authorizer``, ``incomplete-rules``, ``not-captured`` or ``not-read``.
     text
         The sentences for people.
     """
@@ -52,3 +52,9 @@ def not_captured(resources: Iterable[GroupResource]) -> Caveat:
     """The limit of an answer that would have looked at further resources."""
     names = ", ".join(sorted(resource.resource for resource in resources))
     return Caveat("not-captured", f"Incomplete: {names} were not captured, so that nothing is said about them.")
+
+
+def not_read(count: int) -> Caveat:
+    """The limit of an answer about a source of which parts could not be read."""
+    parts = "1 part" if count == 1 else f"{count:,} parts"
+    return Caveat("not-read", f"Incomplete: {parts} of the source could not be read, so that nothing is known of them.")

@@ -11,6 +11,7 @@ Advance = Callable[[int], None]
 """A callback that is told how many more characters have been read."""
 
 REPAIR: Final = "it was left out; repair the file or write it again"
+REPEATED: Final = "the last one counts"
 CUT: Final = "the file is not whole; write it again, or what came after is missing"
 _KIND: Final = re.compile(r"""(?:^|[{,])[\s\-]*["']?kind["']?\s*:\s*["']?([A-Za-z0-9]+)""", re.MULTILINE)
 

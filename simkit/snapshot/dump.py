@@ -13,7 +13,7 @@ from simkit.meta.objects import Object
 from simkit.meta.visible_text import html_text
 from simkit.seams.authorization import Authorization
 from simkit.snapshot.memory import MemorySnapshot
-from simkit.snapshot.report import Problem
+from simkit.snapshot.report import PLACED, Problem
 from simkit.snapshot.resources import ResourceIndex
 
 _SHOWN: Final = 8
@@ -63,6 +63,15 @@ class Dump:
     def lost(self) -> tuple[Problem, ...]:
         """The problems that kept something out of the dump."""
         return tuple(problem for problem in self.problems if problem.weight == "lost")
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What an answer may depend on: what was not read, or read otherwise than written.
+
+        Objects that got the namespace of those that name none are left out.
+        """
+        kept = (one for one in self.problems if one.weight != "note")
+        return tuple(one for one in kept if not one.hint.startswith(PLACED))
 
     @cached_property
     def authorization(self) -> Authorization:

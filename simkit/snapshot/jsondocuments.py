@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.snapshot.document import CUT, REPAIR, Advance, Document, named
+from simkit.schema.strict_json import may_repeat, repeated_fields, with_repeated
+from simkit.snapshot.document import CUT, REPAIR, REPEATED, Advance, Document, named
 from simkit.snapshot.json_positions import item_lines
 from simkit.snapshot.report import Report
 from simkit.snapshot.yamldocuments import yaml_documents
@@ -34,7 +35,20 @@ def json_documents(
         yield from _odd_json(file, text, line, error, report, advance, positions)
         return
     advance(len(text))
+    _report_repeated(file, text, line, value, report)
     yield Document(value, line, item_lines(text, line) if positions else ())
+
+
+def _report_repeated(file: str, text: str, line: int, value: Any, report: Report) -> None:
+    """Report duplicate fields of an object, of which the last counts."""
+    try:
+        if not may_repeat(text, value):
+            return
+        paths = list(repeated_fields(with_repeated(text)))
+    except (RecursionError, orjson.JSONEncodeError):
+        paths = ["..."]  # too deep to be looked for
+    for path in paths:
+        report.add(file, line, f"the field {path} is there twice in one object", REPEATED, weight="changed")
 
 
 def _odd_json(
@@ -63,9 +77,12 @@ def _json_lines(file: str, text: str, line: int, report: Report, advance: Advanc
         if not each.strip():
             continue
         try:
-            yield Document(orjson.loads(each), number)
+            value = orjson.loads(each)
         except orjson.JSONDecodeError as error:
             report.add(file, number, f"{named(each)} that is not JSON: {error.msg}", REPAIR)
+            continue
+        _report_repeated(file, each, number, value, report)
+        yield Document(value, number)
 
 
 def _json_row(file: str, text: str, line: int, report: Report, advance: Advance, positions: bool) -> Iterator[Document]:
@@ -76,9 +93,12 @@ def _json_row(file: str, text: str, line: int, report: Report, advance: Advance,
         end = _end_of_value(text, start) or _end_of_deep(text, start) or _next_that_begins_a_line(text, start)
         whole = text[start:end]
         try:
-            yield Document(orjson.loads(whole), line, item_lines(whole, line) if positions else ())
+            value = orjson.loads(whole)
         except orjson.JSONDecodeError as error:
             yield from _salvaged(file, whole, line, error, report)
+        else:
+            _report_repeated(file, whole, line, value, report)
+            yield Document(value, line, item_lines(whole, line) if positions else ())
         advance(end - start)
         start = end
 

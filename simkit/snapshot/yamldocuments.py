@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from simkit.language.yaml.complaints import BrokenText
+from simkit.language.yaml.complaints import BrokenText, Repeat
 from simkit.language.yaml.decode import decode
-from simkit.snapshot.document import CUT, REPAIR, Advance, Document, named
+from simkit.snapshot.document import CUT, REPAIR, REPEATED, Advance, Document, named
 from simkit.snapshot.report import Report
 
 _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -28,12 +28,15 @@ def yaml_documents(file: str, text: str, line: int, report: Report, advance: Adv
         if _NOTHING.fullmatch(bare):
             advance(len(chunk))
             continue
+        repeats: list[Repeat] = []
         try:
-            document = _list(file, bare, here, report, advance) or _single(bare, here, advance)
+            document = _list(file, bare, here, report, advance, repeats) or _single(bare, here, advance, repeats)
         except BrokenText as error:
             advance(len(chunk))
             _report_broken_yaml(file, bare, error, report)
             continue
+        for at, key in dict.fromkeys(repeats):
+            report.add(file, at, f"the field {key!r} is there twice in one mapping", REPEATED, weight="changed")
         if document.value is not None:
             yield document
 
@@ -61,8 +64,8 @@ def _chunks(text: str, line: int) -> Iterator[tuple[str, int]]:
     yield text[start:], line
 
 
-def _single(text: str, line: int, advance: Advance) -> Document:
-    value = decode(text, first_line=line)
+def _single(text: str, line: int, advance: Advance, repeats: list[Repeat]) -> Document:
+    value = decode(text, first_line=line, repeats=repeats)
     advance(len(text))
     return Document(value, line + _leading_lines(text))
 
@@ -73,20 +76,20 @@ def _leading_lines(text: str) -> int:
     return match.group().count("\n") if match else 0
 
 
-def _list(file: str, text: str, line: int, report: Report, advance: Advance) -> Document | None:
+def _list(file: str, text: str, line: int, report: Report, advance: Advance, repeats: list[Repeat]) -> Document | None:
     """A list parsed item by item, so that a broken item affects only itself; None if the text is no such list."""
     begin = _ITEMS.search(text)
     if begin is None:
         return None
     ending = _ENDS_ITEMS.search(text, begin.end())
     stop = ending.start() if ending else len(text)
-    head = decode(text[: begin.start()] + "\n" + text[stop:], first_line=line)
+    head = decode(text[: begin.start()] + "\n" + text[stop:], first_line=line, repeats=repeats)
     if not isinstance(head, dict):
         return None
     whole = "kind" in head
     marks = [mark.start() for mark in re.finditer(f"^{begin.group(1)}- ", text[begin.end() : stop], re.MULTILINE)]
     starts = [begin.end() + mark for mark in marks]
-    items, lines, problems = _items(text, line, [*starts, stop], advance)
+    items, lines, problems = _items(text, line, [*starts, stop], advance, repeats)
     if any("undefined alias" in error.what for error, _ in problems):
         return None
     for error, broken in problems:
@@ -98,7 +101,7 @@ def _list(file: str, text: str, line: int, report: Report, advance: Advance) -> 
 
 
 def _items(
-    text: str, line: int, bounds: Sequence[int], advance: Advance
+    text: str, line: int, bounds: Sequence[int], advance: Advance, repeats: list[Repeat]
 ) -> tuple[list[Any], list[int], list[tuple[BrokenText, str]]]:
     items: list[Any] = []
     lines: list[int] = []
@@ -107,7 +110,7 @@ def _items(
     for start, end in pairwise(bounds):
         chunk = text[start:end]
         try:
-            items += decode(chunk, first_line=here)
+            items += decode(chunk, first_line=here, repeats=repeats)
             lines.append(here)
         except BrokenText as error:
             problems.append((error, chunk))

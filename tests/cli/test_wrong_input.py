@@ -105,7 +105,8 @@ def test_wrong_objects_are_told_and_the_rest_is_read(tmp_path: Path, capsys: pyt
     shown = capsys.readouterr()
     assert "sa:dev/app" in shown.out
     line = dump.read_text().splitlines().index("subjects: alice") - 7
-    (told,) = shown.err.splitlines()
+    told, limit = shown.err.splitlines()
+    assert "1 part of the source could not be read" in limit
     assert told.startswith(f"simkit: {dump}:")
     assert abs(int(told.split(":")[2]) - line) <= 1
     assert told.endswith(

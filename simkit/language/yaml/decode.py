@@ -61,16 +61,18 @@ def decode_body(text: str, repeats: list[Repeat]) -> Any:
     counts, and all are put into ``repeats``. Raises BrokenText.
     """
     reader = _WireReader(text)
-    return _decoded(reader, text, 1, lambda: reader.get_node() if reader.check_node() else None, repeats)
+    return _decoded(reader, text, lambda: reader.get_node() if reader.check_node() else None, 1, repeats, wire=True)
 
 
-def decode(text: str, *, first_line: int = 1) -> Any:
+def decode(text: str, *, first_line: int = 1, repeats: list[Repeat] | None = None) -> Any:
     """The value of one YAML document; None for an empty one.
 
     Parameters
     ----------
     first_line
         The line of its file on which the text begins, for errors.
+    repeats
+        Where duplicate keys of mappings are put, of which the last counts; without it they are refused.
 
     Raises
     ------
@@ -83,14 +85,22 @@ def decode(text: str, *, first_line: int = 1) -> Any:
     {'created': '2024-04-17T10:00:00Z', 'port': '080', 'mode': 420, 'when': '22:30', 'op': '='}
     """
     reader = _Reader(text)
-    return _decoded(reader, text, first_line, reader.get_single_node, None)
+    return _decoded(reader, text, reader.get_single_node, first_line, repeats)
 
 
-def _decoded(reader: Any, text: str, first_line: int, compose: Callable[[], Any], repeats: list[Repeat] | None) -> Any:
+def _decoded(
+    reader: Any,
+    text: str,
+    compose: Callable[[], Any],
+    first_line: int,
+    repeats: list[Repeat] | None,
+    *,
+    wire: bool = False,
+) -> Any:
     try:
         _check_depth(text)
         node = compose()
-        return None if node is None else _Construction("&" in text, repeats).value(node)
+        return None if node is None else _Construction("&" in text, first_line, repeats, wire=wire).value(node)
     except RecursionError:
         raise BrokenText(first_line, _TOO_DEEP) from None
     except yaml.MarkedYAMLError as error:
@@ -137,8 +147,8 @@ def _check_depth(text: str) -> None:
 class _Construction:
     """Turns nodes into values, faster than the library's own constructor because it knows the few types."""
 
-    def __init__(self, aliases: bool, repeats: list[Repeat] | None = None) -> None:
-        self._aliases, self._repeats = aliases, repeats
+    def __init__(self, aliases: bool, first_line: int, repeats: list[Repeat] | None, *, wire: bool) -> None:
+        self._aliases, self._first_line, self._repeats, self._wire = aliases, first_line, repeats, wire
         self._open: set[int] = set()
         self._values: dict[int, int] = {}
         """The number of values that each complete node stands for."""
@@ -165,8 +175,7 @@ class _Construction:
         value = self.value
         if isinstance(node, yaml.SequenceNode):
             return [value(item) for item in self._taken(node)]
-        if self._repeats is not None:
-            self._note_repeats(node)
+        self._note_repeats(node)
         made: dict[str, Any] = {}
         merged: list[Any] = []
         for key, item in self._taken(node):
@@ -176,7 +185,7 @@ class _Construction:
                 merged.append(self._merged(item))
             else:
                 made[_key(key)] = value(item)
-        if self._repeats is not None:
+        if self._wire:
             made = {key: made[key] for key in sorted(made)}
         return _with_merged(made, merged, node) if merged else made
 
@@ -185,12 +194,16 @@ class _Construction:
         return node.value if self._aliases or len(node.value) < _MANY else _letting_go(node.value)
 
     def _note_repeats(self, node: yaml.Node) -> None:
+        if self._counted:
+            return
         seen: set[str] = set()
         for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                continue  # refused where it is taken for a key
-            if key.value in seen and self._repeats is not None:
-                self._repeats.append(Repeat(key.start_mark.line + 1, key.value))
+            if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE:
+                continue  # refused where it is taken for a key, or allowed
+            if key.value in seen:
+                if self._repeats is None:
+                    raise _marked(key, f"the key {key.value!r} is there twice in one mapping")
+                self._repeats.append(Repeat(key.start_mark.line + self._first_line, key.value))
             seen.add(key.value)
 
     def _guarded(self, node: yaml.Node) -> Any:
@@ -235,7 +248,7 @@ class _Construction:
         number."""
         self._made += values
         self._copied += copied
-        if self._repeats is not None:
+        if self._wire:
             few = self._copied <= 100 or self._made <= 1000
             if not few and self._copied > self._made * _copies_allowed(self._made):
                 raise yaml.MarkedYAMLError(problem="document contains excessive aliasing")
