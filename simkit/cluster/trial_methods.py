@@ -66,7 +66,7 @@ class TrialMethods(AnalysisMethods):
             for obj in trial.list(str(resource)):
                 key = key_of(obj, resource)
                 subjects = obj.get("subjects") or ()
-                kept = [one for one in subjects if Binding.of(key, {"subjects": [one]}).subjects[0].principal != left]
+                kept = [one for one in subjects if not Binding.of(key, {"subjects": [one]}).binds(left)]
                 if len(kept) == len(subjects):
                     continue
                 named.append(display_name(key))

@@ -71,14 +71,25 @@ class Binding:
 
     @classmethod
     def of(cls, key: Key, obj: Object) -> Binding:
-        """The binding in an object. A service account without a namespace gets the binding's own."""
-        subjects = (_subject(entry, key.namespace) for entry in obj.get("subjects") or ())
+        """The binding in an object. A service account without a namespace gets the binding's own.
+
+        Subjects that no request can come from are left out, as the authorizer passes them over: those of another kind
+        (case counts), and service accounts without a namespace in a ClusterRoleBinding.
+        """
+        named = (_subject(entry, key.namespace) for entry in obj.get("subjects") or ())
+        subjects = (
+            one for one in named if one.kind in (USER, GROUP) or (one.kind == SERVICE_ACCOUNT and one.namespace)
+        )
         return cls(key, role_key(obj.get("roleRef") or {}, key.namespace), tuple(dict.fromkeys(subjects)))
 
     @property
     def namespace(self) -> str:
         """The namespace of its grants; empty for the whole cluster."""
         return self.key.namespace
+
+    def binds(self, principal: tuple[str, str]) -> bool:
+        """True if a subject is this principal."""
+        return any(subject.principal == principal for subject in self.subjects)
 
     def names(self, user: str, groups: tuple[str, ...]) -> Subject | None:
         """The first subject that is this user or one of these groups."""
