@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Final
 
 from simkit.logic.rbac.match import path_covers
@@ -59,14 +60,12 @@ def uncovered(owned: Sequence[Rule], wanted: Iterable[Rule], most: int | None = 
 
 def breakdown(rule: Rule) -> Iterator[Rule]:
     """The rule split into rules of one verb on one resource of one group (and of one name), or on one path."""
-    names: tuple[tuple[str, ...], ...] = tuple((name,) for name in rule.resource_names) or ((),)
-    for group in rule.api_groups:
-        for resource in rule.resources:
-            for verb in rule.verbs:
-                yield from (Rule((verb,), (group,), (resource,), name) for name in names)
-    for path in rule.paths:
-        for verb in rule.verbs:
-            yield Rule(verbs=(verb,), paths=(path,))
+    names: tuple[tuple[str, ...], ...] = tuple((name,) for name in dict.fromkeys(rule.resource_names)) or ((),)
+    verbs = tuple(dict.fromkeys(rule.verbs))  # what a list repeats would count in each product
+    for group, resource, verb in product(dict.fromkeys(rule.api_groups), dict.fromkeys(rule.resources), verbs):
+        yield from (Rule((verb,), (group,), (resource,), name) for name in names)
+    for path, verb in product(dict.fromkeys(rule.paths), verbs):
+        yield Rule(verbs=(verb,), paths=(path,))
 
 
 def compact_rules(rules: Iterable[Rule]) -> list[Rule]:

@@ -328,14 +328,18 @@ def _rest(rule: Rule, taken: set[Permission]) -> list[Rule]:
     """A rule without some permissions: one rule for each set of resources with the same verbs."""
     if not taken:
         return [rule]
-    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for resource in rule.resources:
-        for group in rule.api_groups:
-            verbs = tuple(verb for verb in rule.verbs if not any(_takes(one, verb, group, resource) for one in taken))
-            if verbs:
-                groups.setdefault((verbs, (group,)), []).append(resource)
-    return [Rule(verbs, group, tuple(resources), rule.resource_names) for (verbs, group), resources in groups.items()]
-
-
-def _takes(permission: Permission, verb: str, group: str, resource: str) -> bool:
-    return permission.verb == verb and permission.resource == resource and group in (permission.group, ALL)
+    by_resource: dict[str, list[Permission]] = defaultdict(list)
+    for permission in taken:
+        by_resource[permission.resource].append(permission)
+    kept: dict[tuple[frozenset[str], str], list[str]] = {}
+    for resource in dict.fromkeys(rule.resources):
+        of_resource = by_resource.get(resource, ())
+        for group in dict.fromkeys(rule.api_groups):
+            gone = frozenset(one.verb for one in of_resource if group in (one.group, ALL))
+            kept.setdefault((gone, group), []).append(resource)
+    verbs = {gone: tuple(verb for verb in dict.fromkeys(rule.verbs) if verb not in gone) for gone, _ in kept}
+    return [
+        Rule(verbs[gone], (group,), tuple(resources), rule.resource_names)
+        for (gone, group), resources in kept.items()
+        if verbs[gone]
+    ]
