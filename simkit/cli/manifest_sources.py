@@ -17,7 +17,7 @@ from simkit.cli.source import standard_input
 from simkit.logic.migration.kustomizations import FILES, named_paths
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at
-from simkit.snapshot.sources import SUFFIXES, Piece
+from simkit.snapshot.sources import SUFFIXES, Piece, is_read
 
 if TYPE_CHECKING:
     from simkit.snapshot.dump import Dump
@@ -69,13 +69,15 @@ def _sources(path: str, release: str) -> list[Source]:
 def _contents(folder: Path, inside: Sequence[Path], parts: Collection[Path], release: str) -> Iterator[Source]:
     """What to load for a folder in which some folders are rendered, without what is a part of a kustomization."""
     for path in sorted(folder.iterdir()):
-        if path.resolve() in parts or path.name.startswith(".") or not path.resolve().is_relative_to(folder.resolve()):
+        if path.resolve() in parts or (path.is_dir() and path.name.startswith(".")):
             continue
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise SimkitError(f"{path}: a link that leads out of the folder; name the file itself to have it read")
         if path in inside:
             yield from _templates(str(path), rendered_folder(path, release))
         elif path.is_dir() and not path.is_symlink():
             yield from _contents(path, inside, parts, release)
-        elif path.suffix.lower() in SUFFIXES:
+        elif path.suffix.lower() in SUFFIXES and path.is_file() and is_read(path, path.read_bytes()):
             yield str(path)
 
 
@@ -166,9 +168,11 @@ def read_earlier(paths: Sequence[str], revision: str, *, release: str, namespace
 
 
 def _unpack(root: Path, revision: str, into: Path) -> None:
-    """Write the files of a revision into a folder, as git would check them out. The repository is not changed.
+    """Write the files of a revision into a folder, as they are in the repository, which is not changed.
 
-    ``git archive`` would leave out files with the attribute ``export-ignore``.
+    The files are written by a git directory of their own, so that no program runs that the configuration of the
+    repository or of the user names (filters, file system monitors, hooks). ``git archive`` would leave out files with
+    the attribute ``export-ignore``.
     """
     into.mkdir()
     try:
@@ -176,9 +180,20 @@ def _unpack(root: Path, revision: str, into: Path) -> None:
     except SimkitError:
         hint = "name a branch, a tag or a commit, and fetch it first if the clone is shallow"
         raise SimkitError(f"git knows no revision {revision!r}; {hint}") from None
-    index = f"{into}.index"
-    _git(root, "read-tree", commit.decode().strip(), index=index)
-    _git(root, "checkout-index", "--all", f"--prefix={into}/", index=index)
+    form = _git(root, "rev-parse", "--show-object-format").decode().strip()
+    objects = root / os.fsdecode(_git(root, "rev-parse", "--git-path", "objects").removesuffix(b"\n"))
+    own = Path(f"{into}.git")
+    _git(into, "init", "--quiet", "--bare", "--template=", f"--object-format={form}", str(own))
+    (own / "objects" / "info" / "alternates").write_bytes(os.fsencode(objects.resolve()) + b"\n")
+    apart = {
+        "GIT_DIR": str(own),
+        "GIT_WORK_TREE": str(into),
+        "GIT_INDEX_FILE": str(own / "index"),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
+    _git(into, "read-tree", commit.decode().strip(), **apart)
+    _git(into, "checkout-index", "--all", **apart)
 
 
 def _root_of(path: Path) -> Path | None:
@@ -186,15 +201,15 @@ def _root_of(path: Path) -> Path | None:
     return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
 
 
-def _git(root: Path, *words: str, index: str = "") -> bytes:
-    """What git writes; it keeps the state of files in ``index``, if one is named, and not in the repository."""
+def _git(folder: Path, *words: str, **environment: str) -> bytes:
+    """What git writes. Objects that are missing from the repository are not fetched."""
     try:
         done = subprocess.run(  # noqa: S603
-            ["git", "-C", str(root), *words],  # noqa: S607
+            ["git", "-C", str(folder), *words],  # noqa: S607
             capture_output=True,
             timeout=_SECONDS,
             check=False,
-            env={**os.environ, **({"GIT_INDEX_FILE": index} if index else {})},
+            env={**os.environ, "GIT_ALLOW_PROTOCOL": "none", **environment},
         )
     except FileNotFoundError:
         raise SimkitError("git is not installed; leave out --against, or install git") from None

@@ -116,7 +116,7 @@ def _planned(cluster: Cluster, args: argparse.Namespace) -> ManifestPlan:
     wanted = read_manifests(args.manifest, release=release, namespace=where)
     complain_of(wanted.warnings)
     before = None
-    if args.against:
+    if args.against is not None:
         before = read_earlier(args.manifest, args.against, release=release, namespace=where)
     return plan(
         cluster,

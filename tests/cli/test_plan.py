@@ -102,9 +102,37 @@ def test_against_a_revision(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         ("absent", "knows no revision"),
         ("--output=x", "knows no revision"),
         ("HEAD:deploy", "knows no revision"),
+        ("", "knows no revision"),
     ):
         assert run("-f", "deploy", f"--against={revision}") == 1
         assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("where", [".git", "apart"])
+def test_a_repository_runs_no_program(where: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A checkout of somebody else has filters, a monitor and a remote to fetch from: none of them is called."""
+    _git(folder, "init", "-q", "-b", "main")
+    (folder / ".gitattributes").write_text("*.yaml filter=evil diff=evil\n", encoding="utf-8")
+    _git(folder, "add", "deploy", ".gitattributes")
+    _git(folder, "commit", "-qm", "first")
+    program = f"touch {folder}/pwned; cat"
+    for key in ("filter.evil.smudge", "filter.evil.process", "diff.evil.textconv", "core.fsmonitor", "core.sshCommand"):
+        _git(folder, "config", key, program)
+    _git(folder, "config", "core.hooksPath", str(folder / "hooks"))
+    _git(folder, "config", "core.repositoryFormatVersion", "1")
+    _git(folder, "config", "extensions.partialClone", "origin")
+    _git(folder, "config", "remote.origin.url", str(folder))
+    _git(folder, "config", "remote.origin.promisor", "true")
+    _git(folder, "config", "remote.origin.uploadPack", program)
+    (folder / "pwned").unlink(missing_ok=True)
+    if where == "apart":
+        (folder / ".git").rename(folder / "apart")
+        (folder / ".git").write_text("gitdir: apart\n", encoding="utf-8")
+    (folder / "deploy" / "a.yaml").write_text(_CONFIG.format(name="a", value=3), encoding="utf-8")
+    assert run("-f", "deploy", "--against", "main") == 2
+    assert run("-f", "deploy", "--against", "1" * 40) == 1  # a commit that would have to be fetched
+    assert "Plan: 1 to change" in capsys.readouterr().out
+    assert not (folder / "pwned").exists()
 
 
 def test_a_chart_is_told_by_its_templates(
