@@ -16,7 +16,7 @@ from simkit.meta.tar_archives import DAMAGES, TarArchive
 from simkit.present.escaping import readable_path
 from simkit.snapshot.etcd.backup import is_backup, read_backup
 from simkit.snapshot.layouts import layout_of
-from simkit.snapshot.report import Report
+from simkit.snapshot.report import Report, Weight
 from simkit.snapshot.special_files import content_of_special
 from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits, Unpacking
 
@@ -25,6 +25,8 @@ SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".jsonl", ".ndjson", ".gz
 _INDENTED: Final = re.compile(r"\s*\n[ \t]+\S|[ \t]+\S")
 """Indented text, as in code, whose separator lines are indented too."""
 _GZIP: Final = b"\x1f\x8b"
+_MOST_FOLDERS: Final = 5
+"""The hidden folders that are named."""
 _TAR_AT: Final = 257
 _TAR: Final = b"ustar"
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -130,14 +132,16 @@ def _near(path: Path) -> str:
 
 
 def _from_folder(folder: Path, unpacking: Unpacking) -> Iterator[Piece]:
-    names = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    for name in _wanted(names, str(folder), unpacking.report):
+    found = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file() or path.is_symlink())
+    links = [name for name in found if not (folder / name).is_file()]
+    wanted = _wanted([name for name in found if name not in set(links)], str(folder), unpacking.report)
+    for name in (*(one for one in links if (folder / one).is_dir()), *wanted):
         path = folder / name
         if _leads_out(path, folder):
             hint = "it was left out; name the file itself to have it read"
             unpacking.report.add(readable_path(str(path)), None, "a link that leads out of the folder", hint)
-            continue
-        yield from _from_bytes(str(path), path.read_bytes(), unpacking)
+        elif path.is_file() and is_read(name, content := path.read_bytes()):
+            yield from _from_bytes(str(path), content, unpacking)
 
 
 def _leads_out(path: Path, folder: Path) -> bool:
@@ -155,11 +159,25 @@ def _wanted(paths: Sequence[P], where: str, report: Report) -> list[P]:
         why = f"hold no objects in a {layout.name}" if layout else "do not end in .json, .yaml and the like"
         hint = "name a file itself to have it read whatever its name"
         report.add(where, None, f"{files} left out that {why}", hint, weight="note")
-    return readable
+    hidden = {path: name for path in readable if not layout and (name := _hidden_folder(path))}
+    if told := sorted({*hidden.values()} - {".git"}):
+        what = f"files in hidden folders were not read ({', '.join(told[:_MOST_FOLDERS])})"
+        report.add(where, None, readable_path(what), "name such a folder itself to have it read", weight="changed")
+    return [path for path in readable if path not in hidden]
 
 
 def _is_wanted(path: PurePath) -> bool:
-    return path.suffix.lower() in SUFFIXES and not any(part.startswith(".") for part in path.parts)
+    return path.suffix.lower() in SUFFIXES
+
+
+def _hidden_folder(path: PurePath) -> str:
+    """The name of the first hidden folder above a file; empty if there is none."""
+    return next((part for part in path.parts[:-1] if part.startswith(".")), "")
+
+
+def is_read(path: PurePath, content: bytes) -> bool:
+    """True for a file of a folder that is read: a hidden one only if it may hold objects, which kubectl applies."""
+    return not path.name.startswith(".") or b"apiVersion" in content
 
 
 def _from_bytes(name: str, content: bytes, unpacking: Unpacking, depth: int = 0) -> Iterator[Piece]:
@@ -186,8 +204,10 @@ def _from_tar(name: str, content: bytes, unpacking: Unpacking, depth: int) -> It
             for path in _wanted(list(members), name, unpacking.report):
                 member = members[path]
                 stream = archive.extractfile(member)
-                if stream is not None and unpacking.has_room(f"{name}/{member.name}", member.size, packed=len(content)):
-                    yield from _from_bytes(f"{name}/{member.name}", stream.read(), unpacking, depth)
+                if stream is None or not unpacking.has_room(f"{name}/{member.name}", member.size, packed=len(content)):
+                    continue
+                if is_read(path, unpacked := stream.read()):
+                    yield from _from_bytes(f"{name}/{member.name}", unpacked, unpacking, depth)
     except DAMAGES as error:
         damage = error
     if damage is not None:
@@ -203,7 +223,8 @@ def _list_members(
         for member in archive:
             path = PurePath(*(part for part in PurePath(member.name.lstrip("/")).parts if part != ".."))
             if member.issym() or member.islnk():
-                report.add(f"{name}/{member.name}", None, "a link in an archive", "it was left out", weight="note")
+                weight: Weight = "lost" if _is_wanted(path) and not path.name.startswith(".") else "note"
+                report.add(f"{name}/{member.name}", None, "a link in an archive", "it was left out", weight=weight)
             elif member.isfile():
                 if path in members:
                     hint = "only the last one was read, as if the archive were unpacked"

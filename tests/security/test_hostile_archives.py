@@ -77,7 +77,7 @@ def test_files_of_one_name_and_links_in_a_dump_are_told() -> None:
     assert sorted(key.name for key in loaded.keyed) == ["n1", "n2", "n3"]
     told = [str(problem) for problem in loaded.problems]
     assert [("already" in text, "a link" in text) for text in told] == [(True, False), (False, True)]
-    assert len(loaded.lost) == 1
+    assert len(loaded.lost) == 2
 
 
 def release(content: bytes) -> dict[str, Any]:

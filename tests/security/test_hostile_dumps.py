@@ -122,7 +122,27 @@ def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
     (folder / "again.json").symlink_to(folder / "real.json")
     dump = load(folder)
     assert [key.name for key in dump.origins] == ["real"]
-    assert [problem.file for problem in dump.lost] == [str(folder / "out.json")]
+    assert [problem.file for problem in dump.lost] == [str(folder / name) for name in ("up", "out.json")]
+
+
+def test_hidden_files_and_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """kubectl applies a hidden file of a folder, so it is read if it may hold objects; hidden folders are told of."""
+    folder = tmp_path / "deploy"
+    for name in (".evil.yaml", ".venv/a.yaml", ".git/refs/heads/a.yaml", ".gitlab-ci.yml", "_.yaml"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"stages: [a]" if name == ".gitlab-ci.yml" else GOOD.replace(b"good", b"x"))
+    (folder / "_.yaml").write_bytes(GOOD)
+    dump = load(folder)
+    assert sorted(key.name for key in dump.keyed) == ["good", "x"]
+    assert [str(one) for one in dump.warnings] == [
+        f"{folder}: files in hidden folders were not read (.venv); name such a folder itself to have it read"
+    ]
+    (tmp_path / "dump.yaml").write_bytes(GOOD)
+    (folder / "k").mkdir()
+    (folder / "k" / "Chart.yaml").write_text("name: k\n")  # what is rendered has its files found in another way
+    (folder / "a.yaml").symlink_to(tmp_path / "dump.yaml")
+    assert main(["plan", str(tmp_path / "dump.yaml"), "-f", str(folder)]) == 1
+    assert "a link that leads out of the folder" in capsys.readouterr().err
 
 
 def test_names_of_files_that_are_not_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

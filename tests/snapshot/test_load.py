@@ -86,8 +86,8 @@ def test_folders_archives_and_patterns(tmp_path: Path) -> None:
     from_folder, from_archive = load(folder), load(archive)
     assert from_folder.keyed == from_archive.keyed == load(folder / "shop" / "*").keyed
     assert names(from_folder) == ["b", "a"]
-    assert "2 files left out" in told(from_folder)
-    assert "2 files left out" in told(from_archive)
+    assert "1 file left out" in told(from_folder)
+    assert "1 file left out" in told(from_archive)
     assert not from_folder.lost
 
 
