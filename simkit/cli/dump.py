@@ -18,7 +18,7 @@ examples:
   simkit dump | sh                               # runs them: the files are in the folder dump
   simkit dump --for audit                        # only what `simkit audit` needs
   simkit dump roles rolebindings                 # only these resources
-  simkit dump --cloud eks | CLUSTER=prod sh      # exports the access entries of EKS into the folder cloud
+  simkit dump --cloud eks | CLUSTER=prod sh      # exports what EKS, GKE or AKS grants into the folder cloud
   simkit dump --context prod --to dump.json.gz   # writes the dump; needs: pip install "kube-simkit[live]"
 
 Events are left out unless you name them. Secrets are dumped without their values, unless you add --secrets.
@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--cloud",
-        choices=["eks"],
+        choices=["eks", "gke"],
         help="print the read-only commands that export what the provider knows of the access",
     )
     parser.add_argument("--secrets", action="store_true", help="keep the values of secrets")
@@ -74,9 +74,9 @@ def run(args: argparse.Namespace) -> int:
 def _print_export(args: argparse.Namespace) -> int:
     if args.resource or args.command or args.to or args.secrets or args.context or args.kubeconfig:
         raise SimkitError("--cloud prints commands of its own; give it without resources and other options")
-    from simkit.snapshot.cloud import COMMANDS
+    from simkit.snapshot.cloud.exports import COMMANDS
 
-    print(COMMANDS, end="")
+    print(COMMANDS[args.cloud], end="")
     return 0
 
 

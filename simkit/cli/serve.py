@@ -11,7 +11,7 @@ from simkit.cli.free_ports import check_ports
 from simkit.cli.notes import complain_of, note
 from simkit.cli.server_flags import add_server_flags
 from simkit.cli.server_options import authentication_options, server_options, serving_options, signing_options
-from simkit.cli.source import add_unpack, demo_path, standard_input
+from simkit.cli.source import add_cloud, add_unpack, demo_path, standard_input
 from simkit.meta.distribution import VERSION
 from simkit.meta.errors import SimkitError
 from simkit.schema.releases import BASE
@@ -50,6 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     start = parser.add_argument_group("objects to start with")
     start.add_argument("--demo", action="store_true", help="start with the objects of the demo cluster")
+    add_cloud(start)
     add_unpack(start)
     parser.add_argument("--version", action="version", version=f"simkit {VERSION}", help="print the version of simkit")
     inert_flags.add_arguments(parser)
@@ -149,6 +150,10 @@ def _dump(args: argparse.Namespace) -> Dump | None:
 
     source = demo_path() if args.demo else standard_input() if args.objects == "-" else args.objects
     dump = load(source, release=args.release, limits=args.unpack)
+    if args.cloud:
+        from simkit.snapshot.cloud.exports import with_cloud
+
+        dump = with_cloud(dump, args.cloud, args.unpack)
     complain_of(dump.warnings)
     return dump
 

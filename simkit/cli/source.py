@@ -88,13 +88,7 @@ def add_reading(group: Any, *, release_flag: str = "--release") -> None:
         metavar="A,B",
         help="the authorizers of kube-apiserver (default: those of its static pod in the dump)",
     )
-    group.add_argument(
-        "--cloud",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="the provider's export, as simkit dump --cloud eks has it written; may be repeated",
-    )
+    add_cloud(group)
     group.add_argument(
         "--into",
         type=namespace,
@@ -108,6 +102,17 @@ def add_reading(group: Any, *, release_flag: str = "--release") -> None:
         dest="cache",
         action="store_false",
         help="read the files again, and do not keep what was read in the cache folder",
+    )
+
+
+def add_cloud(group: Any) -> None:
+    """Add the option ``--cloud`` to a parser or a group of its options."""
+    group.add_argument(
+        "--cloud",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="the export of EKS, GKE or AKS, as simkit dump --cloud has it written; may be repeated",
     )
 
 
@@ -268,7 +273,7 @@ def _with_cloud(dump: Dump, args: argparse.Namespace) -> Dump:
     """The dump with the access that the export of its provider tells, where there is one."""
     if not args.cloud:
         return dump
-    from simkit.snapshot.eks import with_cloud
+    from simkit.snapshot.cloud.exports import with_cloud
 
     return with_cloud(dump, args.cloud, args.unpack)
 

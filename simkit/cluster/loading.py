@@ -62,8 +62,8 @@ def load(
         The authorizers of kube-apiserver in order, such as ``["Node", "RBAC"]``; by default those that its static pod
         in the dump names. Where they are not known, RBAC decides alone, and answers say so.
     cloud
-        The export of the cluster's provider (``simkit dump --cloud eks`` prints the commands that make one), in the
-        forms that ``source`` has. Its access entries then count in every answer.
+        The export of the cluster's provider (``simkit dump --cloud`` prints the commands that make one), in the forms
+        that ``source`` has. What the provider grants then counts in every answer.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def load(
         if dump.lost and not dump.objects:
             raise SimkitError("; ".join(map(str, dump.lost)))
         if cloud is not None:
-            from simkit.snapshot.eks import with_cloud  # for managed clusters
+            from simkit.snapshot.cloud.exports import with_cloud  # for managed clusters
 
             dump = with_cloud(dump, cloud, limits)
         dump = as_started(dump) if manifests else dump

@@ -16,7 +16,15 @@ OPTIONS: Final = "the options of the server"
 MODES: Final = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
 """The modes that kube-apiserver knows."""
 PRINCIPAL: Final = "aws:"
-"""The beginning of the names of users that stand for principals of a provider."""
+"""The beginning of the names of users that stand for principals of AWS."""
+GOOGLE: Final = "gcp:"
+"""The beginning of the names of users that stand for several principals of Google Cloud, such as those of a domain."""
+GRANTS: Final = {
+    "EKS": ("EKS access entry", "EKS access policy", "EKS access policies"),
+    "GKE": ("IAM binding", "IAM role", "IAM roles"),
+    "AKS": ("Azure role assignment", "Azure role", "Azure roles"),
+}
+"""What providers call a grant, and what it grants: one and several."""
 MOST_NAMED: Final = 5
 """The gaps of an export that a caveat names."""
 _DECIDED: Final = frozenset({"Node", "RBAC", "AlwaysAllow", "AlwaysDeny"})
@@ -25,31 +33,37 @@ _DECIDED: Final = frozenset({"Node", "RBAC", "AlwaysAllow", "AlwaysDeny"})
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """A provider's access policy that is associated with a principal, in some namespaces.
+    """An access policy or role of a provider that a principal has, in some namespaces.
 
-    ``namespaces`` may contain wildcards (``dev-*``); empty means the whole cluster.
+    ``namespaces`` may contain wildcards (``dev-*``); empty means the whole cluster. ``place`` says where the provider
+    keeps the grant, in words that follow it: ``in projects/acme``.
     """
 
     name: str
     namespaces: tuple[str, ...] = ()
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AccessEntry:
     """A principal of the provider, with the user name and the groups that its requests carry.
 
-    ``user`` may contain templates that are filled in for each session, such as ``{{SessionName}}``.
+    ``user`` may contain templates that are filled in for each session, such as ``{{SessionName}}``. ``subject`` is the
+    name of the user or group (``kind``) that bindings name for it; empty where the ARN of AWS stands for it, a name
+    that no request carries.
     """
 
     principal: str
     user: str
     groups: tuple[str, ...] = ()
     policies: tuple[AccessPolicy, ...] = ()
+    subject: str = ""
+    kind: str = "User"
 
     @property
     def name(self) -> str:
-        """The name of the user that stands for the principal, which no request carries."""
-        return f"{PRINCIPAL}{self.principal}"
+        """The name of the user or group that stands for the principal."""
+        return self.subject or f"{PRINCIPAL}{self.principal}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,33 +72,39 @@ class ProviderAccess:
 
     Attributes
     ----------
+    provider
+        The provider, by its name in ``GRANTS``.
     cluster
         The name of the cluster.
     entries
         The principals that may authenticate.
     missing
         What the export lacks, in words.
+    rules
+        The rules of the access policies and roles of the entries, by name, as those of an RBAC role.
     unknown
         The access policies whose rules are not known, each with the principal that has it.
     pod_roles
-        The principals that the pods of a service account can become: namespace, service account, principal.
+        The users that the pods of a service account can become: namespace, service account, name of the user.
     maps_objects
         Whether an object of the cluster (``aws-auth``) maps principals, too.
     """
 
+    provider: str = "EKS"
     cluster: str = ""
     entries: tuple[AccessEntry, ...] = ()
     missing: tuple[str, ...] = ()
+    rules: Mapping[str, tuple[Object, ...]] = field(default_factory=dict, hash=False)
     unknown: tuple[tuple[str, str], ...] = ()
     pod_roles: tuple[tuple[str, str, str], ...] = ()
-    maps_objects: bool = True
+    maps_objects: bool = False
 
     def members(self) -> dict[str, tuple[str, ...]]:
         """The principals in each group, as subjects in text form."""
         found: dict[str, list[str]] = {}
         for entry in self.entries:
             for group in entry.groups:
-                found.setdefault(group, []).append(entry.name)
+                found.setdefault(group, []).append(f"{entry.kind.lower()}:{entry.name}")
         return {group: tuple(principals) for group, principals in found.items()}
 
 
@@ -161,10 +181,10 @@ def _caveats_of_access(access: ProviderAccess, provider: str) -> Iterator[Caveat
         more = f"; and {len(access.missing) - MOST_NAMED:,} more" if len(access.missing) > MOST_NAMED else ""
         yield Caveat("outside-access", f"Lower bound: the {provider} export is incomplete: {told}{more}.")
     if access.unknown:
-        pairs = [f"{policy} of aws:{principal}" for policy, principal in access.unknown]
+        pairs = [f"{policy} of {principal}" for policy, principal in access.unknown]
         told = ", ".join(pairs[:MOST_NAMED])
         more = f" and {len(pairs) - MOST_NAMED:,} more" if len(pairs) > MOST_NAMED else ""
-        text = f"Lower bound: the rules of these {provider} access policies are not known: {told}{more}."
+        text = f"Lower bound: what these {GRANTS[access.provider][2]} allow is not known: {told}{more}."
         yield Caveat("unknown-access-policy", text)
 
 

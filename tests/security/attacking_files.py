@@ -72,6 +72,7 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
     "both sides of a comparison": ("diff", "FILE", "FILE"),
     "members": ("who-can", "get", "secrets", "--dump", "EMPTY", "--members", "FILE"),
     "an export": ("who-can", "get", "secrets", "--dump", "EMPTY", "--cloud", "FILE"),
+    "an export of a server": ("serve", "EMPTY", "--insecure-port", "0", "--cloud", "FILE"),
     "checks": ("audit", "EMPTY", "--rules", "FILE"),
     "what is accepted": ("audit", "EMPTY", "--suppress", "FILE"),
     "what was known": ("audit", "EMPTY", "--baseline", "FILE"),

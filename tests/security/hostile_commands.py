@@ -40,6 +40,7 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
         *("--any-name", "--expand-groups", "--members", "MEMBERS"),
     ),
     "who-can, export": ("who-can", "get", "secrets", "--dump", HOSTILE, *_ALL, "--expand-groups", "--cloud", "EXPORT"),
+    "who-can, GKE": ("who-can", "get", "pods", "--dump", HOSTILE, *_ALL, "--expand-groups", "--cloud", "GKE"),
     "who-can, url": ("who-can", "get", "--url", "/x", "--dump", HOSTILE, *_ALL),
     **{
         f"can-i {how} {at}": ("can-i", *words, "--dump", HOSTILE, f"--as={who}", "--members", "MEMBERS")
@@ -48,6 +49,7 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     },
     "can-i url": ("can-i", "get", "--url", "/x", "--dump", HOSTILE, f"--as={SUBJECTS[0]}"),
     "causes, export": ("causes", HOSTILE, *_ALL, "--all", "--cloud", "EXPORT"),
+    "causes, GKE": ("causes", HOSTILE, *_ALL, "--all", "--cloud", "GKE"),
     "permissions": ("permissions", SUBJECTS[1], HOSTILE, *_ALL, "--members", "MEMBERS"),
     "escalations": ("escalations", HOSTILE, *_ALL, "--direct"),
     "escalations, each step": ("escalations", HOSTILE, *_ALL, "--each", "--members", "MEMBERS", "--limit", "40"),

@@ -41,6 +41,7 @@ def write_hostile_files(folder: Path) -> dict[str, str]:
     texts["METRICS"] = f"# TYPE {_METRIC} gauge\n{''.join(map(_metric, _TEXTS))}".encode()
     texts["MEMBERS"] = yaml.safe_dump({text: [f"user:{text}"] for text in _TEXTS}).encode()
     texts["EXPORT"] = b"\n".join(map(orjson.dumps, _export()))
+    texts["GKE"] = b"\n".join(map(orjson.dumps, _export_of_gke()))
     texts["KEY"] = b"key"
     (folder / "TO").mkdir()
     for name, content in texts.items():
@@ -59,6 +60,21 @@ def _export() -> list[Any]:
         found.append({"accessEntry": {"principalArn": role, "username": text, "kubernetesGroups": [text]}})
         found.append({"principalArn": role, "associatedAccessPolicies": [{**policy, "accessScope": scope}]})
     return [*found, {"accessEntries": [*roles, text]}, {text: text}]
+
+
+def _export_of_gke() -> list[Any]:
+    """An export of GKE with a grant for each text that somebody chose: as member, role, condition and place."""
+    link = "https://container.googleapis.com/v1/projects/p/locations/l/clusters/c"
+    found: list[Any] = [{"name": _TEXTS[0], "selfLink": link, "currentMasterVersion": _TEXTS[0]}]
+    for number, text in enumerate(_TEXTS):
+        bindings = [
+            {"role": "roles/container.viewer", "members": [f"user:u{number}@e.example", f"group:{text}"]},
+            {"role": "roles/owner", "members": ["user:u@e.example"], "condition": {"title": text, "expression": text}},
+            {"role": text, "members": [text, f"principal://{text}", f"domain:{text}"]},
+        ]
+        found += [{"id": f"{number}{one}", "type": "folder", "policy": {"bindings": [one]}} for one in bindings]
+        found.append({"name": "groups/1/memberships/1", "preferredMemberKey": {"id": text}})
+    return [*found, {"id": "p", "type": "project", "policy": {}}, {"name": text, "includedPermissions": [text]}]
 
 
 def _planned(text: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 import simkit
 from simkit.meta import datasets
 from simkit.meta.errors import UnknownSubject
-from simkit.snapshot.eks import with_cloud
+from simkit.snapshot.cloud.exports import with_cloud
 from simkit.snapshot.load import load
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"eks.amazonaws.com/nodegroup": "a"}}}
@@ -116,7 +116,7 @@ def test_files_of_several_clusters_are_refused() -> None:
 
 def test_foreign_files_are_refused_or_reported() -> None:
     """Kubernetes objects are no export; beside one they are reported, and leave it as complete as it was."""
-    with pytest.raises(simkit.SimkitError, match="simkit dump --cloud eks"):
+    with pytest.raises(simkit.SimkitError, match="simkit dump --cloud PROVIDER"):
         caveats([NODE])
     read = with_cloud(load([NODE], captured=["*"]), [*OUTPUTS, NODE, {"Role": {}}])
     assert ["not an output" in one.what for one in read.problems] == [True, False]
@@ -176,3 +176,120 @@ def test_an_entry_overrides_the_config_map_even_with_a_path() -> None:
     access = with_cloud(load([auth], captured=["*"]), outputs).authorization.access
     assert access is not None
     assert [entry.user for entry in access.entries] == ["new"]
+
+
+GKE_NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"cloud.google.com/gke-x": "a"}}}
+OF_GKE = json.loads(datasets.path("clusters/pellowick-gke.json").read_text())
+
+
+def caveats_of_gke(outputs: Any, *objects: Any) -> str:
+    """The caveats of a dump of GKE with an export, without that about the condition of the demo."""
+    read = with_cloud(load([GKE_NODE, *objects], captured=["*"]), outputs)
+    known = "roles/container.admin (on the condition 'migration weekend') of user:otto@pellowick.example."
+    return " ".join(one.text for one in read.authorization.caveats if not one.text.endswith(f"not known: {known}"))
+
+
+def test_a_complete_export_of_gke_takes_the_caveat_away() -> None:
+    """The same as for EKS, whatever the order of the outputs and their files."""
+    assert "were not read" in " ".join(one.text for one in load([GKE_NODE], captured=["*"]).authorization.caveats)
+    assert caveats_of_gke(OF_GKE) == ""
+    assert caveats_of_gke([json.dumps(one) for one in reversed(OF_GKE)]) == ""
+    assert caveats_of_gke("\n".join(json.dumps(one, indent=1) for one in OF_GKE)) == ""
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("currentMasterVersion", None, "the description of the cluster is not in it"),
+        ("type", "project", "no policy is marked as that of the project"),
+        ("type", "organization", "the policy of the organization is not in it"),
+        ("includedPermissions", None, "projects/pellowick-prod/roles/podDebugger of group:on-call@pellowick.example"),
+    ],
+)
+def test_an_export_of_gke_without_one_output_stays_a_lower_bound(field: str, value: Any, told: str) -> None:
+    """Whichever output is missing, the caveat names it."""
+    kept = [one for one in OF_GKE if field not in one or (value is not None and one[field] != value)]
+    assert len(kept) < len(OF_GKE)
+    assert told in caveats_of_gke(kept)
+
+
+def test_a_policy_without_its_place_counts_and_is_told(tmp_path: Path) -> None:
+    """``gcloud projects get-iam-policy`` does not name the project; the name of a file tells a service account."""
+    account = "shiftwork@pellowick-prod.iam.gserviceaccount.com"
+    annotated = {"name": "shiftwork", "namespace": "ci", "annotations": {"iam.gke.io/gcp-service-account": account}}
+    objects = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ci"}},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": annotated},
+    ]
+    member = "serviceAccount:pellowick-prod.svc.id.goog[ci/shiftwork]"
+    granted = {"bindings": [{"role": "roles/iam.workloadIdentityUser", "members": [member]}], "etag": "x"}
+    policy = {"bindings": [{"role": "roles/owner", "members": ["user:ann@acme.example"]}], "etag": "x", "version": 1}
+    (tmp_path / "cluster.json").write_text(json.dumps(OF_GKE[0]))
+    (tmp_path / "policy.json").write_text(json.dumps(policy))
+    (tmp_path / f"{account}.json").write_text(json.dumps(granted))
+    cluster = simkit.load([GKE_NODE, *objects], captured=["*"], cloud=str(tmp_path))
+    access = cluster.snapshot().authorization.access
+    assert access is not None
+    assert access.pod_roles == (("ci", "shiftwork", account),)
+    assert cluster.can("user:ann@acme.example", "delete", "nodes")
+    assert "no policy is marked as that of the project" in " ".join(map(str, cluster.snapshot().authorization.caveats))
+
+
+def test_outputs_that_do_not_belong_together_are_refused() -> None:
+    """Two providers, two clusters, and a cluster of another project than the policies."""
+    with pytest.raises(simkit.SimkitError, match="mixes outputs of EKS and GKE"):
+        caveats_of_gke([*OUTPUTS, *OF_GKE])
+    other = {**OF_GKE[0], "selfLink": OF_GKE[0]["selfLink"].replace("pellowick-prod", "elsewhere")}
+    with pytest.raises(simkit.SimkitError, match="several clusters"):
+        caveats_of_gke([*OF_GKE, other])
+    with pytest.raises(simkit.SimkitError, match="in the project elsewhere, but the policies are those of pellowick"):
+        caveats_of_gke([other, *OF_GKE[1:]])
+    with pytest.raises(simkit.SimkitError, match="cluster on EKS"):
+        with_cloud(load([NODE], captured=["*"]), OF_GKE)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"bindings": 7},
+        {"bindings": [{"role": "roles/owner", "members": "user:a@b.example"}]},
+        {"bindings": [{"role": "roles/owner\x1b[2J", "members": []}]},
+        {"bindings": [{"role": "roles/owner", "members": ["user:a@b.example"], "condition": []}]},
+        {"bindings": [{"role": "roles/owner", "members": ["user:a@b.example\x1b[2J"]}]},
+        {"id": "x", "type": "planet", "policy": {}},
+        {"name": "roles/x", "includedPermissions": {}},
+        {"name": "../../roles/x", "includedPermissions": []},
+        {"name": "groups/1", "groupKey": "x"},
+        {"name": "groups/1/memberships/2", "preferredMemberKey": {}},
+        {"currentMasterVersion": "1.30"},
+    ],
+)
+def test_an_output_of_gke_that_is_not_as_documented_leaves_a_caveat(change: Any) -> None:
+    """Wrong types and names with control characters are not guessed at, and the answer says so."""
+    told = caveats_of_gke([*OF_GKE, change])
+    assert "could not be read" in told
+    assert "\x1b" not in told
+
+
+@pytest.mark.parametrize("member", ["projectOwner:acme", "user:", "user:a b@c", "robot:x@y.example", "domain:", "x"])
+def test_a_member_that_is_not_known_is_told(member: str) -> None:
+    """Members of a kind that the documentation does not have for projects leave the answer a lower bound."""
+    binding = {"role": "roles/owner", "members": [member]}
+    policy = {"id": "pellowick-prod", "type": "project", "policy": {"bindings": [binding]}}
+    assert "is no member that is known" in caveats_of_gke([OF_GKE[0], policy])
+
+
+def test_legacy_authorization_is_told() -> None:
+    """With it, the rules of ABAC allow more than anybody can see."""
+    assert "ABAC are not known" in caveats_of_gke([{**OF_GKE[0], "legacyAbac": {"enabled": True}}, *OF_GKE[1:]])
+
+
+def test_the_members_of_aws_auth_count_only_where_the_cluster_reads_it() -> None:
+    """In the mode API the ConfigMap is left over from before."""
+    data = {"mapUsers": "- {userarn: 'arn:aws:iam::111122223333:user/a', username: a, groups: [ops]}"}
+    mapped = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "aws-auth", "namespace": "kube-system"}}
+    for mode, wanted in (("API", {}), ("API_AND_CONFIG_MAP", {"ops": ("user:a",)})):
+        outputs = copy.deepcopy(OUTPUTS)
+        outputs[0]["cluster"]["accessConfig"]["authenticationMode"] = mode
+        cluster = simkit.load([NODE, {**mapped, "data": data}], captured=["*"], cloud=outputs)
+        assert cluster.members_of_snapshot() == wanted

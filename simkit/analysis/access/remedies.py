@@ -11,6 +11,7 @@ import yaml
 from simkit.analysis.access.near_misses import Difference, NearMiss
 from simkit.analysis.rbac.objects import binding_object, display_name, role_object
 from simkit.analysis.rbac.subject import text_of
+from simkit.logic.providers.commands import grouping
 from simkit.logic.rbac.binding import (
     ACCESS_ENTRIES,
     CLUSTER_ROLE_BINDINGS,
@@ -26,8 +27,7 @@ from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.attributes import Attributes
 from simkit.meta.names import Key
 from simkit.meta.visible_text import html_text
-from simkit.present.escaping import shell_command
-from simkit.seams.authorization import PRINCIPAL, ProviderAccess
+from simkit.seams.authorization import ProviderAccess
 
 ROLE_NAME_FORMAT: Final = "allow-{verb}-{what}"
 MAX_EXTRA_PERMISSIONS: Final = 20
@@ -82,7 +82,8 @@ def remedies(index: AccessIndex, subject: Subject, ask: Attributes, misses: Iter
     found = [
         remedy
         for miss in misses
-        if miss.grant.binding.resource != ACCESS_ENTRIES and (remedy := _of_miss(index, subject, ask, miss)) is not None
+        if miss.grant.binding.resource not in ACCESS_ENTRIES
+        and (remedy := _of_miss(index, subject, ask, miss)) is not None
     ]
     found.append(_ownrole_object(index, subject, ask))
     ordered = sorted(enumerate(found), key=lambda each: (each[1].others, _is_much(each[1]), each[0]))
@@ -91,9 +92,9 @@ def remedies(index: AccessIndex, subject: Subject, ask: Attributes, misses: Iter
 
 def _of_entry(access: ProviderAccess, subject: Subject) -> Remedy:
     """The change for a principal whose requests carry a user name of their own in each session."""
-    words = ("--cluster-name", access.cluster or "CLUSTER", "--principal-arn", subject.name.removeprefix(PRINCIPAL))
-    command = shell_command("aws", "eks", "update-access-entry", *words, "--kubernetes-groups", "GROUP")
-    return Remedy(f"bind a role to a group, and put {text_of(subject)} into it: {command}", ())
+    command = grouping(access, subject.name)
+    text = f"bind a role to a group, and put {text_of(subject)} into it"
+    return Remedy(f"{text}: {command}" if command else text, ())
 
 
 def _is_much(remedy: Remedy) -> bool:

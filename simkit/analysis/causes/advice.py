@@ -164,7 +164,7 @@ class Advisor:
             return self._network(key.namespace)
         if key.resource == SERVICE_ACCOUNTS:
             return self._account(key)
-        if key.resource in (ACCESS_ENTRIES, ACCESS_POLICIES):
+        if key.resource in ACCESS_ENTRIES or key.resource in ACCESS_POLICIES:
             return self._entries(key)
         if nature.name == SERVER:
             return self._words("Kubernetes default. Revert the local changes.", nature)
@@ -195,12 +195,12 @@ class Advisor:
 
     def _entries(self, key: Key) -> Remedy:
         """What only the API of the provider can change, with the command."""
-        policies = self._survey.index.bindings_of(key) if key.resource == ACCESS_POLICIES else [self._bindings[key]]
+        policies = self._survey.index.bindings_of(key) if key.resource in ACCESS_POLICIES else [self._bindings[key]]
         access = self._snapshot.authorization.access
         commands = dict.fromkeys(disassociation(one.key, access.cluster if access else "") for one in policies)
         text = (
-            "No Kubernetes object grants this. Associate a narrower access policy or scope, or take the policy away "
-            f"with the AWS CLI: {'; '.join(commands)}"
+            "No Kubernetes object grants this. Grant less with the command line of the provider, or take the grant "
+            f"away: {'; '.join(commands)}"
         )
         subjects = tuple(dict.fromkeys(one for binding in policies for one in binding.subjects))
         return Remedy(text, self._risk(subjects), (), subjects, self._snapshot)

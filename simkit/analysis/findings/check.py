@@ -121,7 +121,7 @@ def position_of(finding: Finding, positions: Mapping[Key, Position]) -> Position
 
 def delete_command(key: Key) -> str:
     """The command line that deletes a role or binding."""
-    if key.resource == ACCESS_ENTRIES:
+    if key.resource in ACCESS_ENTRIES:
         return disassociation(key)
     return kubectl_command("delete", kind_of(key).lower(), key.name, key.namespace)
 

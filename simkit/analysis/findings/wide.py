@@ -19,14 +19,13 @@ from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
 from simkit.analysis.findings.workloads import pods_by_account
 from simkit.analysis.rbac.index import MASTERS_GROUP, principals_of
 from simkit.analysis.rbac.objects import PODS, RBAC, display_name
-from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, parse_subject, text_of
+from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
 from simkit.analysis.rbac.tables import rule_text
-from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Binding, Subject
+from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, SERVICE_ACCOUNTS, UNAUTHENTICATED
 from simkit.meta.names import Key
-from simkit.seams.authorization import PRINCIPAL
 
 
 def administrators(survey: Survey, check: Check) -> Iterator[Finding]:
@@ -172,7 +171,7 @@ def cloud_administrators(survey: Survey, check: Check) -> Iterator[Finding]:
     """Service accounts whose pods can become a principal of the provider that administers the cluster."""
     access = survey.snapshot.authorization.access
     for namespace, account, principal in access.pod_roles if access is not None else ():
-        who = parse_subject(f"{PRINCIPAL}{principal}")
+        who = Subject(USER, principal)
         every = principals_of(who, survey.members)
         grants = (grant for one in every for grant in survey.index.grants_of_subject(one) if not grant.namespace)
         grant = next((one for one in grants if one.role in survey.full_roles), None)

@@ -152,7 +152,7 @@ def least_privilege(
     Notes
     -----
     What was not asked for while the log was written is taken away: a log should cover rare work too. Subjects with
-    access policies of EKS are left out, since roles cannot narrow those.
+    grants of a provider are left out, since roles cannot narrow those.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def least_privilege(
     chosen = tuple(one for one in found if not _has_entry(snapshot, one))
     if asked is not None and len(chosen) < len(found):
         texts = ", ".join(text_of(one) for one in found if one not in chosen)
-        raise SimkitError(f"roles cannot narrow the EKS access policies of {texts}; change the access entries in EKS")
+        raise SimkitError(f"roles cannot narrow what the provider grants to {texts}; change the grants there")
     planned = _Plan(snapshot, used, names=names, reuse=reuse)
     for subject in tracked(chosen, "planning roles"):
         planned.add(subject)
@@ -179,7 +179,7 @@ def least_privilege(
 
 def _has_entry(snapshot: Snapshot, subject: Subject) -> bool:
     """True for subjects with access policies of a provider, which no role can narrow."""
-    return any(one.binding.resource == ACCESS_ENTRIES for one in index_of(snapshot).grants_of_subject(subject))
+    return any(one.binding.resource in ACCESS_ENTRIES for one in index_of(snapshot).grants_of_subject(subject))
 
 
 def _is_plain(subject: Subject) -> bool:

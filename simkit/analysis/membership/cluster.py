@@ -109,7 +109,8 @@ def members_of_snapshot(snapshot: Snapshot) -> MembershipTable:
     """The members of groups according to captured objects of the cluster.
 
     These are: requests for certificates, which tell the groups of who asked; the config map ``aws-auth`` (of a dump
-    with the values of config maps); and the groups that OpenShift keeps.
+    with the values of config maps), unless an export says that the cluster does not read it; and the groups that
+    OpenShift keeps.
 
     Returns
     -------
@@ -131,7 +132,8 @@ def members_of_snapshot(snapshot: Snapshot) -> MembershipTable:
     captured, pairs = snapshot.captured(), list[Pair]()
     if _REQUESTS in captured:
         pairs += (pair for obj in snapshot.scan(_REQUESTS) for pair in _of_request(obj))
-    if _CONFIG_MAPS in captured:
+    access = snapshot.authorization.access
+    if _CONFIG_MAPS in captured and (access is None or access.maps_objects):
         mapped = snapshot.get(_CONFIG_MAPS, _MAPPINGS, SYSTEM_NAMESPACE)
         pairs += _of_mappings(mapped) if mapped is not None else ()
     if _GROUPS in captured:

@@ -127,7 +127,7 @@ def _everybody(snapshot: Snapshot) -> tuple[Subject, ...]:
     index = index_of(snapshot)
     named = {subject for subject in index.subjects() if subject.kind != GROUP}
     if index.entries is not None:
-        named |= {Subject(USER, entry.name) for entry in index.entries.access.entries}
+        named |= {Subject(USER, one.name) for one in index.entries.access.entries if one.kind == USER}
     if SERVICE_ACCOUNTS in snapshot.captured():
         named |= {Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj)) for obj in snapshot.scan(SERVICE_ACCOUNTS)}
     return tuple(sorted(named))

@@ -23,6 +23,7 @@ from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
+from simkit.seams.authorization import GRANTS
 from simkit.seams.snapshot import Sandbox, Snapshot
 
 RBAC: Final = (CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLES, ROLE_BINDINGS)
@@ -35,8 +36,8 @@ KINDS: Final = {
     CLUSTER_ROLES: "ClusterRole",
     ROLE_BINDINGS: "RoleBinding",
     CLUSTER_ROLE_BINDINGS: "ClusterRoleBinding",
-    ACCESS_ENTRIES: "EKS access entry",
-    ACCESS_POLICIES: "EKS access policy",
+    **{resource: GRANTS[provider][0] for resource, provider in ACCESS_ENTRIES.items()},
+    **{resource: GRANTS[provider][1] for resource, provider in ACCESS_POLICIES.items()},
 }
 EVERYWHERE: Final = "*"
 """The scope of a grant that holds in the whole cluster."""

@@ -1,4 +1,4 @@
-"""Subjects in text form: ``user:alice``, ``group:devs``, ``sa:namespace/name``, ``aws:arn:aws:iam::...``."""
+"""Subjects in text form: ``user:alice``, ``group:devs``, ``sa:namespace/name``, ``aws:arn:aws:iam::...``, ``gcp:``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simkit.meta.identity import (
     service_account,
     split_service_account,
 )
-from simkit.seams.authorization import PRINCIPAL
+from simkit.seams.authorization import GOOGLE, PRINCIPAL
 
 _ACCOUNT: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _GROUPS: Final = (MASTERS, AUTHENTICATED, UNAUTHENTICATED, SERVICE_ACCOUNTS, NODES)
@@ -43,7 +43,9 @@ def parse_subject(subject: Subject | str) -> Subject:
     ``alice`` and ``user:alice`` are users, ``group:devs`` a group, ``sa:ns/name``, ``ns/name``,
     ``serviceaccount:ns/name`` and ``system:serviceaccount:ns:name`` a service account. Other names that begin with
     ``system:`` are users, except those of the server's own groups, which are refused without ``group:``.
-    ``aws:arn:aws:iam::111122223333:role/ops`` is the user that stands for a role or user of AWS IAM.
+    ``aws:arn:aws:iam::111122223333:role/ops`` is the user that stands for a role or user of AWS IAM. ``gcp:`` before a
+    member of a policy of Google Cloud names the user or group that it is in the cluster: ``gcp:user:ann@acme.example``
+    is ``user:ann@acme.example``, and ``gcp:domain:acme.example`` the user that stands for all those of a domain.
 
     Parameters
     ----------
@@ -76,6 +78,8 @@ def parse_subject(subject: Subject | str) -> Subject:
         return _parse_service_account(subject, rest)
     if kind == "aws":
         return _parse_principal(subject, rest)
+    if kind == "gcp" and rest:
+        return _parse_member(rest)
     if kind == "group" and rest:
         return Subject(GROUP, rest)
     name = rest if kind == "user" else subject
@@ -101,6 +105,17 @@ def _parse_principal(text: str, arn: str) -> Subject:
     if not _AWS.match(arn):
         raise SimkitError(f"{text!r} is no role or user of IAM; write aws:arn:aws:iam::ACCOUNT:role/NAME")
     return Subject(USER, f"{PRINCIPAL}{arn}")
+
+
+def _parse_member(member: str) -> Subject:
+    kind, _, name = member.partition(":")
+    if kind == "group":
+        return Subject(GROUP, name)
+    if kind == "user" or (kind == "serviceAccount" and "[" not in name):
+        return Subject(USER, name)
+    if kind in ("serviceAccount", "principal") and "/subject/ns/" not in name:
+        return Subject(USER, member)
+    return Subject(USER, f"{GOOGLE}{member}")
 
 
 def _parse_service_account(text: str, rest: str) -> Subject:
@@ -132,9 +147,9 @@ def text_of(subject: Subject) -> str:
 
 def is_principal(subject: Subject) -> bool:
     """True for a user that stands for a principal of the provider, whose requests carry another name."""
-    return (
-        subject.kind == USER and subject.name.startswith(PRINCIPAL) and bool(_AWS.match(subject.name, len(PRINCIPAL)))
-    )
+    name = subject.name
+    of_aws = name.startswith(PRINCIPAL) and bool(_AWS.match(name, len(PRINCIPAL)))
+    return subject.kind == USER and (of_aws or name.startswith(f"{GOOGLE}domain:"))
 
 
 def normalize_subject(subject: Subject) -> Subject:

@@ -15,6 +15,7 @@ from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICA
 from simkit.meta.identity import SERVICE_ACCOUNTS as EVERY_ACCOUNT
 from simkit.meta.objects import name_of
 from simkit.meta.warning import warn_user
+from simkit.seams.authorization import PRINCIPAL
 from simkit.seams.snapshot import Snapshot
 
 
@@ -118,9 +119,10 @@ def doubt_about(snapshot: Snapshot, subject: Subject | str) -> str:
 
 def _doubt_of_principal(snapshot: Snapshot, who: Subject) -> str:
     entries = index_of(snapshot).entries
+    provider = "EKS" if who.name.startswith(PRINCIPAL) else "GKE"
     if entries is None:
-        return f"who {text_of(who)} is in the cluster is not known; add the export of EKS (--cloud, cloud=)"
-    return "" if who.name in entries else f"EKS maps {text_of(who)} to no user of the cluster"
+        return f"who {text_of(who)} is in the cluster is not known; add the export of {provider} (--cloud, cloud=)"
+    return "" if who.name in entries else f"{provider} maps {text_of(who)} to no user of the cluster"
 
 
 def _doubt_of_account(snapshot: Snapshot, who: Subject) -> str:

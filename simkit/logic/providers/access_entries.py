@@ -1,8 +1,9 @@
-"""The access entries of EKS as bindings of access policies to principals.
+"""The grants of a provider as bindings of its access policies or roles to principals.
 
-A principal is the user ``aws:`` with the ARN of its role or user of IAM, a name that no request carries. Its requests
-carry the user name of its access entry, which may hold templates:
-``arn:aws:sts::111122223333:assumed-role/Admin/{{SessionName}}``.
+On EKS a principal is the user ``aws:`` with the ARN of its role or user of IAM, a name that no request carries. Its
+requests carry the user name of its access entry, which may hold templates:
+``arn:aws:sts::111122223333:assumed-role/Admin/{{SessionName}}``. Elsewhere most principals are users and groups by the
+names that their requests carry; a template stands for the users of a domain.
 
 References
 ----------
@@ -18,13 +19,12 @@ from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, USER, Bin
 from simkit.logic.rbac.rule import Rule
 from simkit.logic.rbac.ruleset import RuleSet
 from simkit.meta.names import Key
-from simkit.seams.authorization import PRINCIPAL, ProviderAccess
-from simkit.snapshot.cloud import TEMPLATE
-from simkit.snapshot.eks import access_policies
+from simkit.seams.authorization import AccessEntry, AccessPolicy, ProviderAccess
+from simkit.snapshot.cloud.output import TEMPLATE
 
 
 class AccessEntryBindings:
-    """The bindings of a cluster's access entries, and the names of its principals. It does not change.
+    """The bindings of a provider's grants, and the names of its principals. It does not change.
 
     Examples
     --------
@@ -37,20 +37,25 @@ class AccessEntryBindings:
     def __init__(self, access: ProviderAccess) -> None:
         self.access = access
         self._scoped = [
-            (entry.name, policy.name, namespace)
+            (entry, policy, namespace)
             for entry in access.entries
             for policy in entry.policies
-            if policy.name in access_policies()
+            if policy.name in access.rules
             for namespace in policy.namespaces or ("",)
         ]
         self._by_user: dict[str, list[str]] = {}
         self._templates: list[tuple[list[str], str]] = []
-        for entry in access.entries:
+        self._resources = tuple(
+            next(resource for resource, provider in kinds.items() if provider == access.provider)
+            for kinds in (ACCESS_ENTRIES, ACCESS_POLICIES)
+        )
+        users = [entry for entry in access.entries if entry.kind == USER]
+        for entry in users:
             if TEMPLATE.search(entry.user):
                 self._templates.append((TEMPLATE.split(entry.user), entry.name))
             else:
                 self._by_user.setdefault(entry.user, []).append(entry.name)
-        self._names = {entry.name: entry.user for entry in access.entries}
+        self._names = {entry.name: entry.user for entry in users}
 
     def __contains__(self, user: str) -> bool:
         """True for the user that stands for a principal with an access entry."""
@@ -63,33 +68,42 @@ class AccessEntryBindings:
 
     def roles(self) -> Iterator[tuple[Key, RuleSet]]:
         """The access policies that are associated with a principal, with their rules."""
-        for name in dict.fromkeys(name for _, name, _ in self._scoped):
-            yield _role(name), RuleSet.of(tuple(map(Rule.of, access_policies()[name])))
+        for name in dict.fromkeys(policy.name for _, policy, _ in self._scoped):
+            yield self._role(name), RuleSet.of(tuple(map(Rule.of, self.access.rules[name])))
 
     def fixed(self) -> Iterator[Binding]:
         """The bindings in the cluster, and in namespaces that are named without wildcards."""
-        return (_binding(*one) for one in self._scoped if not _is_pattern(one[2]))
+        return (self._binding(*one) for one in self._scoped if not _is_pattern(one[2]))
 
     def within(self, namespace: str) -> Iterator[Binding]:
         """The bindings in a namespace that matches a wildcard."""
         return (
-            _binding(principal, policy, namespace)
-            for principal, policy, scope in self._patterns
+            self._binding(entry, policy, namespace)
+            for entry, policy, scope in self._patterns
             if matches(scope, namespace)
         )
 
     @cached_property
-    def _patterns(self) -> list[tuple[str, str, str]]:
+    def _patterns(self) -> list[tuple[AccessEntry, AccessPolicy, str]]:
         return [one for one in self._scoped if _is_pattern(one[2])]
 
     def users(self, user: str) -> tuple[str, ...]:
         """The names under which a user may be bound: its own, its principals', and that of a principal's requests."""
         if user in self._names:
             name = self.request_name(user)
-            return (user, name) if name else (user,)
-        found = self._by_user.get(user, [])
+            if name != user:
+                return (user, name) if name else (user,)
+        found = [name for name in self._by_user.get(user, ()) if name != user]
         matching = [principal for parts, principal in self._templates if fits(parts, user)]
         return (user, *found, *matching) if found or matching else (user,)
+
+    def _role(self, name: str) -> Key:
+        return Key(self._resources[1], "", name)
+
+    def _binding(self, entry: AccessEntry, policy: AccessPolicy, namespace: str) -> Binding:
+        place = f" {policy.place}" if policy.place else ""
+        key = Key(self._resources[0], namespace, f"{entry.principal} ({policy.name}){place}")
+        return Binding(key, self._role(policy.name), (Subject(entry.kind, entry.name),))
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -150,12 +164,3 @@ def fits(parts: Sequence[str], user: str) -> bool:
 
 def _is_pattern(namespace: str) -> bool:
     return "*" in namespace
-
-
-def _role(name: str) -> Key:
-    return Key(ACCESS_POLICIES, "", name)
-
-
-def _binding(principal: str, policy: str, namespace: str) -> Binding:
-    key = Key(ACCESS_ENTRIES, namespace, f"{principal.removeprefix(PRINCIPAL)} ({policy})")
-    return Binding(key, _role(policy), (Subject(USER, principal),))

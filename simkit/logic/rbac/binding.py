@@ -15,15 +15,24 @@ from simkit.meta.fielderror import quoted
 from simkit.meta.identity import service_account_user
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.seams.authorization import GRANTS
 
 ROLES: Final = GroupResource(RBAC_GROUP, "roles")
 CLUSTER_ROLES: Final = GroupResource(RBAC_GROUP, "clusterroles")
 ROLE_BINDINGS: Final = GroupResource(RBAC_GROUP, "rolebindings")
 CLUSTER_ROLE_BINDINGS: Final = GroupResource(RBAC_GROUP, "clusterrolebindings")
-ACCESS_ENTRIES: Final = GroupResource("eks.amazonaws.com", "accessentries")
-"""The access entries of EKS, which are no objects of the cluster; their bindings are named by principal and policy."""
-ACCESS_POLICIES: Final = GroupResource("eks.amazonaws.com", "accesspolicies")
-"""The access policies of EKS, as the roles of access entries."""
+ACCESS_ENTRIES: Final = {
+    GroupResource("eks.amazonaws.com", "accessentries"): "EKS",
+    GroupResource("iam.googleapis.com", "bindings"): "GKE",
+    GroupResource("authorization.azure.com", "roleassignments"): "AKS",
+}
+"""The grants of providers, which are no objects of the cluster; their bindings are named by principal and policy."""
+ACCESS_POLICIES: Final = {
+    GroupResource("eks.amazonaws.com", "accesspolicies"): "EKS",
+    GroupResource("iam.googleapis.com", "roles"): "GKE",
+    GroupResource("authorization.azure.com", "roledefinitions"): "AKS",
+}
+"""What these grant: the access policies of EKS and the roles of other providers."""
 USER: Final = "User"
 GROUP: Final = "Group"
 SERVICE_ACCOUNT: Final = "ServiceAccount"
@@ -101,8 +110,10 @@ class Binding:
 
     def reason(self, subject: Subject) -> str:
         """The reason of the authorizer for a request that the binding allows."""
-        if self.key.resource == ACCESS_ENTRIES:
-            return f"EKS: allowed by access entry {quoted(self.key.name)}"
+        provider = ACCESS_ENTRIES.get(self.key.resource)
+        if provider is not None:
+            word = GRANTS[provider][0].removeprefix(f"{provider} ")
+            return f"{provider}: allowed by {word} {quoted(self.key.name)}"
         cluster_wide = self.key.resource == CLUSTER_ROLE_BINDINGS
         kind = "ClusterRoleBinding" if cluster_wide else "RoleBinding"
         name = self.key.name if cluster_wide else f"{self.key.name}/{self.key.namespace}"

@@ -162,7 +162,7 @@ class AccessIndex:
         missing: list[Key] = []
         for scope in ("", namespace) if namespace else ("",):
             for binding in self._bound_to(identity, scope):
-                if of_roles and binding.key.resource == ACCESS_ENTRIES:
+                if of_roles and binding.key.resource in ACCESS_ENTRIES:
                     continue
                 found = self._roles.get(binding.role)
                 if found is None:

@@ -15,8 +15,8 @@ from simkit.logic.providers.access_entries import fits, matches
 from simkit.meta.errors import UnknownSubject
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
-from simkit.snapshot.cloud import read_export
-from simkit.snapshot.eks import access_policies, with_cloud
+from simkit.snapshot.cloud.eks import EksExport, access_policies
+from simkit.snapshot.cloud.exports import read_export, with_cloud
 from simkit.snapshot.load import load
 from simkit.snapshot.report import Report
 from tests.logic.providers.naive_eks import NAMESPACES, POLICIES, QUESTIONS, allowed, arn, policy_holders, world
@@ -190,7 +190,7 @@ def test_a_policy_without_published_rules_makes_every_answer_a_lower_bound() -> 
     assert not answer
     told = " ".join(caveat.text for caveat in answer.caveats)
     assert "AmazonEKSAutoNodePolicy of aws:" in told
-    assert "are not known" in told
+    assert "is not known" in told
     assert any("AmazonEKSAutoNodePolicy" in text for text in cluster.who_can("get", "nodes").attrs["caveats"])
 
 
@@ -235,6 +235,7 @@ def test_the_export_is_read_in_any_order_and_shape() -> None:
     row = "\n".join(json.dumps(one, indent=2) for one in reversed(outputs))
     for source in (outputs, [outputs], json.dumps(outputs), row, [json.dumps(one) for one in outputs]):
         found = read_export(source, Report())
+        assert isinstance(found, EksExport)
         assert list(found.missing("API")) == []
         assert found.policies[ROLE][0].namespaces == ("a",)
 

@@ -150,7 +150,7 @@ class UsedAccess:
 class PossibleRemovals:
     """The removals that are possible in a cluster, and the steps that they stop.
 
-    Not touched are the access entries of a provider, the server's own bindings and roles, the bindings of
+    Not touched are the grants of a provider, the server's own bindings and roles, the bindings of
     administrators, and the access of those who shall keep it. A rule with wildcards is not narrowed, since what is left
     could only be listed. Instead of an aggregated role, which its controller would fill again, the one role is narrowed
     that it has the rule from.
@@ -173,7 +173,7 @@ class PossibleRemovals:
 
     def _found(self, source: GrantSource, requirement: Requirement) -> Iterator[Removal]:
         subject = normalize_subject(source.subject)
-        if source.binding not in self._roles or source.binding.resource == ACCESS_ENTRIES:
+        if source.binding not in self._roles or source.binding.resource in ACCESS_ENTRIES:
             return  # made by a cut itself, of what is in use, or by the provider, who alone can change it
         kept = subject in self._keep or is_of_control_plane(subject, self._release)
         kept = kept or source.binding in self._administrators.get(subject, ())
@@ -211,7 +211,7 @@ class PossibleRemovals:
         return made if all(one.role == role and self._may_narrow(one) for one in made) else None
 
     def _may_narrow(self, narrow: RemovePermissions) -> bool:
-        if narrow.role in self._gathering.fixed or narrow.role.resource == ACCESS_POLICIES:
+        if narrow.role in self._gathering.fixed or narrow.role.resource in ACCESS_POLICIES:
             return False
         if self._keep and self._keep.intersection(self._holders(narrow.role)):
             return False

@@ -177,7 +177,7 @@ class ClusterFacts(RememberedFacts):
         return account if projected or mounts is not False else None
 
     def principals_of_pod(self, pod: Object) -> tuple[str, ...]:
-        """The principals of the provider that the pod can become by its service account."""
+        """The users of the provider that the pod can become by its service account."""
         access = self.snapshot.authorization.access
         where = (namespace_of(pod), account_named(pod))
         return tuple(role for *place, role in access.pod_roles if tuple(place) == where) if access else ()

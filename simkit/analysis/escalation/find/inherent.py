@@ -17,7 +17,6 @@ from simkit.logic.rbac.binding import GROUP, ROLES, USER, Subject
 from simkit.meta.identity import MASTERS
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
-from simkit.seams.authorization import PRINCIPAL
 
 Surrounding = Callable[[ClusterFacts, AttackState], Iterator[Edge]]
 
@@ -99,7 +98,7 @@ def _pod(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
     if account is not None:
         yield _step(state, subject_state(account), "pod-token", **variables, account=account.name)
     for principal in facts.principals_of_pod(pod):
-        target = subject_state(Subject(USER, f"{PRINCIPAL}{principal}"))
+        target = subject_state(Subject(USER, principal))
         yield _step(state, target, "pod-cloud-role", **variables, account=account_named(pod))
     if "node" in variables:
         for escape in facts.escapes(pod):

@@ -329,7 +329,7 @@ class Attacker:
             members = members_in(self.session.sandbox.snapshot(), None)
             identity = identity_with_members(becomes.subject, members)
             self.session.note(f"is {becomes}", operation.because)
-            self.session.obtain(Credential(identity, "a token of AWS"))
+            self.session.obtain(Credential(identity, "a token of the cloud provider"))
         elif operation.become == "deputy":
             deputy = service_account(values["deputy_namespace"], values["deputy"])
             self.session.note(f"commands {deputy.user}", operation.because)

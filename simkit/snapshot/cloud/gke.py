@@ -1,0 +1,371 @@
+"""The access that GKE grants by IAM: allow policies and roles, members of groups, and Workload Identity.
+
+A request is allowed if RBAC or IAM allows it. Users, service accounts of Google Cloud and, with Google Groups for RBAC,
+groups have the names in the cluster that they have in IAM: their e-mail addresses.
+
+References
+----------
+"Create IAM allow policies", "GKE API permissions", "Authorize actions in clusters using role-based access control",
+"Configure Google Groups for RBAC", "Authenticate to Google Cloud APIs from GKE workloads" in the documentation of
+Google Kubernetes Engine; "Policy" and "Principal identifiers" in that of IAM; datasets/providers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, Final, NamedTuple
+
+from simkit.meta.domain import EXTENSIONS_GROUP
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
+from simkit.seams.authorization import GOOGLE, AccessEntry, AccessPolicy, ProviderAccess
+from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.cloud.gke_permissions import permissions_of, rules_of_permissions
+from simkit.snapshot.cloud.output import (
+    FOLDER,
+    Unexpected,
+    mapping,
+    mappings,
+    optional_text,
+    text,
+    texts,
+)
+
+ANNOTATION: Final = "iam.gke.io/gcp-service-account"
+"""The annotation of a service account with the service account of Google Cloud that its pods can become."""
+ALL_USERS: Final = f"{GOOGLE}allAuthenticatedUsers"
+"""The user that stands for everybody with a Google account."""
+_IMPERSONATORS: Final = frozenset(("roles/iam.workloadIdentityUser", "roles/iam.serviceAccountTokenCreator"))
+"""The roles with which a pod becomes a service account of Google Cloud."""
+_ACCOUNTS: Final = GroupResource("", "serviceaccounts")
+_DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
+_ADDRESS: Final = re.compile(r"[^\s@/:\[\]()]+@[\w.-]+", re.ASCII)
+_POOL: Final = re.compile(
+    r"principal(?:Set)?://iam\.googleapis\.com/projects/\d+/locations/global/workloadIdentityPools/"
+    r"([\w.:-]+\.svc\.id\.goog)/(?:subject/ns/([\w-]+)/sa/([\w.-]+)|namespace/([\w-]+)|kubernetes\.cluster/(\S+)|\*)",
+    re.ASCII,
+)
+"""Pods as principals: one service account, those of a namespace, those of a cluster, or all of a pool."""
+_POD: Final = re.compile(r"serviceAccount:([\w.:-]+\.svc\.id\.goog)\[([\w-]+)/([\w.-]+)\]", re.ASCII)
+_ROLE: Final = re.compile(r"(?:(?:projects|organizations)/[\w.:-]+/)?roles/[\w.]+", re.ASCII)
+
+COMMANDS: Final = f"""\
+: "${{PROJECT:?set PROJECT to the project of the GKE cluster}}"
+: "${{LOCATION:?set LOCATION to the region or zone of the GKE cluster}}"
+: "${{CLUSTER:?set CLUSTER to the name of the GKE cluster}}"
+mkdir -p {FOLDER}
+gcloud container clusters describe "$CLUSTER" --project "$PROJECT" --location "$LOCATION" \\
+  --format=json > {FOLDER}/cluster.json
+gcloud projects get-ancestors-iam-policy "$PROJECT" --format=json > {FOLDER}/policies.json
+for role in $(gcloud projects get-ancestors-iam-policy "$PROJECT" --flatten='policy.bindings[]' \\
+    --format='value(policy.bindings.role)' | sort -u); do
+  owner=${{role%/roles/*}} id=${{role##*/}}
+  case "$role" in
+    roles/*) gcloud iam roles describe "$role" --format=json ;;
+    projects/*) gcloud iam roles describe "$id" --project "${{owner#projects/}}" --format=json ;;
+    organizations/*) gcloud iam roles describe "$id" --organization "${{owner#organizations/}}" --format=json ;;
+  esac
+done > {FOLDER}/roles.json
+for account in $(gcloud iam service-accounts list --project "$PROJECT" --format='value(email)'); do
+  gcloud iam service-accounts get-iam-policy "$account" --project "$PROJECT" --format=json > "{FOLDER}/$account.json"
+done
+for group in ${{GOOGLE_GROUPS:-}}; do  # the e-mail addresses of groups whose members shall be known, if you like
+  gcloud identity groups describe "$group" --format=json
+  gcloud identity groups memberships list --group-email="$group" --format=json
+done > {FOLDER}/groups.json
+"""
+"""The shell commands that write the export of a GKE cluster into a folder."""
+
+
+class _Grant(NamedTuple):
+    """A binding of an allow policy: its place (``projects/acme``), role, members, and the title of its condition."""
+
+    place: str
+    role: str
+    members: tuple[str, ...]
+    condition: str
+
+
+@dataclass
+class GkeExport:
+    """What the outputs say, before it is known what the cluster makes of it."""
+
+    provider: str = "GKE"
+    names: dict[str, None] = field(default_factory=dict)
+    cluster: Mapping[str, Any] = field(default_factory=dict)
+    places: dict[str, None] = field(default_factory=dict)
+    """The project, folders and organization whose policies were read; empty for one that does not tell its place."""
+    grants: list[_Grant] = field(default_factory=list)
+    roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The permissions of described roles."""
+    of_accounts: dict[str, list[_Grant]] = field(default_factory=dict)
+    """The bindings of the policies of service accounts of Google Cloud, by address."""
+    groups: dict[str, str] = field(default_factory=dict)
+    """The addresses of described groups by their names in the API."""
+    memberships: dict[str, dict[str, None]] = field(default_factory=dict)
+    """The addresses of members by the names of groups in the API."""
+    broken: list[str] = field(default_factory=list)
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The authorizers besides IAM; with legacy authorization, also rules that nothing tells."""
+        return ("Node", "RBAC", "ABAC") if at(self.cluster, "legacyAbac", "enabled") is True else ("Node", "RBAC")
+
+    def take(self, output: Mapping[str, Any], file: str) -> bool:
+        """Read one output; False if it is none of GKE or IAM."""
+        if "currentMasterVersion" in output or "nodePools" in output:
+            self._take_cluster(output)
+        elif isinstance(output.get("policy"), Mapping) and ("type" in output or "resource" in output):
+            self._take_placed(output)
+        elif "bindings" in output or set(output) in ({"etag"}, {"etag", "version"}):
+            self._take_policy(output, PurePath(file).stem)
+        elif "includedPermissions" in output or _ROLE.fullmatch(str(output.get("name"))):
+            self._take_role(output)
+        elif "groupKey" in output:
+            self.groups[text(output, "name")] = text(mapping(output, "groupKey"), "id")
+        elif "preferredMemberKey" in output:
+            group, _, _ = text(output, "name").partition("/memberships/")
+            self.memberships.setdefault(group, {})[text(mapping(output, "preferredMemberKey"), "id")] = None
+        else:
+            return False
+        return True
+
+    def says_nothing(self, output: Mapping[str, Any]) -> bool:
+        """True for descriptions of projects and service accounts."""
+        return "projectNumber" in output or "oauth2ClientId" in output
+
+    def _take_cluster(self, output: Mapping[str, Any]) -> None:
+        self.names[optional_text(output, "selfLink") or text(output, "name")] = None
+        self.cluster = output
+
+    def _take_placed(self, output: Mapping[str, Any]) -> None:
+        """One of get-ancestors-iam-policy, or one of ``gcloud asset search-all-iam-policies``."""
+        resource = optional_text(output, "resource")
+        if resource:
+            self._take_policy(mapping(output, "policy"), resource.rpartition("/")[2], resource)
+            return
+        kind, place = text(output, "type"), text(output, "id")
+        if kind not in ("project", "folder", "organization"):
+            raise Unexpected(f"{kind!r} is no project, folder or organization")
+        self._add(f"{kind}s/{place}", mapping(output, "policy"))
+
+    def _take_policy(self, policy: Mapping[str, Any], name: str, resource: str = "") -> None:
+        if _is_account(name):
+            self.of_accounts.setdefault(name, []).extend(_grants(f"serviceAccounts/{name}", policy))
+        elif resource:
+            found = re.search(r"/((?:projects|folders|organizations)/[^/]+)$", resource)
+            if found is None:
+                return  # of a resource that grants nothing in clusters
+            self._add(found.group(1), policy)
+        else:
+            self._add("", policy)
+
+    def _add(self, place: str, policy: Mapping[str, Any]) -> None:
+        self.places[place] = None
+        self.grants += _grants(place, policy)
+
+    def _take_role(self, output: Mapping[str, Any]) -> None:
+        name = text(output, "name")
+        if not _ROLE.fullmatch(name):
+            raise Unexpected(f"{name!r} is no role of IAM")
+        without = output.get("deleted") is True or output.get("stage") == "DISABLED"
+        self.roles[name] = () if without else tuple(texts(output, "includedPermissions", optional=True))
+
+    def access(self, snapshot: Snapshot) -> ProviderAccess:
+        """The access that the policies, roles and service accounts give together."""
+        return _Access(self, snapshot).found()
+
+
+def _grants(place: str, policy: Mapping[str, Any]) -> Iterator[_Grant]:
+    for binding in mappings(policy, "bindings", optional=True):
+        condition = mapping(binding, "condition") if binding.get("condition") is not None else {}
+        title = (optional_text(condition, "title") or "without a title") if condition else ""
+        yield _Grant(place, text(binding, "role"), tuple(texts(binding, "members", optional=True)), title)
+
+
+def _member(address: str) -> str:
+    """The member of a binding that an address stands for."""
+    return f"{'serviceAccount' if _is_account(address) else 'user'}:{address}"
+
+
+def _is_account(name: str) -> bool:
+    """True for the address of a service account of Google Cloud."""
+    return bool(_ADDRESS.fullmatch(name)) and name.endswith(".gserviceaccount.com")
+
+
+class _Access:
+    """Makes the access of a cluster out of an export and objects."""
+
+    def __init__(self, export: GkeExport, snapshot: Snapshot) -> None:
+        self._export, self._snapshot = export, snapshot
+        link = str(export.cluster.get("selfLink") or "")
+        self._link = link.partition("/projects/")[2]
+        self._project = self._link.partition("/")[0]
+        self._pool = str(at(export.cluster, "workloadIdentityConfig", "workloadPool") or "")
+        self._groups_count = at(export.cluster, "authenticatorGroupsConfig", "enabled") is True
+        self._missing = list(dict.fromkeys(self._gaps()))
+        self._unknown: dict[tuple[str, str], None] = {}
+        self._policies: dict[str, dict[AccessPolicy, None]] = {}
+        self._rules: dict[str, tuple[Object, ...]] = {}
+        self._custom = _custom_resources(snapshot)
+
+    def found(self) -> ProviderAccess:
+        for grant in self._export.grants:
+            self._grant(grant)
+        groups = self._groups_of_members()
+        if not self._groups_count:
+            self._grant_members(groups)
+        entries: dict[str, AccessEntry] = {}
+        for member in dict.fromkeys((*self._policies, *map(_member, groups if self._groups_count else ()))):
+            entry = self._entry(member, groups)
+            if entry is not None:
+                entries[entry.name] = entry
+        pod_roles = tuple(dict.fromkeys(self._pod_roles(entries)))
+        name = str(self._export.cluster.get("name") or "")
+        return ProviderAccess(
+            "GKE", name, tuple(entries.values()), tuple(self._missing), self._rules, tuple(self._unknown), pod_roles
+        )
+
+    def _gaps(self) -> Iterator[str]:
+        export = self._export
+        yield from export.broken
+        if not export.cluster:
+            yield "the description of the cluster is not in it (gcloud container clusters describe)"
+        projects = [place.partition("/")[2] for place in export.places if place.startswith("projects/")]
+        if not projects:
+            yield "no policy is marked as that of the project (gcloud projects get-ancestors-iam-policy)"
+        if _DEFINITIONS not in self._snapshot.captured():
+            yield "the custom resources are not known, since the dump has no definitions of them"
+        if projects and self._project and self._project not in projects and not self._project.isdigit():
+            told = f"the cluster is in the project {self._project}, but the policies are those of {projects[0]}"
+            raise SimkitError(f"{told}; give the files of one project")
+        if any(place.startswith("folders/") for place in export.places) and not any(
+            place.startswith("organizations/") for place in export.places
+        ):
+            yield "the policy of the organization is not in it"
+
+    def _grant(self, grant: _Grant) -> None:
+        permissions = self._export.roles.get(grant.role)
+        if permissions is None:
+            permissions = permissions_of(grant.role)
+        rules, strange = ((), ()) if permissions is None else rules_of_permissions(permissions, self._custom)
+        certain = permissions is not None and not grant.condition
+        told = grant.role + (f" (on the condition {grant.condition!r})" if grant.condition else "")
+        for member in grant.members:
+            if member.startswith("deleted:"):
+                continue
+            if certain and rules:
+                self._rules[grant.role] = rules
+                place = f"in {grant.place}" if grant.place else ""
+                self._policies.setdefault(member, {})[AccessPolicy(grant.role, (), place)] = None
+            if permissions is None or (grant.condition and rules):
+                self._unknown[told, member] = None
+            for permission in strange:
+                self._unknown[f"{grant.role} ({permission})", member] = None
+
+    def _groups_of_members(self) -> dict[str, list[str]]:
+        """The groups of each user and service account in described groups, by address, nested ones included."""
+        export = self._export
+        direct = {
+            address: list(export.memberships.get(name, ()))
+            for name, address in export.groups.items()
+            if name in export.memberships
+        }
+        found: dict[str, list[str]] = {}
+        for group in direct:
+            seen, left = {group}, [group]
+            while left:
+                for member in direct.get(left.pop(), ()):
+                    if member in direct and member not in seen:
+                        seen.add(member)
+                        left.append(member)
+                    elif member not in direct:
+                        found.setdefault(member, []).append(group)
+        return {member: list(dict.fromkeys(groups)) for member, groups in found.items()}
+
+    def _grant_members(self, groups: Mapping[str, Collection[str]]) -> None:
+        """IAM grants to the members of a group, although requests to the cluster do not carry the group."""
+        for address, names in groups.items():
+            for group in names:
+                for policy in self._policies.get(f"group:{group}", ()):
+                    place = f"{policy.place} by group:{group}".strip()
+                    mine = self._policies.setdefault(_member(address), {})
+                    mine[AccessPolicy(policy.name, (), place)] = None
+
+    def _entry(self, member: str, groups: Mapping[str, Collection[str]]) -> AccessEntry | None:
+        """The principal that a member of a binding stands for; None if it cannot send requests to the cluster."""
+        policies = tuple(self._policies.get(member, ()))
+        kind, _, rest = member.partition(":")
+        pods = self._pods(member)
+        if pods or _POOL.fullmatch(member):
+            name = f"{GOOGLE}{member}" if "{{" in pods else pods
+            return AccessEntry(member, pods, (), policies, name) if pods else None
+        if kind in ("user", "serviceAccount") and _ADDRESS.fullmatch(rest):
+            mine = tuple(groups.get(rest, ())) if self._groups_count else ()
+            return AccessEntry(member, rest, mine, policies, rest)
+        if kind == "group" and _ADDRESS.fullmatch(rest):
+            return AccessEntry(member, rest, (), policies, rest, "Group")
+        if kind == "domain" and _ADDRESS.fullmatch(f"x@{rest}"):
+            self._missing.append(f"which users besides those of @{rest} belong to {member} is not in it")
+            return AccessEntry(member, f"{{{{user}}}}@{rest}", (), policies, f"{GOOGLE}{member}")
+        if member in ("allUsers", "allAuthenticatedUsers"):
+            return AccessEntry(member, "{{user}}@{{domain}}", (), policies, ALL_USERS)
+        if member.startswith(("principal://", "principalSet://")):
+            return AccessEntry(member, member, (), policies, member, "User" if kind == "principal" else "Group")
+        self._missing.append(f"{member!r} is no member that is known")
+        return None
+
+    def _pods(self, member: str) -> str:
+        """The user name of the pods that a member stands for, with templates where they are several; else empty."""
+        if _POD.fullmatch(member):
+            return member
+        found = _POOL.fullmatch(member)
+        pool, namespace, account, every, cluster = found.groups() if found else ("", "", "", "", "")
+        if not pool or (cluster is not None and cluster.partition("/projects/")[2] != self._link):
+            return ""
+        return f"serviceAccount:{pool}[{namespace or every or '{{namespace}}'}/{account or '{{account}}'}]"
+
+    def _spellings(self, namespace: str, name: str) -> tuple[str, ...]:
+        """The user names, without and with templates, that stand for the pods of a service account."""
+        places = ((namespace, name), (namespace, "{{account}}"), ("{{namespace}}", "{{account}}"))
+        return tuple(f"serviceAccount:{self._pool}[{one}/{other}]" for one, other in places)
+
+    def _pod_roles(self, entries: Mapping[str, AccessEntry]) -> Iterator[tuple[str, str, str]]:
+        """What pods become with Workload Identity: their own principal, and an annotated account that lets them."""
+        if not self._pool or _ACCOUNTS not in self._snapshot.captured():
+            return
+        users = {entry.user for entry in entries.values()}
+        for obj in self._snapshot.scan(_ACCOUNTS):
+            namespace, name = namespace_of(obj), name_of(obj)
+            spellings = self._spellings(namespace, name)
+            if not users.isdisjoint(spellings):
+                yield namespace, name, spellings[0]
+            annotated = annotations_of(obj).get(ANNOTATION)
+            if isinstance(annotated, str) and _is_account(annotated) and self._may_become(annotated, namespace, name):
+                yield namespace, name, annotated
+
+    def _may_become(self, account: str, namespace: str, name: str) -> bool:
+        """True if a policy lets a service account of the cluster become one of Google Cloud."""
+        own, spellings = self._export.of_accounts.get(account), set(self._spellings(namespace, name))
+        wide = account.partition("@")[2] == f"{self._project}.iam.gserviceaccount.com"
+        answers = [
+            not grant.condition
+            for grant in (*(own or ()), *(self._export.grants if wide else ()))
+            if grant.role in _IMPERSONATORS and not spellings.isdisjoint(map(self._pods, grant.members))
+        ]
+        if not any(answers) and (own is None or answers):
+            why = "conditions decide" if answers else f"its policy is not in it ({account}.json)"
+            self._missing.append(f"whether sa:{namespace}/{name} can become {account}, since {why}")
+        return any(answers)
+
+
+def _custom_resources(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
+    """The group and the name of each custom resource of a snapshot."""
+    if _DEFINITIONS not in snapshot.captured():
+        return ()
+    found = ((at(one, "spec", "group"), at(one, "spec", "names", "plural")) for one in snapshot.scan(_DEFINITIONS))
+    return tuple((str(group), str(name)) for group, name in found if group and name)

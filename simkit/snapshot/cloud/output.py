@@ -1,0 +1,118 @@
+"""The fields of outputs of a provider's command line, and what every export is made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, Final, Protocol
+
+from simkit.meta.objects import Object
+from simkit.seams.authorization import ProviderAccess
+from simkit.seams.snapshot import Snapshot
+
+FOLDER: Final = "cloud"
+"""The folder into which the commands of ``simkit dump --cloud`` write."""
+TEMPLATE: Final = re.compile(r"\{\{\w+\}\}")
+"""A part of a user name that is filled in for each session."""
+
+
+class Unexpected(Exception):
+    """A value of an output that is not as the provider documents it."""
+
+
+class Export(Protocol):
+    """What the outputs of one provider say, before it is known what a cluster makes of it."""
+
+    @property
+    def provider(self) -> str:
+        """The name of the provider."""
+        ...
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The authorizers of its API servers besides the provider's own."""
+        ...
+
+    @property
+    def names(self) -> Collection[str]:
+        """The clusters that outputs are about."""
+        ...
+
+    @property
+    def broken(self) -> list[str]:
+        """What could not be read, in words."""
+        ...
+
+    def take(self, output: Mapping[str, Any], file: str) -> bool:
+        """Read one output; False if it is none of the provider. Raises Unexpected."""
+        ...
+
+    def says_nothing(self, output: Mapping[str, Any]) -> bool:
+        """True for outputs of the provider that say nothing about access to the cluster."""
+        ...
+
+    def access(self, snapshot: Snapshot) -> ProviderAccess:
+        """The access to a cluster with these objects."""
+        ...
+
+
+def mapping(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A field that is an object. Raises Unexpected."""
+    found = value.get(name)
+    if not isinstance(found, Mapping):
+        raise Unexpected(f"{name} is no object")
+    return found
+
+
+def text(value: Mapping[str, Any], name: str) -> str:
+    """A field that is a text of printable letters. Raises Unexpected."""
+    found = value.get(name)
+    if not isinstance(found, str) or not found or not found.isprintable():
+        raise Unexpected(f"{name} is no text")
+    return found
+
+
+def optional_text(value: Mapping[str, Any], name: str) -> str:
+    """A field that is a text, empty where it is not there. Raises Unexpected."""
+    return text(value, name) if value.get(name) else ""
+
+
+def texts(value: Mapping[str, Any], name: str, *, optional: bool = False) -> list[str]:
+    """A field that is a list of texts. Raises Unexpected."""
+    found = value.get(name)
+    if found is None and optional:
+        return []
+    if not isinstance(found, list) or not all(isinstance(one, str) and one and one.isprintable() for one in found):
+        raise Unexpected(f"{name} is no list of texts")
+    return found
+
+
+def mappings(value: Mapping[str, Any], name: str, *, optional: bool = False) -> list[Mapping[str, Any]]:
+    """A field that is a list of objects. Raises Unexpected."""
+    found = value.get(name)
+    if found is None and optional:
+        return []
+    if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
+        raise Unexpected(f"{name} is no list of objects")
+    return found
+
+
+def rules_of(allowed: Mapping[tuple[str, str], Collection[str]]) -> tuple[Object, ...]:
+    """The rules that allow some verbs on resources, given by group and name.
+
+    Examples
+    --------
+    >>> rules_of({("", "pods"): ["get"], ("", "secrets"): ["get"]})
+    ({'verbs': ['get'], 'apiGroups': [''], 'resources': ['pods', 'secrets']},)
+    """
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (group, resource), verbs in allowed.items():
+        found.setdefault((group, tuple(dict.fromkeys(verbs))), []).append(resource)
+    return tuple(
+        {"verbs": list(verbs), "apiGroups": [group], "resources": resources}
+        for (group, verbs), resources in found.items()
+    )
+
+
+EVERYTHING: Final[tuple[Object, ...]] = ({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},)
+"""The rules that allow everything on every resource."""

@@ -1,0 +1,163 @@
+"""Who may do what on GKE, written down from the documentation without rules or an index: the model of random worlds.
+
+Sources: "Create IAM allow policies" (a request needs RBAC or IAM), "Policy" of IAM (policies are inherited, conditions),
+"GKE API permissions" (``container.RESOURCE.VERB``), "Configure Google Groups for RBAC" (names of groups).
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from simkit.meta import datasets
+
+TABLE = datasets.load("providers/gke-iam-roles.json")
+PROJECT = "acme"
+NAMESPACES = ("dev", "prod")
+PEOPLE = ("ann@acme.example", "bob@acme.example", "cy@acme.example", "eve@other.example")
+GROUPS = ("devs@acme.example", "all@acme.example")
+CUSTOM = f"projects/{PROJECT}/roles/own"
+ROLES = (
+    *("roles/container.viewer", "roles/container.developer", "roles/editor", "roles/viewer", "roles/storage.admin"),
+    *("roles/container.clusterViewer", "roles/iam.securityReviewer", CUSTOM),
+)
+OWN = ("container.pods.exec", "container.secrets.get", "container.thirdPartyObjects.list", "storage.buckets.get")
+PERMISSIONS = {
+    ("get", "", "pods", ""): "container.pods.get",
+    ("watch", "", "pods", ""): "container.pods.list",
+    ("patch", "apps", "deployments", ""): "container.deployments.update",
+    ("deletecollection", "batch", "jobs", ""): "container.jobs.delete",
+    ("create", "", "pods", "exec"): "container.pods.exec",
+    ("get", "", "pods", "log"): "container.pods.getLogs",
+    ("get", "", "secrets", ""): "container.secrets.get",
+    ("list", "", "secrets", ""): "container.secrets.list",
+    ("create", "", "serviceaccounts", "token"): "container.serviceAccounts.createToken",
+    ("escalate", "rbac.authorization.k8s.io", "clusterroles", ""): "container.clusterRoles.escalate",
+    ("list", "shop.example.com", "carts", ""): "container.thirdPartyObjects.list",
+    ("update", "apps", "statefulsets", "scale"): "container.statefulSets.updateScale",
+}
+"""The permission that each request needs."""
+CLUSTER_WIDE = ("clusterroles",)
+BOUND = {
+    "pods": [{"verbs": ["get", "watch"], "apiGroups": [""], "resources": ["pods"]}],
+    "secrets": [{"verbs": ["list"], "apiGroups": [""], "resources": ["secrets"]}],
+}
+
+
+def permissions(role: str) -> frozenset[str]:
+    """The permissions of a role as the table of the documentation has them."""
+    if role == CUSTOM:
+        return frozenset(OWN)
+    rows = TABLE["roles"].get(TABLE["same"].get(role, role), {})
+    return frozenset(f"container.{name}.{verb}" for name, verbs in rows.items() for verb in verbs.split())
+
+
+def world(seed: int) -> tuple[list[Any], list[dict[str, Any]]]:
+    """Outputs of gcloud, and objects."""
+    dice = random.Random(seed)
+    outputs: list[Any] = [
+        {
+            "name": "c",
+            "selfLink": f"https://container.googleapis.com/v1/projects/{PROJECT}/locations/eu/clusters/c",
+            "currentMasterVersion": "1.30.5-gke.1014000",
+            "authenticatorGroupsConfig": {"enabled": True} if dice.random() < 0.5 else {},
+        },
+        {"name": CUSTOM, "includedPermissions": list(OWN)},
+        *({"name": f"groups/{number}", "groupKey": {"id": group}} for number, group in enumerate(GROUPS)),
+        {"name": "groups/1/memberships/0", "preferredMemberKey": {"id": GROUPS[0]}},
+    ]
+    for number, person in enumerate(dice.sample(PEOPLE, dice.randrange(1, 4))):
+        name = f"groups/{dice.randrange(2)}/memberships/{number + 1}"
+        outputs.append({"name": name, "preferredMemberKey": {"id": person}})
+    levels = (("project", PROJECT), ("folder", "12"), ("organization", "34"))
+    outputs.append([{"id": at, "type": kind, "policy": {"bindings": _bindings(dice)}} for kind, at in levels])
+    dice.shuffle(outputs)
+    return outputs, _objects(dice)
+
+
+def _bindings(dice: random.Random) -> list[dict[str, Any]]:
+    found = []
+    for role in dice.sample(ROLES, dice.randrange(4)):
+        members = [f"user:{dice.choice(PEOPLE)}", f"group:{dice.choice(GROUPS)}", "domain:acme.example"]
+        binding: dict[str, Any] = {"role": role, "members": dice.sample(members, dice.choice((1, 1, 2)))}
+        if dice.random() < 0.2:
+            binding["condition"] = {"title": "later", "expression": "request.time > timestamp('2030-01-01T00:00:00Z')"}
+        found.append(binding)
+    return found
+
+
+def _objects(dice: random.Random) -> list[dict[str, Any]]:
+    rbac = "rbac.authorization.k8s.io"
+    names = {"plural": "carts", "kind": "Cart"}
+    definition = {"group": "shop.example.com", "names": names, "scope": "Namespaced", "versions": []}
+    found: list[dict[str, Any]] = [
+        *({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in NAMESPACES),
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "carts.shop.example.com"},
+            "spec": definition,
+        },
+        *(
+            {"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}
+            for name, rules in BOUND.items()
+        ),
+    ]
+    for number in range(dice.randrange(4)):
+        subject = dice.choice(
+            (
+                {"apiGroup": rbac, "kind": "User", "name": dice.choice(PEOPLE)},
+                {"apiGroup": rbac, "kind": "Group", "name": dice.choice(GROUPS)},
+            )
+        )
+        binding: dict[str, Any] = {"kind": "RoleBinding", "apiVersion": f"{rbac}/v1", "subjects": [subject]}
+        binding["metadata"] = {"name": f"b{number}", "namespace": dice.choice(NAMESPACES)}
+        binding["roleRef"] = {"apiGroup": rbac, "kind": "ClusterRole", "name": dice.choice(sorted(BOUND))}
+        found.append(binding)
+    return found
+
+
+def allowed(
+    outputs: list[Any], objects: list[dict[str, Any]], person: str, asked: tuple[str, str, str, str], namespace: str
+) -> bool:
+    """Whether IAM or RBAC certainly allows a request, in a namespace or (empty) in all of them."""
+    groups = _groups(outputs, person)
+    members = {f"user:{person}", f"domain:{person.partition('@')[2]}", *(f"group:{one}" for one in groups)}
+    (levels,) = (one for one in outputs if isinstance(one, list))
+    for level in levels:
+        for binding in level["policy"]["bindings"]:
+            applies = "condition" not in binding and not members.isdisjoint(binding["members"])
+            if applies and PERMISSIONS[asked] in permissions(binding["role"]):
+                return True
+    return _by_rbac(outputs, objects, person, groups, asked, namespace)
+
+
+def _groups(outputs: list[Any], person: str) -> set[str]:
+    """The groups of a person: a member of the first group is one of the second, too."""
+    flat = [one for one in outputs if isinstance(one, dict) and "preferredMemberKey" in one]
+    found = {GROUPS[int(one["name"].split("/")[1])] for one in flat if one["preferredMemberKey"]["id"] == person}
+    return found | ({GROUPS[1]} if GROUPS[0] in found else set())
+
+
+def _by_rbac(
+    outputs: list[Any],
+    objects: list[dict[str, Any]],
+    person: str,
+    groups: set[str],
+    asked: tuple[str, str, str, str],
+    namespace: str,
+) -> bool:
+    (cluster,) = (one for one in outputs if isinstance(one, dict) and "currentMasterVersion" in one)
+    names = {person, *(groups if cluster["authenticatorGroupsConfig"].get("enabled") else ())}
+    verb, group, resource, subresource = asked
+    return any(
+        obj["kind"] == "RoleBinding"
+        and obj["metadata"]["namespace"] == namespace
+        and obj["subjects"][0]["name"] in names
+        and not subresource
+        and any(
+            verb in rule["verbs"] and group in rule["apiGroups"] and resource in rule["resources"]
+            for rule in BOUND[obj["roleRef"]["name"]]
+        )
+        for obj in objects
+    )

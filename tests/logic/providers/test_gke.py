@@ -1,0 +1,327 @@
+"""What IAM grants on GKE: role by role by the published table, and random worlds beside a naive model."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import simkit
+from simkit.analysis.access.can import can
+from simkit.analysis.rbac.index import index_of, members_in
+from simkit.cli import main
+from simkit.cluster.control_plane import ControlPlane
+from simkit.meta import datasets
+from simkit.meta.attributes import Attributes, Verdict
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request
+from simkit.snapshot.cloud.exports import with_cloud
+from simkit.snapshot.load import load
+from tests.logic.providers.naive_gke import (
+    CLUSTER_WIDE,
+    NAMESPACES,
+    PEOPLE,
+    PERMISSIONS,
+    PROJECT,
+    TABLE,
+    allowed,
+    permissions,
+    world,
+)
+
+POOL = f"{PROJECT}.svc.id.goog"
+GOOGLE_ACCOUNT = f"deploy@{PROJECT}.iam.gserviceaccount.com"
+POOLS = "iam.googleapis.com/projects/1/locations/global/workloadIdentityPools"
+NEEDED = {
+    **{(verb, ""): verb for verb in ("get", "list", "create", "update", "delete", "bind", "escalate", "use")},
+    **{(verb, "status"): f"{verb}Status" for verb in ("get", "update")},
+    **{(verb, "scale"): f"{verb}Scale" for verb in ("get", "update")},
+    **{("create", sub): sub for sub in ("exec", "attach", "proxy")},
+    ("watch", ""): "list",
+    ("patch", ""): "update",
+    ("deletecollection", ""): "delete",
+    ("patch", "status"): "updateStatus",
+    ("create", "portforward"): "portForward",
+    ("create", "token"): "createToken",
+    ("create", "eviction"): "evict",
+    ("get", "log"): "getLogs",
+    ("update", "finalize"): "finalize",
+    ("update", "approval"): "approve",
+}
+"""The last part of the permission that a verb on a subresource needs."""
+POD = f"serviceAccount:{POOL}[ci/deploy]"
+
+
+def export(*bindings: tuple[str, str], extra: tuple[Any, ...] = (), **cluster: Any) -> list[Any]:
+    """A complete export: the bindings, as role and member, are those of the project."""
+    listed = [{"role": role, "members": [member]} for role, member in bindings]
+    link = f"https://container.googleapis.com/v1/projects/{PROJECT}/locations/eu/clusters/c"
+    described: dict[str, Any] = {"name": "c", "selfLink": link, "currentMasterVersion": "1.30.5-gke.1014000"}
+    described |= {"workloadIdentityConfig": {"workloadPool": POOL}, **cluster}
+    return [described, [{"id": PROJECT, "type": "project", "policy": {"bindings": listed, "version": 1}}], *extra]
+
+
+def dump(outputs: Any, *objects: Any) -> simkit.Cluster:
+    """A cluster with these objects and an export."""
+    return simkit.load(objects or [{"apiVersion": "v1", "kind": "List", "items": []}], captured=["*"], cloud=outputs)
+
+
+def caveats(cluster: simkit.Cluster) -> str:
+    """What the answers about a cluster leave open."""
+    return " ".join(one.text for one in cluster.snapshot().authorization.caveats)
+
+
+@pytest.mark.parametrize("role", sorted({*TABLE["roles"], *TABLE["same"]}))
+def test_a_role_allows_what_its_permissions_name_and_nothing_else(role: str) -> None:
+    """Each resource with each verb and subresource, both ways, beside the permissions of the table."""
+    index = index_of(dump(export((role, "user:ann@acme.example"))).snapshot())
+    held, ann = permissions(role), Identity("ann@acme.example", ())
+    is_administrator = held >= permissions("roles/container.admin")
+    for (name, resources), (verb, needed) in itertools.product(TABLE["resources"].items(), NEEDED.items()):
+        for plural, _, group in (one.partition(".") for one in resources.split()):
+            asked = Attributes(ann, verb[0], group, "v1", plural, verb[1])
+            wanted = is_administrator or f"container.{name}.{needed}" in held
+            assert (index.authorize(asked).verdict is Verdict.ALLOW) == wanted, (role, asked)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_worlds_are_answered_as_by_the_naive_model(part: int) -> None:
+    """Levels, nested groups, domains, conditions, a custom role and bindings beside a model from the documentation."""
+    seen = set()
+    for seed in range(part, 120, 4):
+        outputs, objects = world(seed)
+        snapshot = with_cloud(load(objects, captured=["*"], authorization_mode=["RBAC"]), outputs).snapshot()
+        for person, asked, namespace in itertools.product(PEOPLE, PERMISSIONS, ("", *NAMESPACES)):
+            verb, group, resource, subresource = asked
+            if resource in CLUSTER_WIDE and namespace:
+                continue
+            wanted = allowed(outputs, objects, person, asked, namespace)
+            what = f"{resource}/{subresource}" if subresource else resource
+            found = can(snapshot, f"user:{person}", verb, what, namespace=namespace or "*", api_group=group)
+            assert found.allowed == wanted, (seed, person, asked, namespace)
+            seen.add(wanted)
+    assert seen == {True, False}
+
+
+def test_the_member_of_a_policy_is_the_user_that_bindings_name() -> None:
+    """One person has what IAM and what RBAC grant; requests to the engine with her address have it, too."""
+    role: dict[str, Any] = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+    role |= {"metadata": {"name": "s"}}
+    role |= {"rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]}]}
+    bound: dict[str, Any] = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding"}
+    bound |= {"metadata": {"name": "s"}}
+    bound |= {
+        "roleRef": {"kind": "ClusterRole", "name": "s"},
+        "subjects": [{"kind": "User", "name": "ann@acme.example"}],
+    }
+    cluster = dump(export(("roles/container.viewer", "user:ann@acme.example")), role, bound)
+    for who in ("user:ann@acme.example", "gcp:user:ann@acme.example"):
+        assert cluster.can(who, "get", "secrets")
+        assert cluster.can(who, "get", "pods")
+    ann = Identity("ann@acme.example", ("system:authenticated",))
+    assert cluster.perform(Request.of("GET", "/api/v1/pods"), identity=ann).status == 200
+    assert cluster.perform(Request.of("DELETE", "/api/v1/pods"), identity=ann).status == 403
+    listed = set(cluster.who_can("get", "pods")["binding"])
+    assert "user:ann@acme.example (roles/container.viewer) in projects/acme" in listed
+
+
+def test_conditions_and_roles_that_are_not_known_are_told() -> None:
+    """They count neither as yes nor, in words, as no; a known role without permissions for clusters is silent."""
+    outputs = export(
+        ("roles/nobody.knows", "user:a@acme.example"),
+        (f"projects/{PROJECT}/roles/own", "user:b@acme.example"),
+        ("roles/storage.admin", "user:c@acme.example"),
+        ("roles/container.admin", "user:d@acme.example"),
+    )
+    outputs[1][0]["policy"]["bindings"][3]["condition"] = {"title": "one day", "expression": "x"}
+    cluster = dump(outputs)
+    told = caveats(cluster)
+    assert "roles/nobody.knows of user:a@acme.example" in told
+    assert "roles/own of user:b@acme.example" in told
+    assert "roles/container.admin (on the condition 'one day') of user:d@acme.example" in told
+    assert "storage" not in told
+    assert not cluster.can("user:d@acme.example", "get", "pods")
+
+
+def test_a_permission_that_the_table_lacks_is_told() -> None:
+    """A custom role with one permission that is newer than the table keeps the others."""
+    name = f"projects/{PROJECT}/roles/own"
+    role = {"name": name, "includedPermissions": ["container.pods.get", "container.new.get"]}
+    cluster = dump(export((name, "user:ann@acme.example"), extra=(role,)))
+    assert cluster.can("user:ann@acme.example", "get", "pods")
+    assert "container.new.get" in caveats(cluster)
+
+
+@pytest.mark.parametrize("state", [{"deleted": True}, {"stage": "DISABLED"}])
+def test_a_deleted_or_disabled_role_grants_nothing(state: dict[str, Any]) -> None:
+    """Bindings of it stay in policies, without effect."""
+    role = {"name": f"projects/{PROJECT}/roles/own", "includedPermissions": ["container.pods.get"], **state}
+    cluster = dump(export((f"projects/{PROJECT}/roles/own", "user:ann@acme.example"), extra=(role,)))
+    assert not cluster.can("user:ann@acme.example", "get", "pods")
+    assert caveats(cluster) == ""
+
+
+@pytest.mark.parametrize(
+    ("member", "inside", "outside"),
+    [
+        ("domain:acme.example", "zoe@acme.example", "zoe@evil-acme.example"),
+        ("allAuthenticatedUsers", "any@body.example", "system:serviceaccount:ci:deploy"),
+        (f"principal://{POOLS}/{POOL}/subject/ns/ci/sa/deploy", POD, f"serviceAccount:{POOL}[ci/other]"),
+        (f"principalSet://{POOLS}/{POOL}/namespace/ci", POD, f"serviceAccount:{POOL}[prod/deploy]"),
+        (f"principalSet://{POOLS}/{POOL}/*", POD, "serviceAccount:other.svc.id.goog[ci/deploy]"),
+        (
+            f"principalSet://{POOLS}/{POOL}/kubernetes.cluster/https://container.googleapis.com/v1/projects/{PROJECT}"
+            "/locations/eu/clusters/c",
+            POD,
+            "system:serviceaccount:ci:deploy",
+        ),
+        (POD, POD, f"serviceAccount:{POOL}[ci/deploy2]"),
+        ("user:ann@acme.example", "ann@acme.example", "Ann@acme.example"),
+    ],
+)
+def test_members_of_each_kind_are_the_users_that_they_name(member: str, inside: str, outside: str) -> None:
+    """Domains and pools by their names, and nobody besides."""
+    snapshot = dump(export(("roles/container.viewer", member))).snapshot()
+    for user, wanted in ((inside, True), (outside, False)):
+        assert can(snapshot, Identity(user, ("system:authenticated",)), "get", "pods").allowed == wanted, user
+
+
+def test_pods_of_another_cluster_are_not_those_of_this_one() -> None:
+    """A set of principals that names another cluster of the project, and one that was deleted."""
+    other = (
+        f"principalSet://{POOLS}/{POOL}/kubernetes.cluster/https://container.googleapis.com/v1/projects/x/clusters/d"
+    )
+    cluster = dump(
+        export(("roles/container.viewer", other), ("roles/container.viewer", "deleted:user:a@b.example?uid=1"))
+    )
+    access = cluster.snapshot().authorization.access
+    assert access is not None
+    assert not access.entries
+
+
+def workload(annotated: bool = True) -> list[Any]:
+    """A pod whose service account may have a cloud identity, and a user who runs commands in it."""
+    annotations = {"iam.gke.io/gcp-service-account": GOOGLE_ACCOUNT} if annotated else {}
+    spec: dict[str, Any] = {"serviceAccountName": "deploy", "automountServiceAccountToken": False}
+    rbac = {"apiVersion": "rbac.authorization.k8s.io/v1"}
+    place = {"name": "exec", "namespace": "ci"}
+    spec |= {"containers": [{"name": "c", "image": "i"}]}
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ci"}},
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": "deploy", "namespace": "ci", "annotations": annotations},
+        },
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ci"}, "spec": spec},
+        {
+            **rbac,
+            "kind": "Role",
+            "metadata": place,
+            "rules": [{"verbs": ["create"], "apiGroups": [""], "resources": ["pods/exec"]}],
+        },
+        {
+            **rbac,
+            "kind": "RoleBinding",
+            "metadata": place,
+            "roleRef": {"kind": "Role", "name": "exec", "apiGroup": "rbac.authorization.k8s.io"},
+            "subjects": [{"kind": "User", "name": "ann", "apiGroup": "rbac.authorization.k8s.io"}],
+        },
+    ]
+
+
+def of_account(role: str = "roles/iam.workloadIdentityUser", member: str = POD) -> dict[str, Any]:
+    """The policy of a service account of Google Cloud, as Cloud Asset Inventory writes it."""
+    resource = f"//iam.googleapis.com/projects/{PROJECT}/serviceAccounts/{GOOGLE_ACCOUNT}"
+    return {"resource": resource, "policy": {"bindings": [{"role": role, "members": [member]}]}}
+
+
+@pytest.mark.parametrize(
+    ("annotated", "policy", "paths", "told"),
+    [
+        (True, of_account(), 1, ""),
+        (False, of_account(), 0, ""),
+        (True, of_account(role="roles/iam.serviceAccountViewer"), 0, ""),
+        (True, of_account(member=f"serviceAccount:{POOL}[ci/other]"), 0, ""),
+        (True, of_account(member=f"principalSet://{POOLS}/{POOL}/namespace/ci"), 1, ""),
+        (True, None, 0, f"whether sa:ci/deploy can become {GOOGLE_ACCOUNT}"),
+    ],
+)
+def test_a_pod_becomes_the_account_of_its_annotation_if_the_policy_lets_it(
+    annotated: bool, policy: Any, paths: int, told: str
+) -> None:
+    """Workload Identity needs both; where the policy is not known, the caveat says it."""
+    outputs = export(("roles/container.admin", f"serviceAccount:{GOOGLE_ACCOUNT}"), extra=(policy,) if policy else ())
+    cluster = simkit.load(workload(annotated), manifests=True, cloud=outputs)
+    found = cluster.escalations("user:ann", goal="cluster-admin")
+    assert [path.primitives[-2:] for path in found] == [("K19", "A1")] * paths
+    assert told in caveats(cluster)
+    if paths:
+        (proof,) = found.prove()
+        assert proof.verdict.startswith("proven"), proof
+        assert set(cluster.findings(checks=["cloud-admin"])["subjects"]) == {("sa:ci/deploy",)}
+
+
+def test_a_pod_with_a_role_of_its_own_needs_no_annotation() -> None:
+    """A policy can name the service account of the cluster directly."""
+    member = f"principal://{POOLS}/{POOL}/subject/ns/ci/sa/deploy"
+    cluster = simkit.load(workload(False), manifests=True, cloud=export(("roles/owner", member)))
+    (path,) = cluster.escalations("user:ann", goal="cluster-admin")
+    assert path.primitives[-2:] == ("K19", "A1")
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_groups_count_in_rbac_only_with_google_groups_for_rbac(enabled: bool) -> None:
+    """IAM grants to the members of a group either way."""
+    group = {"name": "groups/1", "groupKey": {"id": "devs@acme.example"}}
+    member = {"name": "groups/1/memberships/1", "preferredMemberKey": {"id": "ann@acme.example"}}
+    outputs = export(
+        ("roles/container.viewer", "group:devs@acme.example"),
+        extra=(group, member),
+        authenticatorGroupsConfig={"enabled": enabled},
+    )
+    cluster = dump(outputs)
+    assert cluster.can("user:ann@acme.example", "get", "pods")
+    assert ("devs@acme.example" in members_in(cluster.snapshot(), None)) == enabled
+
+
+def test_remedies_name_the_command_of_gcloud() -> None:
+    """What a policy grants is taken away at its level; no kubectl command claims to do it."""
+    outputs = export()
+    for kind, at in (("project", PROJECT), ("folder", "12"), ("organization", "34")):
+        binding = {"role": "roles/owner", "members": [f"user:{kind}@acme.example"]}
+        outputs.append({"id": at, "type": kind, "policy": {"bindings": [binding]}})
+    found = [cause.remedy for cause in dump(outputs).causes() if "IAM binding" in str(cause)]
+    assert len(found) == 3
+    assert not any(remedy.commands() for remedy in found)
+    told = " ".join(remedy.text for remedy in found)
+    words = "remove-iam-policy-binding"
+    assert f"gcloud projects {words} acme --member user:project@acme.example --role roles/owner" in told
+    assert f"gcloud resource-manager folders {words} 12" in told
+    assert f"gcloud organizations {words} 34" in told
+
+
+def test_the_demo_export_is_complete() -> None:
+    """Only its condition stays open."""
+    path = datasets.path("clusters/pellowick-gke.json")
+    cluster = simkit.load(datasets.path(datasets.DEMO), authorization_mode=["RBAC"], cloud=path)
+    (caveat,) = cluster.snapshot().authorization.caveats
+    assert "migration weekend" in caveat.text
+    assert set(cluster.findings(checks=["cloud-admin"])["subjects"]) == {("sa:ci/shiftwork",)}
+
+
+def test_a_server_allows_what_the_export_grants(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """``simkit serve --cloud`` decides as the analyses do."""
+    made: list[ControlPlane] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("simkit.cli.serve.start_nodes", lambda control, _: made.append(control))
+    monkeypatch.setattr("simkit.engine.http.server.Server.run", lambda *_: None)
+    export_of_demo = str(datasets.path("clusters/pellowick-gke.json"))
+    ports = ("--insecure-port", "0", "--authorization-mode", "RBAC")
+    assert main(["serve", "--demo", "--cloud", export_of_demo, *ports]) == 0
+    auditor = Identity("auditor@pellowick.example", ("system:authenticated",))
+    for resource, wanted in (("pods", Verdict.ALLOW), ("secrets", Verdict.NO_OPINION)):
+        asked = Attributes(auditor, "list", "", "v1", resource, namespace="tracking")
+        assert made[0].authorizer.authorize(asked).verdict is wanted
