@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.index import MASTERS_GROUP, index_of
@@ -33,35 +31,41 @@ GRANT_COLUMNS: Final = (
 _MASTERS_ROW: Final = (text_of(MASTERS_GROUP), "", EVERYWHERE, "", NO_BINDING, "", "")
 RuleMatch = tuple[int, tuple[str, ...]]
 """The rule that allows the request, and the only names that it holds for (empty: all)."""
-Numbers = NDArray[np.int64]
+Numbers = Sequence[int]
+"""The numbers of rows, in their order."""
 MAX_CACHED_QUESTIONS: Final = 1_000
 """The number of questions whose rows are kept; each takes some bytes per row."""
 _NO_RULE: Final[RuleMatch] = (-1, ())
-_FIRST: Final[Numbers] = np.zeros(1, dtype=np.int64)
-_NONE: Final[Numbers] = np.zeros(0, dtype=np.int64)
 
 
-class PickedGrants(NamedTuple):
-    """The grants that answer a question, in their order."""
+@dataclass(frozen=True, eq=False)
+class PickedGrants:
+    """The grants that answer a question, in their order, and the rule of each."""
 
     table: GrantTable
     numbers: Numbers
-    rules: Numbers
-    names: NDArray[Any]
+    matches: Sequence[RuleMatch]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """A row for each grant: the values of ``GRANT_COLUMNS``, the rule and the names."""
-        fixed = (values[self.numbers].tolist() for values in self.table.columns.values())
-        return zip(*fixed, self.rules.tolist(), self.names.tolist(), strict=True)
+        return ((*self.table.rows[number], *match) for number, match in zip(self.numbers, self.matches, strict=True))
 
     def to_frame(self) -> pd.DataFrame:
         """The rows as a table."""
         from simkit.analysis.readable_frame import ReadableFrame
 
-        columns: dict[str, Any] = {
-            name: values.take(self.numbers) for name, values in self.table.pandas_columns.items()
-        }
-        return ReadableFrame({**columns, "rule": self.rules.copy(), "names": self.names.copy()})
+        numbers, rules, names = self._arrays
+        columns: dict[str, Any] = {name: values.take(numbers) for name, values in self.table.pandas_columns.items()}
+        return ReadableFrame({**columns, "rule": rules.copy(), "names": names.copy()})
+
+    @cached_property
+    def _arrays(self) -> tuple[Any, Any, Any]:
+        """The numbers, rules and names as arrays of numpy, which tables take over."""
+        import numpy as np  # only tables need it, and there is no build of it for every platform
+
+        names = np.empty(len(self.matches), dtype=object)
+        names[:] = [each for _, each in self.matches]
+        return np.array(self.numbers), np.array([rule for rule, _ in self.matches], dtype=np.int64), names
 
 
 class GrantTable:
@@ -77,24 +81,20 @@ class GrantTable:
 
     def __init__(self, index: AccessIndex) -> None:
         grants = sorted((grant for grant in index.all_grants() if grant.rules), key=_order)
-        rows = np.array([_MASTERS_ROW, *map(_row, grants)], dtype=object)
-        self.columns: dict[str, NDArray[Any]] = dict(zip(GRANT_COLUMNS, rows.T.copy(), strict=True))
+        self.rows: Sequence[tuple[str, ...]] = [_MASTERS_ROW, *map(_row, grants)]
         self._codes: dict[str, int] = {"": 0}
-        self._scopes: Numbers = np.zeros(len(grants) + 1, dtype=np.int64)
+        self._scopes = [0]
         alike: dict[int, tuple[Grant, list[int]]] = {}
         for number, grant in enumerate(grants, 1):
-            self._scopes[number] = self._codes.setdefault(grant.namespace, len(self._codes))
+            self._scopes.append(self._codes.setdefault(grant.namespace, len(self._codes)))
             alike.setdefault(id(grant.rules), (grant, []))[1].append(number)
         self._picked: dict[tuple[Question, bool], PickedGrants] = {}
-        self._by_rules: dict[RuleSet, Numbers] = {
-            RuleSet.of(grant.rules): np.array(numbers, dtype=np.int64) for grant, numbers in alike.values()
-        }
+        self._by_rules: dict[RuleSet, Numbers] = {RuleSet.of(grant.rules): numbers for grant, numbers in alike.values()}
 
     @cached_property
     def pandas_columns(self) -> dict[str, Any]:
         """The columns as arrays of pandas, which tables take over without looking at each value."""
-        rows = zip(*self.columns.values(), strict=True)
-        return {str(name): column.array for name, column in table(rows, GRANT_COLUMNS).items()}
+        return {str(name): column.array for name, column in table(self.rows, GRANT_COLUMNS).items()}
 
     def answer(
         self, question: Question, allowing: Callable[[], Mapping[RuleSet, RuleMatch]], *, own_names: bool = False
@@ -119,19 +119,13 @@ class GrantTable:
 
     def _pick(self, allowing: Mapping[RuleSet, RuleMatch], scope: str | None, *, own_names: bool) -> PickedGrants:
         """The rows of grants in a namespace (empty: cluster-wide ones; None: all) with one of these rules."""
-        parts = [self._in_scope(self._by_rules.get(rules, _NONE), scope) for rules in allowing]
-        limits = [_NO_RULE, *allowing.values()]
-        numbers = np.concatenate([_FIRST, *parts])
-        which = np.repeat(np.arange(len(limits)), [1, *map(len, parts)])
-        order = np.argsort(numbers)
-        numbers, which = numbers[order], which[order]
-        if own_names:
-            kept = np.array([self._counts(number, limits[one][1]) for number, one in zip(numbers, which)])
-            numbers, which = numbers[kept], which[kept]
-        names = np.empty(len(limits), dtype=object)
-        names[:] = [each for _, each in limits]
-        rules = np.array([rule for rule, _ in limits], dtype=np.int64)
-        return PickedGrants(self, numbers, rules[which], names[which])
+        matches = {0: _NO_RULE}
+        for rules, match in allowing.items():
+            matches |= dict.fromkeys(self._in_scope(self._by_rules.get(rules, ()), scope), match)
+        numbers = sorted(
+            number for number, (_, names) in matches.items() if not own_names or self._counts(number, names)
+        )
+        return PickedGrants(self, numbers, [matches[number] for number in numbers])
 
     def _in_scope(self, numbers: Numbers, scope: str | None) -> Numbers:
         """Those of a rule set's grants that are cluster-wide or in a namespace; for None all."""
@@ -142,11 +136,11 @@ class GrantTable:
         if not code:
             return wide
         first, last = (find(numbers, code, key=scope_of) for find in (bisect_left, bisect_right))
-        return np.concatenate([wide, numbers[first:last]])
+        return [*wide, *numbers[first:last]]
 
     def _counts(self, number: int, names: tuple[str, ...]) -> bool:
         """True if the grant ever applies to a request for one of the names."""
-        scope = self.columns["scope"][number]
+        scope = self.rows[number][GRANT_COLUMNS.index("scope")]
         return not names or scope == EVERYWHERE or scope in names
 
 
