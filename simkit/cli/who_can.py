@@ -68,13 +68,13 @@ def run(args: argparse.Namespace) -> int:
     )
     note_remarks(snapshot, args)
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows()]
-    listed = rows if args.include_defaults else [row for row in rows if not _is_default(row, snapshot)]
+    listed = rows if args.include_defaults else [row for row in rows if not is_default(row, snapshot)]
     note_skipped(len(rows) - len(listed), "row")
-    write_rows(found.columns, listed, args.output, shown=SHOWN, short=_short, empty="nobody may")
+    write_rows(found.columns, listed, args.output, shown=SHOWN, short=short, empty="nobody may")
     return 0 if any(row["subject"] != text_of(MASTERS_GROUP) for row in rows) else 1
 
 
-def _is_default(row: Any, snapshot: Snapshot) -> bool:
+def is_default(row: Any, snapshot: Snapshot) -> bool:
     """True for a row that an unmodified default role grants by an unmodified default binding."""
     from simkit.analysis.rbac.default_objects import unchanged_defaults
     from simkit.logic.rbac.binding import RESOURCES_OF_KINDS
@@ -88,7 +88,7 @@ def _is_default(row: Any, snapshot: Snapshot) -> bool:
     )
 
 
-def _short(row: Any) -> dict[str, Any]:
+def short(row: Any) -> dict[str, Any]:
     """The columns of a row in the default table: kind, namespace and name of an object in one column."""
     return {
         "subject": row["subject"] + (f" (in {row['via_group']})" if row["via_group"] else ""),

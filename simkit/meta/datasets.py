@@ -36,7 +36,7 @@ def path(name: str) -> Path:
 def load(name: str) -> Any:
     """The decoded content of one bundled file: JSON (``.json``, ``.json.gz``) or YAML. Each call decodes anew."""
     raw = path(name).read_bytes()
-    if name.endswith(".yaml"):
+    if name.endswith(".yaml") and not raw.startswith(b"{"):  # JSON is YAML too, and is read much faster
         import yaml  # most processes read JSON alone
 
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

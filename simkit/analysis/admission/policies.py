@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.admission.simulated_writes import OPERATIONS, PolicySet, select_policies, simulated_writes
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.readable_frame import ReadableFrame
 from simkit.analysis.result import Result, prove_claim
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
 from simkit.logic.policy.binding import BoundPolicy
@@ -165,6 +164,8 @@ class PolicyEffect(Result):
         return f"<PolicyEffect: {self.sentence()}>"
 
     def _repr_html_(self) -> str:
+        from simkit.analysis.readable_frame import ReadableFrame
+
         teams = self.by_team()
         shown = ReadableFrame(teams.assign(share=[f"{share:.0%}" for share in teams["share"]]))
         return f"<p>{self.sentence()}</p>{shown._repr_html_()}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from simkit.analysis.caveats import about_access
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.path import Path
-from simkit.analysis.escalation.find.queries import COLUMNS, escalations, path_row
+from simkit.analysis.escalation.find.queries import COLUMNS, WELL_KNOWN, escalations, path_row
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import snapshot_of
 from simkit.analysis.rbac.subject import Members
@@ -62,16 +62,24 @@ def compare_paths(
     >>> len(cluster.compare_paths(before=cluster.snapshot()))
     0
     """
-    old, new = paths_of_both(snapshot_of(before), snapshot_of(after), goal, members or NO_MEMBERS)
-    rows = []
+    changes = changed_paths(snapshot_of(before), snapshot_of(after), goal, members or NO_MEMBERS)
+    rows = ((change, *path_row(path), was.hops if was else None) for change, path, was in changes)
+    return table(rows, ("change", *COLUMNS, "hops_before"))
+
+
+def changed_paths(
+    before: Snapshot,
+    after: Snapshot,
+    goal: Goal | str | Iterable[Goal | str] = WELL_KNOWN,
+    members: Members = NO_MEMBERS,
+) -> Iterator[tuple[str, Path, Path | None]]:
+    """The rows of ``compare_paths``: the change, the path that is there or was, and the path before."""
+    old, new = paths_of_both(before, after, goal, members)
     for key in sorted(old.keys() | new.keys()):
         was, now = old.get(key), new.get(key)
-        change = _change(was, now)
-        if change:
-            shown = now or was
-            assert shown is not None
-            rows.append((change, *path_row(shown), was.hops if was else None))
-    return table(rows, ("change", *COLUMNS, "hops_before"))
+        change, shown = _change(was, now), now or was
+        if change and shown:
+            yield change, shown, was
 
 
 def paths_of_both(
