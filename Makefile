@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tools run in the environment of the checkout, whatever other one the caller is in: IPython would warn of two.
 unexport VIRTUAL_ENV
 
-.PHONY: demo help test test-slow test-all check compiled bench fuzz graph-library soak serve docs docs-serve format lock setup clean
+.PHONY: demo help test test-slow test-all check compiled bench fuzz graph-library playground soak serve docs docs-serve format lock setup clean
 
 demo: $(DEMO)  ## an audit of the bundled cluster, as a page: build/rbac-audit.html (the default)
 	$(BIN)/simkit audit --demo --show critical --html build/rbac-audit.html
@@ -54,6 +54,9 @@ graph-library:  ## the bundled library that draws the escalation graph (needs np
 		--global-name=GraphLibrary --target=es2020 --legal-comments=none \
 		--banner:js="/* sigma 3.0.3, graphology 0.26.0 and what they use, under the MIT licence: see LICENSES.txt */" \
 		--outfile=../../simkit/present/graph/library.js
+
+playground: $(READY)  ## simkit on a page of a browser, a folder of static files: build/playground (needs node and npm)
+	$(BIN)/python -m tools.playground
 
 soak: $(READY)  ## memory of a server under churn, over an hour (ARGS="--minutes 20")
 	$(BIN)/python -m tests.bench.soak $(ARGS)

@@ -1,0 +1,193 @@
+"""Build the playground, a folder of static files: ``python -m tools.playground``. It needs node, npm and pip."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from base64 import b64encode
+from collections.abc import Iterable
+from hashlib import sha256
+from importlib.metadata import files, version
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from simkit.cluster.report.page import part
+from simkit.present.design import MARK, MARK_ON_PAPER
+from simkit.present.path_graph import graph_page_script, graph_script, graph_styles
+
+HERE: Final = Path(__file__).parent
+ROOT: Final = HERE.parents[1]
+TARGET: Final = ROOT / "build/playground"
+LIBRARIES: Final = (
+    *("PyYAML", "Jinja2", "MarkupSafe", "lark", "cel-python"),
+    *("pydantic", "typing-extensions", "typing-inspection", "annotated-types"),
+)
+"""What the page has of the environment: modules in Python, which need no build for a browser."""
+COMPILED: Final = "pydantic-core"
+"""What is built for browsers by its makers, and downloaded."""
+PLATFORM: Final = ("--platform", "pyemscripten_2026_0_wasm32", "--python-version", "314", "--implementation", "cp")
+PYTHON: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+LEFT_OUT: Final = (
+    "simkit/notebook/",
+    "simkit/fleet/",
+    "simkit/testing/",
+    "simkit/simulation/",
+    "datasets/clusters/hostile",
+)
+"""Parts that need what a browser's Python does not have, and those that no question of the page needs."""
+
+
+def main() -> int:
+    """Build, and say how large the site is."""
+    shutil.rmtree(TARGET, ignore_errors=True)
+    TARGET.mkdir(parents=True)
+    run("npm", "ci", "--ignore-scripts", "--silent", folder=HERE)
+    (TARGET / "pyodide").mkdir()
+    for name in PYTHON:
+        shutil.copyfile(HERE / "node_modules/pyodide" / name, TARGET / "pyodide" / name)
+    with tempfile.TemporaryDirectory() as scratch:
+        packs = Path(scratch)
+        for name, members in packed_files(packs / "wheels").items():
+            stage(packs / name, members)
+            run("node", "compile.mjs", str(packs / name), folder=HERE)
+            pack(packs / name, TARGET / f"{name}.zip")
+    write_page()
+    whole = sum(path.stat().st_size for path in TARGET.rglob("*") if path.is_file())
+    print(f"the playground is in {TARGET.relative_to(ROOT)}: {whole / 1e6:.1f} MB")
+    return 0
+
+
+def run(*command: str, folder: Path = ROOT) -> str:
+    """What a command wrote. It ends the build if it fails."""
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed with {done.returncode}; the playground needs node, npm and pip")
+    return done.stdout
+
+
+def packed_files(wheels: Path) -> dict[str, dict[str, Path]]:
+    """The files of both archives by the name in them: what the first answer needs, and everything else."""
+    first = set(json.loads(run(sys.executable, "-m", "tools.playground.first")))
+    every = {**own_files(), **library_files(), **wheel_files(wheels)}
+    return {
+        "first": {name: path for name, path in every.items() if str(path) in first},
+        "rest": {name: path for name, path in every.items() if str(path) not in first},
+    }
+
+
+def own_files() -> dict[str, Path]:
+    """The files of simkit, its data, and the module that answers the page."""
+    found = [path for folder in ("simkit", "datasets") for path in (ROOT / folder).rglob("*")]
+    found += [HERE / "answers.py", HERE / "__init__.py"]
+    named = {
+        path.relative_to(ROOT).as_posix(): path for path in found if path.is_file() and "__pycache__" not in path.parts
+    }
+    kept = {name: path for name, path in named.items() if not name.startswith(LEFT_OUT)}
+    return {**kept, "orjson.py": HERE / "stand_ins/orjson.py"}
+
+
+def library_files() -> dict[str, Path]:
+    """The modules of the libraries, and their licences."""
+    found = {}
+    for name in LIBRARIES:
+        for file in files(name) or ():
+            told = str(file)
+            if told.endswith((".py", ".lark", "/METADATA", "/RECORD")) or "licen" in told.lower():
+                found[told] = Path(str(file.locate()))
+    return {name: path for name, path in found.items() if not name.startswith("..")}
+
+
+def wheel_files(folder: Path) -> dict[str, Path]:
+    """The files of the wheel that is built for browsers, which requirements.lock names by its checksum."""
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    wanted = re.search(rf"^{COMPILED}==.*(?:\n +--hash.*)+", lock, re.MULTILINE)
+    assert wanted is not None
+    if f"=={version(COMPILED)} " not in wanted[0]:
+        raise SystemExit(
+            f"the environment has {COMPILED} {version(COMPILED)}, requirements.lock another; run make setup"
+        )
+    folder.mkdir()
+    (folder / "wanted.txt").write_text(wanted[0].rstrip("\\ \n"), encoding="utf-8")
+    options = (
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--only-binary=:all:",
+        *PLATFORM,
+        "--abi",
+        "cp314",
+    )
+    run(sys.executable, "-m", "pip", "download", *options, "--require-hashes", "-r", "wanted.txt", folder=folder)
+    with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
+        wheel.extractall(folder / "unpacked")
+    found = (path for path in (folder / "unpacked").rglob("*") if path.is_file())
+    return {path.relative_to(folder / "unpacked").as_posix(): path for path in found}
+
+
+def stage(folder: Path, members: dict[str, Path]) -> None:
+    """Copy files to a folder. Tables in YAML become JSON, which a Python without libyaml reads much faster."""
+    for name, path in members.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if name.startswith("datasets/") and path.suffix == ".yaml" and isinstance(table := read_yaml(path), dict):
+            target.write_text(json.dumps(table, ensure_ascii=False), encoding="utf-8")
+        else:
+            shutil.copyfile(path, target)
+
+
+def read_yaml(path: Path) -> Any:
+    """The first document of a file, if it has no other."""
+    documents = list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+    return documents[0] if len(documents) == 1 else None
+
+
+def pack(folder: Path, target: Path) -> None:
+    """Write an archive that is the same for the same files."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.writestr(
+                    zipfile.ZipInfo(path.relative_to(folder).as_posix()), path.read_bytes(), zipfile.ZIP_DEFLATED
+                )
+
+
+def write_page() -> None:
+    """Write the page with its styles and scripts, and the list of all files for the worker that keeps them."""
+    for name in ("page.js", "worker.js"):
+        shutil.copyfile(HERE / "page" / name, TARGET / name)
+    (TARGET / "graph.js").write_text(graph_script(), encoding="utf-8")
+    (TARGET / "page.css").write_text(
+        graph_styles() + (HERE / "page/page.css").read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    (TARGET / "mark.svg").write_text(MARK_ON_PAPER, encoding="utf-8")
+    page = (HERE / "page/index.html").read_text(encoding="utf-8").replace("{{ mark }}", MARK)
+    (TARGET / "index.html").write_text(page.replace("{{ hashes }}", report_hashes()), encoding="utf-8")
+    names = sorted(path.relative_to(TARGET).as_posix() for path in TARGET.rglob("*") if path.is_file())
+    script = (HERE / "page/service-worker.js").read_text(encoding="utf-8")
+    script = script.replace("{{ version }}", fingerprint(names)).replace('["{{ files }}"]', json.dumps(names))
+    (TARGET / "service-worker.js").write_text(script, encoding="utf-8")
+
+
+def report_hashes() -> str:
+    """The scripts of the audit report, which runs in a frame of the page, for the page's Content-Security-Policy."""
+    digests = (b64encode(sha256(text.encode()).digest()).decode() for text in (part("report.js"), graph_page_script()))
+    return " ".join(f"'sha256-{digest}'" for digest in digests)
+
+
+def fingerprint(names: Iterable[str]) -> str:
+    """A name for the content of all files."""
+    made = sha256()
+    for name in names:
+        made.update(name.encode() + b"\0" + (TARGET / name).read_bytes())
+    return made.hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
