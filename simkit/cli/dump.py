@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--cloud",
-        choices=["eks", "gke"],
+        choices=["eks", "gke", "aks"],
         help="print the read-only commands that export what the provider knows of the access",
     )
     parser.add_argument("--secrets", action="store_true", help="keep the values of secrets")

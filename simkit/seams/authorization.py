@@ -19,6 +19,8 @@ PRINCIPAL: Final = "aws:"
 """The beginning of the names of users that stand for principals of AWS."""
 GOOGLE: Final = "gcp:"
 """The beginning of the names of users that stand for several principals of Google Cloud, such as those of a domain."""
+AZURE: Final = "azure:"
+"""The beginning of the names of users that stand for users of Azure whose names in the cluster are not known."""
 GRANTS: Final = {
     "EKS": ("EKS access entry", "EKS access policy", "EKS access policies"),
     "GKE": ("IAM binding", "IAM role", "IAM roles"),

@@ -41,6 +41,7 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "who-can, export": ("who-can", "get", "secrets", "--dump", HOSTILE, *_ALL, "--expand-groups", "--cloud", "EXPORT"),
     "who-can, GKE": ("who-can", "get", "pods", "--dump", HOSTILE, *_ALL, "--expand-groups", "--cloud", "GKE"),
+    "who-can, AKS": ("who-can", "get", "pods", "--dump", HOSTILE, *_ALL, "--expand-groups", "--cloud", "AKS"),
     "who-can, url": ("who-can", "get", "--url", "/x", "--dump", HOSTILE, *_ALL),
     **{
         f"can-i {how} {at}": ("can-i", *words, "--dump", HOSTILE, f"--as={who}", "--members", "MEMBERS")
@@ -49,6 +50,7 @@ TABLES: Final[dict[str, tuple[str, ...]]] = {
     },
     "can-i url": ("can-i", "get", "--url", "/x", "--dump", HOSTILE, f"--as={SUBJECTS[0]}"),
     "causes, export": ("causes", HOSTILE, *_ALL, "--all", "--cloud", "EXPORT"),
+    "causes, AKS": ("causes", HOSTILE, *_ALL, "--all", "--cloud", "AKS"),
     "causes, GKE": ("causes", HOSTILE, *_ALL, "--all", "--cloud", "GKE"),
     "permissions": ("permissions", SUBJECTS[1], HOSTILE, *_ALL, "--members", "MEMBERS"),
     "escalations": ("escalations", HOSTILE, *_ALL, "--direct"),

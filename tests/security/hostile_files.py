@@ -42,6 +42,7 @@ def write_hostile_files(folder: Path) -> dict[str, str]:
     texts["MEMBERS"] = yaml.safe_dump({text: [f"user:{text}"] for text in _TEXTS}).encode()
     texts["EXPORT"] = b"\n".join(map(orjson.dumps, _export()))
     texts["GKE"] = b"\n".join(map(orjson.dumps, _export_of_gke()))
+    texts["AKS"] = b"\n".join(map(orjson.dumps, _export_of_aks()))
     texts["KEY"] = b"key"
     (folder / "TO").mkdir()
     for name, content in texts.items():
@@ -75,6 +76,26 @@ def _export_of_gke() -> list[Any]:
         found += [{"id": f"{number}{one}", "type": "folder", "policy": {"bindings": [one]}} for one in bindings]
         found.append({"name": "groups/1/memberships/1", "preferredMemberKey": {"id": text}})
     return [*found, {"id": "p", "type": "project", "policy": {}}, {"name": text, "includedPermissions": [text]}]
+
+
+def _export_of_aks() -> list[Any]:
+    """An export of AKS with an assignment for each text that somebody chose: as name, role, scope and condition."""
+    cluster = "/subscriptions/s/resourceGroups/g/providers/Microsoft.ContainerService/managedClusters/c"
+    found: list[Any] = [
+        {"id": cluster, "name": _TEXTS[0], "nodeResourceGroup": "x", "aadProfile": {"enableAzureRbac": True}}
+    ]
+    for number, text in enumerate(_TEXTS):
+        role = f"0000{number:04d}-aaaa-4bbb-8ccc-dddd00000000"
+        one = {"principalId": role, "roleDefinitionId": role, "principalType": "User", "scope": cluster}
+        found += [
+            {"name": role, "roleName": text, "permissions": [{"dataActions": ["*"]}]},
+            {"name": role, "roleName": f"r{number}", "permissions": [{"dataActions": [text, "*"]}]},
+            {**one, "principalName": text},
+            {**one, "principalName": "a@b.example", "scope": f"{cluster}/namespaces/{text}"},
+            {**one, "principalType": text, "principalName": "c@d.example", "condition": text},
+            {"id": text, "clientId": text, "principalId": text},
+        ]
+    return found
 
 
 def _planned(text: str) -> dict[str, Any]:

@@ -293,3 +293,86 @@ def test_the_members_of_aws_auth_count_only_where_the_cluster_reads_it() -> None
         outputs[0]["cluster"]["accessConfig"]["authenticationMode"] = mode
         cluster = simkit.load([NODE, {**mapped, "data": data}], captured=["*"], cloud=outputs)
         assert cluster.members_of_snapshot() == wanted
+
+
+AKS_NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"kubernetes.azure.com/x": "a"}}}
+OF_AKS = json.loads(datasets.path("clusters/pellowick-aks.json").read_text())
+ASSIGNMENTS = OF_AKS[1]
+
+
+def caveats_of_aks(outputs: Any, *objects: Any) -> str:
+    """The caveats of a dump of AKS with an export, without that about the condition of the demo."""
+    read = with_cloud(load([AKS_NODE, *objects], captured=["*"]), outputs)
+    known = "Azure Kubernetes Service RBAC Admin (on a condition) of otto@pellowick.example."
+    return " ".join(one.text for one in read.authorization.caveats if not one.text.endswith(f"not known: {known}"))
+
+
+def test_a_complete_export_of_aks_takes_the_caveat_away() -> None:
+    """The same as for EKS, whatever the order of the outputs and their files; the shapes of the REST API count, too."""
+    assert "were not read" in " ".join(one.text for one in load([AKS_NODE], captured=["*"]).authorization.caveats)
+    assert caveats_of_aks(OF_AKS) == ""
+    assert caveats_of_aks([json.dumps(one) for one in reversed(OF_AKS)]) == ""
+    assert caveats_of_aks("\n".join(json.dumps(one, indent=1) for one in OF_AKS)) == ""
+    outer = ("id", "name", "type")
+    rest = [
+        {**{name: one[name] for name in outer}, "properties": {k: v for k, v in one.items() if k not in outer}}
+        for one in (OF_AKS[0], *ASSIGNMENTS, OF_AKS[2])
+    ]
+    assert caveats_of_aks(rest) == ""
+
+
+@pytest.mark.parametrize(
+    ("kept", "told"),
+    [
+        (OF_AKS[1:], "the description of the cluster is not in it"),
+        ([OF_AKS[0], *OF_AKS[2:]], "no role assignment above the cluster is in it"),
+        ([OF_AKS[0], [one for one in ASSIGNMENTS if "/managedClusters/" in one["scope"]]], "no role assignment above"),
+        (OF_AKS[:2], "Pod debugger of on-call"),
+    ],
+)
+def test_an_export_of_aks_without_one_output_stays_a_lower_bound(kept: Any, told: str) -> None:
+    """Whichever output is missing, the caveat names it."""
+    assert told in caveats_of_aks(kept)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"nodeResourceGroup": "x"},
+        {"nodeResourceGroup": "x", "id": "\x1b[2J"},
+        {**ASSIGNMENTS[0], "principalId": 7},
+        {**ASSIGNMENTS[0], "principalId": "nobody"},
+        {**ASSIGNMENTS[0], "roleDefinitionId": "Owner"},
+        {**ASSIGNMENTS[0], "principalName": "a\x1b[2J@b.example"},
+        {**ASSIGNMENTS[0], "scope": None},
+        {"roleName": "x", "permissions": 7},
+        {"roleName": "x", "permissions": [], "name": "x"},
+        {**OF_AKS[2], "permissions": [{"dataActions": "*"}]},
+        {"clientId": "x", "principalId": "y"},
+        {"issuer": "x", "subject": [], "id": "x"},
+    ],
+)
+def test_an_output_of_aks_that_is_not_as_documented_leaves_a_caveat(change: Any) -> None:
+    """Wrong types and names with control characters are not guessed at, and the answer says so."""
+    told = caveats_of_aks([*OF_AKS, change])
+    assert "could not be read" in told
+    assert "\x1b" not in told
+
+
+@pytest.mark.parametrize(("kind", "name"), [("Device", "x"), (None, "devs"), (None, "")])
+def test_a_principal_of_a_type_that_is_not_known_is_told(kind: str | None, name: str) -> None:
+    """Old outputs have no types: without an address as its name, a principal may be a group or an application."""
+    scope = ASSIGNMENTS[0]["scope"]
+    given = {**ASSIGNMENTS[2], "principalType": kind, "principalName": name, "scope": scope}
+    assert "is in the cluster is not in it" in caveats_of_aks([*OF_AKS, given])
+
+
+def test_an_identity_that_the_export_lacks_is_told() -> None:
+    """A service account names a client id that is none of the exported identities."""
+    annotations = {"azure.workload.identity/client-id": "0000ffff-aaaa-4bbb-8ccc-dddd00000000"}
+    account = {"name": "robot", "namespace": "ci", "annotations": annotations}
+    objects = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ci"}},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account},
+    ]
+    assert "whether sa:ci/robot can become the identity with the client id 0000ffff" in caveats_of_aks(OF_AKS, *objects)

@@ -19,7 +19,7 @@ from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
 from simkit.analysis.findings.workloads import pods_by_account
 from simkit.analysis.rbac.index import MASTERS_GROUP, principals_of
 from simkit.analysis.rbac.objects import PODS, RBAC, display_name
-from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
+from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, parse_subject, text_of
 from simkit.analysis.rbac.tables import rule_text
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
@@ -187,12 +187,24 @@ def cloud_administrators(survey: Survey, check: Check) -> Iterator[Finding]:
             )
 
 
+def cloud_masters(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Principals of the provider that it makes members of ``system:masters``, all in one finding."""
+    access = survey.snapshot.authorization.access
+    names = access.members().get(MASTERS_GROUP.name, ()) if access is not None else ()
+    if access is not None and names:
+        subjects = tuple(map(parse_subject, names))
+        yield check.finding(
+            f"{access.provider} lets {listed(subjects)} become members of {text_of(MASTERS_GROUP)}.", subjects=subjects
+        )
+
+
 WIDE_CHECKS: Final = (
     described_check("always-allow", always_allowed, ()),
     described_check("cluster-admin", administrators),
     described_check("namespace-admin", namespace_administrators),
     described_check("admin-pods", admin_pods, (*RBAC, PODS)),
     described_check("cloud-admin", cloud_administrators),
+    described_check("cloud-masters", cloud_masters),
     described_check("everybody", everybody),
     described_check("default-account", default_accounts),
     described_check("wildcard", wildcards),

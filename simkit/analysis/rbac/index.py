@@ -156,5 +156,6 @@ def members_of(snapshot: Snapshot, group: str, members: Members = NO_MEMBERS) ->
 def principals_of(subject: Subject, members: Members = NO_MEMBERS) -> tuple[Subject, ...]:
     """The subject, and as subjects all groups that it certainly belongs to."""
     if subject.kind == GROUP:
-        return (subject, *(Subject(GROUP, name) for name in implied_groups(subject.name)))
+        groups = (*groups_in(members, subject), *implied_groups(subject.name))
+        return (subject, *(Subject(GROUP, name) for name in dict.fromkeys(groups)))
     return (subject, *(Subject(GROUP, name) for name in identity_with_members(subject, members).groups))

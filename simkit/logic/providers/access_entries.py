@@ -20,7 +20,7 @@ from simkit.logic.rbac.rule import Rule
 from simkit.logic.rbac.ruleset import RuleSet
 from simkit.meta.names import Key
 from simkit.seams.authorization import AccessEntry, AccessPolicy, ProviderAccess
-from simkit.snapshot.cloud.output import TEMPLATE
+from simkit.snapshot.cloud.output import TEMPLATE, matches
 
 
 class AccessEntryBindings:
@@ -73,7 +73,7 @@ class AccessEntryBindings:
 
     def fixed(self) -> Iterator[Binding]:
         """The bindings in the cluster, and in namespaces that are named without wildcards."""
-        return (self._binding(*one) for one in self._scoped if not _is_pattern(one[2]))
+        return (self._binding(*one) for one in self._scoped if "*" not in one[2])
 
     def within(self, namespace: str) -> Iterator[Binding]:
         """The bindings in a namespace that matches a wildcard."""
@@ -85,7 +85,7 @@ class AccessEntryBindings:
 
     @cached_property
     def _patterns(self) -> list[tuple[AccessEntry, AccessPolicy, str]]:
-        return [one for one in self._scoped if _is_pattern(one[2])]
+        return [one for one in self._scoped if "*" in one[2]]
 
     def users(self, user: str) -> tuple[str, ...]:
         """The names under which a user may be bound: its own, its principals', and that of a principal's requests."""
@@ -104,32 +104,6 @@ class AccessEntryBindings:
         place = f" {policy.place}" if policy.place else ""
         key = Key(self._resources[0], namespace, f"{entry.principal} ({policy.name}){place}")
         return Binding(key, self._role(policy.name), (Subject(entry.kind, entry.name),))
-
-
-def matches(pattern: str, text: str) -> bool:
-    """True if a pattern with wildcards (``*``) is that of a text.
-
-    Notes
-    -----
-    O(length of both), however many wildcards there are.
-
-    Examples
-    --------
-    >>> matches("dev-*", "dev-a"), matches("*-a", "dev-b"), matches("a*a", "a")
-    (True, False, False)
-    """
-    if not _is_pattern(pattern):
-        return pattern == text
-    first, *middle, last = pattern.split("*")
-    if not (text.startswith(first) and text.endswith(last) and len(text) >= len(first) + len(last)):
-        return False
-    at, end = len(first), len(text) - len(last)
-    for part in middle:
-        found = text.find(part, at, end)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return True
 
 
 def fits(parts: Sequence[str], user: str) -> bool:
@@ -160,7 +134,3 @@ def fits(parts: Sequence[str], user: str) -> bool:
             return True
         at = rest.find(middle[0], at + 1)
     return False
-
-
-def _is_pattern(namespace: str) -> bool:
-    return "*" in namespace

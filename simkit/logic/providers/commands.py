@@ -33,6 +33,10 @@ def disassociation(binding: Key, cluster: str = "") -> str:
         resource = _POLICIES_OF.get(kind, ("projects",))
         told: tuple[str, ...] = (number or "PROJECT", "--member", group or principal, "--role", name)
         return shell_command("gcloud", *resource, "remove-iam-policy-binding", *told)
+    if place.startswith("by "):
+        return shell_command(
+            "az", "aks", "update", "--aad-admin-group-object-ids", "IDS", "--name", cluster or "CLUSTER"
+        )
     told = ("--assignee", principal, "--role", name, "--scope", place)
     return shell_command("az", "role", "assignment", "delete", *told)
 

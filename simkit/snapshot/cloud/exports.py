@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from simkit.meta.errors import SimkitError
 from simkit.seams.authorization import Authorization
 from simkit.seams.snapshot import Snapshot
-from simkit.snapshot.cloud import eks, gke
+from simkit.snapshot.cloud import aks, eks, gke
 from simkit.snapshot.cloud.output import Export, Unexpected
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.parse import documents
@@ -17,9 +17,9 @@ from simkit.snapshot.report import Report
 from simkit.snapshot.sources import Source, pieces
 from simkit.snapshot.unpacking import DEFAULT_LIMITS, Limits
 
-COMMANDS: Final = {"eks": eks.COMMANDS, "gke": gke.COMMANDS}
+COMMANDS: Final = {"eks": eks.COMMANDS, "gke": gke.COMMANDS, "aks": aks.COMMANDS}
 """The shell commands that write the export of a cluster into a folder, by provider."""
-_EXPORTS: Final[tuple[Callable[[], Export], ...]] = (eks.EksExport, gke.GkeExport)
+_EXPORTS: Final[tuple[Callable[[], Export], ...]] = (eks.EksExport, gke.GkeExport, aks.AksExport)
 _HOW: Final = f"`simkit dump --cloud PROVIDER` ({', '.join(COMMANDS)}) prints the commands whose outputs are read"
 
 
@@ -67,7 +67,7 @@ def read_export(source: Source, report: Report, limits: Limits = DEFAULT_LIMITS)
     known: dict[str, Export] = {}
     for piece in pieces(source, lost, limits):
         for document in documents(piece, lost, lambda _: None):
-            for output in document.value if isinstance(document.value, list) else [document.value]:
+            for output in _outputs(document.value):
                 known |= {export.provider: export for export in _take(exports, output, piece.file, report)}
     for problem in lost:
         report.add(problem.file, problem.line, problem.what, problem.hint, weight=problem.weight)
@@ -82,6 +82,17 @@ def read_export(source: Source, report: Report, limits: Limits = DEFAULT_LIMITS)
         named = ", ".join(map(repr, export.names))
         raise SimkitError(f"the export is about several clusters ({named}); give the files of one")
     return export
+
+
+def _outputs(value: Any) -> Iterator[Any]:
+    """The outputs in a value: itself, or what is in a list and in the lists in it."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, list):
+            left.extend(reversed(one))
+        else:
+            yield one
 
 
 def _take(exports: list[Export], output: Any, file: str, report: Report) -> list[Export]:

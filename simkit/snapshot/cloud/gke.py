@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
-from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
@@ -26,8 +25,10 @@ from simkit.seams.authorization import GOOGLE, AccessEntry, AccessPolicy, Provid
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.cloud.gke_permissions import permissions_of, rules_of_permissions
 from simkit.snapshot.cloud.output import (
+    DEFINITIONS,
     FOLDER,
     Unexpected,
+    custom_resources,
     mapping,
     mappings,
     optional_text,
@@ -42,7 +43,6 @@ ALL_USERS: Final = f"{GOOGLE}allAuthenticatedUsers"
 _IMPERSONATORS: Final = frozenset(("roles/iam.workloadIdentityUser", "roles/iam.serviceAccountTokenCreator"))
 """The roles with which a pod becomes a service account of Google Cloud."""
 _ACCOUNTS: Final = GroupResource("", "serviceaccounts")
-_DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 _ADDRESS: Final = re.compile(r"[^\s@/:\[\]()]+@[\w.-]+", re.ASCII)
 _POOL: Final = re.compile(
     r"principal(?:Set)?://iam\.googleapis\.com/projects/\d+/locations/global/workloadIdentityPools/"
@@ -211,7 +211,7 @@ class _Access:
         self._unknown: dict[tuple[str, str], None] = {}
         self._policies: dict[str, dict[AccessPolicy, None]] = {}
         self._rules: dict[str, tuple[Object, ...]] = {}
-        self._custom = _custom_resources(snapshot)
+        self._custom = custom_resources(snapshot)
 
     def found(self) -> ProviderAccess:
         for grant in self._export.grants:
@@ -238,7 +238,7 @@ class _Access:
         projects = [place.partition("/")[2] for place in export.places if place.startswith("projects/")]
         if not projects:
             yield "no policy is marked as that of the project (gcloud projects get-ancestors-iam-policy)"
-        if _DEFINITIONS not in self._snapshot.captured():
+        if DEFINITIONS not in self._snapshot.captured():
             yield "the custom resources are not known, since the dump has no definitions of them"
         if projects and self._project and self._project not in projects and not self._project.isdigit():
             told = f"the cluster is in the project {self._project}, but the policies are those of {projects[0]}"
@@ -361,11 +361,3 @@ class _Access:
             why = "conditions decide" if answers else f"its policy is not in it ({account}.json)"
             self._missing.append(f"whether sa:{namespace}/{name} can become {account}, since {why}")
         return any(answers)
-
-
-def _custom_resources(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
-    """The group and the name of each custom resource of a snapshot."""
-    if _DEFINITIONS not in snapshot.captured():
-        return ()
-    found = ((at(one, "spec", "group"), at(one, "spec", "names", "plural")) for one in snapshot.scan(_DEFINITIONS))
-    return tuple((str(group), str(name)) for group, name in found if group and name)

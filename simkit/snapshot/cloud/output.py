@@ -6,12 +6,15 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final, Protocol
 
-from simkit.meta.objects import Object
+from simkit.meta.domain import EXTENSIONS_GROUP
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at
 from simkit.seams.authorization import ProviderAccess
 from simkit.seams.snapshot import Snapshot
 
 FOLDER: Final = "cloud"
 """The folder into which the commands of ``simkit dump --cloud`` write."""
+DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 TEMPLATE: Final = re.compile(r"\{\{\w+\}\}")
 """A part of a user name that is filled in for each session."""
 
@@ -95,6 +98,40 @@ def mappings(value: Mapping[str, Any], name: str, *, optional: bool = False) -> 
     if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
         raise Unexpected(f"{name} is no list of objects")
     return found
+
+
+def matches(pattern: str, text: str) -> bool:
+    """True if a pattern with wildcards (``*``) is that of a text.
+
+    Notes
+    -----
+    O(length of both), however many wildcards there are.
+
+    Examples
+    --------
+    >>> matches("dev-*", "dev-a"), matches("*-a", "dev-b"), matches("a*a", "a")
+    (True, False, False)
+    """
+    if "*" not in pattern:
+        return pattern == text
+    first, *middle, last = pattern.split("*")
+    if not (text.startswith(first) and text.endswith(last) and len(text) >= len(first) + len(last)):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for part in middle:
+        found = text.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
+
+
+def custom_resources(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
+    """The group and the name of each custom resource of a snapshot."""
+    if DEFINITIONS not in snapshot.captured():
+        return ()
+    found = ((at(one, "spec", "group"), at(one, "spec", "names", "plural")) for one in snapshot.scan(DEFINITIONS))
+    return tuple((str(group), str(name)) for group, name in found if group and name)
 
 
 def rules_of(allowed: Mapping[tuple[str, str], Collection[str]]) -> tuple[Object, ...]:

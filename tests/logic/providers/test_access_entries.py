@@ -11,12 +11,13 @@ import pytest
 import simkit
 from simkit.analysis.access.can import can
 from simkit.analysis.access.who_can import holders_of
-from simkit.logic.providers.access_entries import fits, matches
+from simkit.logic.providers.access_entries import fits
 from simkit.meta.errors import UnknownSubject
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 from simkit.snapshot.cloud.eks import EksExport, access_policies
 from simkit.snapshot.cloud.exports import read_export, with_cloud
+from simkit.snapshot.cloud.output import matches
 from simkit.snapshot.load import load
 from simkit.snapshot.report import Report
 from tests.logic.providers.naive_eks import NAMESPACES, POLICIES, QUESTIONS, allowed, arn, policy_holders, world

@@ -1,0 +1,273 @@
+"""The access that AKS grants by Azure: role assignments, credentials of administrators, and workload identity.
+
+A request is allowed if Kubernetes RBAC or, where the cluster has it enabled, Azure RBAC allows it. Users have their
+user principal name in the cluster, guests and applications their object id, and groups their object id.
+
+References
+----------
+"Cluster authorization concepts", "Use Microsoft Entra ID authorization for the Kubernetes API", "Limit access to
+cluster configuration file", "Manage local accounts", "Use Microsoft Entra Workload ID" in the documentation of Azure
+Kubernetes Service; "Understand scope for Azure RBAC"; datasets/providers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from simkit.meta.identity import MASTERS, service_account_user
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, annotations_of, at, name_of, namespace_of
+from simkit.seams.authorization import AZURE, AccessEntry, AccessPolicy, ProviderAccess
+from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.cloud.aks_roles import Role, built_in_roles, permissions_of
+from simkit.snapshot.cloud.output import (
+    EVERYTHING,
+    FOLDER,
+    Unexpected,
+    custom_resources,
+    mappings,
+    optional_text,
+    text,
+    texts,
+)
+
+ANNOTATION: Final = "azure.workload.identity/client-id"
+"""The annotation of a service account with the client id of the identity that its pods use."""
+_ADMINISTRATORS: Final = "administrators of the cluster"
+_ACCOUNTS: Final = GroupResource("", "serviceaccounts")
+_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+_ADMIN_ACTIONS: Final = ("listclusteradmincredential/action", "accessprofiles/listcredential/action")
+_ADMIN_ACTIONS_WITHOUT_ENTRA: Final = ("listclusterusercredential/action", "runcommand/action")
+"""The actions that make an administrator, too, where the cluster does not ask Microsoft Entra ID who somebody is."""
+_GROUPS: Final = ("Group", "ForeignGroup")
+_USERS: Final = ("User", "ServicePrincipal", "MSI", "")
+"""The types of principals that send requests; outputs of old versions have none."""
+_BELOW: Final = re.compile(r"/(?:namespaces|managednamespaces)/([\w-]+)")
+
+COMMANDS: Final = f"""\
+: "${{GROUP:?set GROUP to the resource group of the AKS cluster}}"
+: "${{CLUSTER:?set CLUSTER to the name of the AKS cluster}}"
+mkdir -p {FOLDER}
+az aks show --resource-group "$GROUP" --name "$CLUSTER" --output json > {FOLDER}/cluster.json
+id=$(az aks show --resource-group "$GROUP" --name "$CLUSTER" --query id --output tsv)
+az role assignment list --scope "$id" --include-inherited --output json > {FOLDER}/assignments.json
+az role assignment list --all --query "[?starts_with(scope, '$id/')]" --output json > {FOLDER}/namespaces.json
+az role definition list --scope "$id" --output json > {FOLDER}/roles.json
+az identity list --output json > {FOLDER}/identities.json
+az identity list --query '[].[name, resourceGroup]' --output tsv | while read -r name group; do
+  az identity federated-credential list --identity-name "$name" --resource-group "$group" --output json
+done > {FOLDER}/federated-credentials.json
+"""
+"""The shell commands that write the export of an AKS cluster into a folder."""
+
+
+class _Assignment(NamedTuple):
+    """A role assignment: object id, type and name of the principal, role, scope, and whether it has a condition."""
+
+    principal: str
+    kind: str
+    name: str
+    role: str
+    role_name: str
+    scope: str
+    conditional: bool
+
+
+@dataclass
+class AksExport:
+    """What the outputs say, before it is known what the cluster makes of it."""
+
+    provider: str = "AKS"
+    names: dict[str, None] = field(default_factory=dict)
+    cluster: Mapping[str, Any] = field(default_factory=dict)
+    assignments: dict[_Assignment, None] = field(default_factory=dict)
+    roles: dict[str, Role] = field(default_factory=dict)
+    """Described roles by their ids."""
+    identities: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """The client id and the object id of each managed identity, by its resource id in small letters."""
+    trusted: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """The issuers and subjects that the federated credentials of an identity trust, by its resource id."""
+    broken: list[str] = field(default_factory=list)
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The authorizers besides Azure; a cluster without RBAC restricts nobody."""
+        return ("AlwaysAllow",) if _field(self.cluster, "enableRbac", "enableRBAC") is False else ("Node", "RBAC")
+
+    def take(self, output: Mapping[str, Any], file: str) -> bool:
+        """Read one output, of the Azure CLI or of the REST API; False if it is none of AKS or Azure RBAC."""
+        inner = output.get("properties")
+        value = {**inner, **output} if isinstance(inner, Mapping) else output
+        if "nodeResourceGroup" in value or ("dnsPrefix" in value and "kubernetesVersion" in value):
+            self.names[text(value, "id").lower()] = None
+            self.cluster = value
+        elif "roleDefinitionId" in value and "principalId" in value:
+            self.assignments[_assignment(value)] = None
+        elif "permissions" in value and ("roleName" in value or "assignableScopes" in value):
+            self._take_role(value)
+        elif "clientId" in value and "principalId" in value:
+            self.identities[text(value, "id").lower()] = (text(value, "clientId"), text(value, "principalId").lower())
+        elif "issuer" in value and "subject" in value:
+            identity = text(value, "id").lower().partition("/federatedidentitycredentials/")[0]
+            self.trusted.setdefault(identity, []).append((text(value, "issuer"), text(value, "subject")))
+        else:
+            return False
+        return True
+
+    def says_nothing(self, output: Mapping[str, Any]) -> bool:
+        """True for descriptions of subscriptions, resource groups and other resources of Azure."""
+        return "tenantId" in output or str(output.get("id")).startswith("/subscriptions/")
+
+    def _take_role(self, value: Mapping[str, Any]) -> None:
+        blocks = mappings(value, "permissions")
+        for block in blocks:
+            for name in ("actions", "notActions", "dataActions", "notDataActions"):
+                texts(block, name, optional=True)
+        number = text(value, "name").lower()
+        if not _ID.fullmatch(number):
+            raise Unexpected(f"{number!r} is not the id of a role")
+        self.roles[number] = Role(text(value, "roleName"), tuple(map(permissions_of, blocks)))
+
+    def access(self, snapshot: Snapshot) -> ProviderAccess:
+        """The access that the assignments, roles and identities give together."""
+        return _Access(self, snapshot).found()
+
+
+def _field(value: Mapping[str, Any], *names: str) -> Any:
+    """The field by the first of its names that is there: the Azure CLI and the REST API spell some differently."""
+    return next((value[name] for name in names if name in value), None)
+
+
+def _assignment(value: Mapping[str, Any]) -> _Assignment:
+    principal, role = text(value, "principalId").lower(), text(value, "roleDefinitionId").lower().rpartition("/")[2]
+    if not (_ID.fullmatch(principal) and _ID.fullmatch(role)):
+        raise Unexpected(f"{principal!r} with {role!r} are not the ids of a principal and a role")
+    kind, name = optional_text(value, "principalType"), optional_text(value, "principalName")
+    told, scope = optional_text(value, "roleDefinitionName"), text(value, "scope").rstrip("/")
+    return _Assignment(principal, kind, name, role, told, scope, bool(optional_text(value, "condition")))
+
+
+class _Access:
+    """Makes the access of a cluster out of an export and objects."""
+
+    def __init__(self, export: AksExport, snapshot: Snapshot) -> None:
+        self._export, self._snapshot = export, snapshot
+        self._cluster = export.cluster
+        self._id = next(iter(export.names), "")
+        entra = _field(self._cluster, "aadProfile")
+        self._entra = entra if isinstance(entra, Mapping) else {}
+        self._by_azure = _field(self._entra, "enableAzureRbac", "enableAzureRBAC") is True
+        local = bool(self._cluster) and self._cluster.get("disableLocalAccounts") is not True
+        without = () if self._entra else _ADMIN_ACTIONS_WITHOUT_ENTRA
+        self._admin_actions = (*_ADMIN_ACTIONS, *without) if local else ()
+        self._missing = list(dict.fromkeys(self._gaps()))
+        self._unknown: dict[tuple[str, str], None] = {}
+        self._rules: dict[str, tuple[Object, ...]] = {}
+        self._entries: dict[tuple[str, str], dict[AccessPolicy, None]] = {}
+        self._administrators: dict[tuple[str, str], None] = {}
+        self._custom = custom_resources(snapshot)
+
+    def found(self) -> ProviderAccess:
+        for assignment in self._export.assignments:
+            self._assign(assignment)
+        self._bind_administrators()
+        entries = tuple(
+            AccessEntry(
+                name, name, (MASTERS,) if (kind, name) in self._administrators else (), tuple(given), name, kind
+            )
+            for (kind, name), given in self._entries.items()
+        )
+        name = str(self._cluster.get("name") or "")
+        pod_roles = tuple(dict.fromkeys(self._pod_roles()))
+        return ProviderAccess("AKS", name, entries, tuple(self._missing), self._rules, tuple(self._unknown), pod_roles)
+
+    def _gaps(self) -> Iterator[str]:
+        export = self._export
+        yield from export.broken
+        if not export.cluster:
+            yield "the description of the cluster is not in it (az aks show)"
+        if not any(self._is_above(one.scope) for one in export.assignments):
+            yield "no role assignment above the cluster is in it (az role assignment list --include-inherited)"
+
+    def _is_above(self, scope: str) -> bool:
+        """True for the subscription, the resource group and the management groups of the cluster."""
+        scope = scope.lower()
+        groups = "/providers/microsoft.management/managementgroups/"
+        return scope == "" or scope.startswith(groups) or (scope != self._id and self._id.startswith(f"{scope}/"))
+
+    def _namespace(self, scope: str) -> str | None:
+        """The namespace of a scope, empty for the whole cluster; None if it is not a scope of the cluster."""
+        if not self._id or self._is_above(scope) or scope.lower() == self._id:
+            return ""
+        below = _BELOW.fullmatch(scope.lower().removeprefix(self._id)) if scope.lower().startswith(self._id) else None
+        return below.group(1) if below else None
+
+    def _assign(self, one: _Assignment) -> None:
+        namespace = self._namespace(one.scope)
+        role = self._export.roles.get(one.role) or built_in_roles().get(one.role)
+        if namespace is None or not (self._by_azure or self._admin_actions) or (role and not role.permissions):
+            return
+        name = (role.name if role else "") or one.role_name or one.role
+        rules = role.rules(self._snapshot.release, self._custom) if role is not None and self._by_azure else ()
+        administers = role is not None and not namespace and any(map(role.may, self._admin_actions))
+        if role is not None and not (rules or administers):
+            return
+        subject = self._subject(one)
+        if role is None or one.conditional:
+            self._unknown[f"{name} (on a condition)" if one.conditional else name, one.name or one.principal] = None
+        elif subject is not None:
+            given = self._entries.setdefault(subject, {})
+            if rules:
+                self._rules[name] = rules
+                given[AccessPolicy(name, (namespace,) if namespace else (), f"at {one.scope or '/'}")] = None
+            if administers:
+                self._administrators[subject] = None
+
+    def _subject(self, one: _Assignment) -> tuple[str, str] | None:
+        """The kind and the name of a principal in the cluster; None if it is not known."""
+        if one.kind in _GROUPS:
+            return "Group", one.principal
+        if one.kind not in _USERS or not (one.kind or "@" in one.name):
+            self._missing.append(f"who the {one.kind or 'principal'} {one.principal} is in the cluster is not in it")
+            return None
+        if one.kind == "User" and not one.name:
+            self._missing.append(f"the name of the user {one.principal} is not in it")
+            return "User", f"{AZURE}{one.principal}"
+        is_member = one.kind != "ServicePrincipal" and "@" in one.name and "#EXT#" not in one.name.upper()
+        return "User", one.name if is_member else one.principal
+
+    def _bind_administrators(self) -> None:
+        """The groups that the cluster names as its administrators, in a binding that AKS keeps in the cluster."""
+        listed = _field(self._entra, "adminGroupObjectIDs", "adminGroupObjectIds")
+        for group in listed if isinstance(listed, list) else ():
+            if isinstance(group, str) and _ID.fullmatch(group.lower()):
+                self._rules[_ADMINISTRATORS] = EVERYTHING
+                given = self._entries.setdefault(("Group", group.lower()), {})
+                given[AccessPolicy(_ADMINISTRATORS, (), "by adminGroupObjectIDs")] = None
+
+    def _pod_roles(self) -> Iterator[tuple[str, str, str]]:
+        """What pods become: the identities whose federated credentials trust their service account."""
+        enabled = at(self._cluster, "securityProfile", "workloadIdentity", "enabled") is True
+        profile = self._cluster.get("oidcIssuerProfile")
+        url = _field(profile, "issuerUrl", "issuerURL") if isinstance(profile, Mapping) else None
+        issuer = url.rstrip("/") if isinstance(url, str) else ""
+        if _ACCOUNTS not in self._snapshot.captured() or not (enabled and issuer):
+            return
+        export = self._export
+        trusted: dict[str, list[str]] = {}
+        for identity, pairs in export.trusted.items():
+            for trusts, subject in pairs:
+                if trusts.rstrip("/") == issuer and identity in export.identities:
+                    trusted.setdefault(subject, []).append(export.identities[identity][1])
+        clients = {client for client, _ in export.identities.values()}
+        for obj in self._snapshot.scan(_ACCOUNTS):
+            namespace, name = namespace_of(obj), name_of(obj)
+            for principal in trusted.get(service_account_user(namespace, name), ()):
+                yield namespace, name, principal
+            client = annotations_of(obj).get(ANNOTATION)
+            if isinstance(client, str) and _ID.fullmatch(client.lower()) and client not in clients:
+                told = f"whether sa:{namespace}/{name} can become the identity with the client id {client}"
+                self._missing.append(f"{told}, which is not in it")
