@@ -172,8 +172,10 @@ class GkeExport:
         name = text(output, "name")
         if not _ROLE.fullmatch(name):
             raise Unexpected(f"{name!r} is no role of IAM")
-        without = output.get("deleted") is True or output.get("stage") == "DISABLED"
-        self.roles[name] = () if without else tuple(texts(output, "includedPermissions", optional=True))
+        if output.get("deleted") is True or output.get("stage") == "DISABLED":
+            self.roles[name] = ()
+        elif "includedPermissions" in output:  # which a list of roles leaves out
+            self.roles[name] = tuple(texts(output, "includedPermissions"))
 
     def access(self, snapshot: Snapshot) -> ProviderAccess:
         """The access that the policies, roles and service accounts give together."""

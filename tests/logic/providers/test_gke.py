@@ -154,6 +154,16 @@ def test_a_permission_that_the_table_lacks_is_told() -> None:
     assert "container.new.get" in caveats(cluster)
 
 
+def test_a_list_of_roles_does_not_tell_their_permissions() -> None:
+    """``gcloud iam roles list`` names roles only: a custom one stays unknown, a predefined one as published."""
+    own = f"projects/{PROJECT}/roles/own"
+    listed = [{"name": name, "title": "x", "stage": "GA", "etag": "x"} for name in (own, "roles/container.viewer")]
+    bound = ((own, "user:ann@acme.example"), ("roles/container.viewer", "user:bob@acme.example"))
+    cluster = dump(export(*bound, extra=(listed,)))
+    assert "roles/own of user:ann@acme.example" in caveats(cluster)
+    assert cluster.can("user:bob@acme.example", "get", "pods")
+
+
 @pytest.mark.parametrize("state", [{"deleted": True}, {"stage": "DISABLED"}])
 def test_a_deleted_or_disabled_role_grants_nothing(state: dict[str, Any]) -> None:
     """Bindings of it stay in policies, without effect."""
