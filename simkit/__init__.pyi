@@ -2,7 +2,7 @@ from typing import Any
 
 from simkit import analysis, notebook, testing
 from simkit.analysis.admission.cel import cel
-from simkit.analysis.history.access_history import history
+from simkit.analysis.history.reconstruction import history
 from simkit.cluster.cluster import Cluster, Trial
 from simkit.cluster.loading import demo, fetch, load
 from simkit.cluster.options import Options

@@ -32,7 +32,8 @@ from simkit.analysis.escalation import (
 from simkit.analysis.findings import Audit, Finding, Severity, audit, exposure, findings, reach
 from simkit.analysis.findings.custom import read_rules
 from simkit.analysis.graph_files import opengraph, write_graph
-from simkit.analysis.history.access_history import AccessHistory, history
+from simkit.analysis.history.access_history import AccessHistory
+from simkit.analysis.history.reconstruction import history
 from simkit.analysis.least_privilege import (
     Proposal,
     Usage,

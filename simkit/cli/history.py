@@ -23,6 +23,7 @@ examples:
   simkit history since user:alice get secrets -n payments --dump cluster.yaml --audit-log audit.jsonl
   simkit history can user:alice get secrets --at 2026-03-03T12:00:00Z --dump cluster.yaml --audit-log audit.jsonl
   simkit history who-can get secrets --at 2026-03-03 --dump cluster.yaml --earlier february.yaml
+  simkit history changes cluster.yaml --audit-log logs/ --index march/     # reads the log once, for later questions
 
 The log is taken to hold every write between its first and its last event. With the level RequestResponse, objects are
 known after each write; with Metadata, an object that was changed is unknown until a later dump. What is not known is
@@ -41,6 +42,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dumped-at", metavar="TIME", help="the moment of the dump")
     parser.add_argument("--earlier", action="append", default=[], metavar="PATH", help="an earlier or later dump")
     add_audit_log(parser, "what happened")
+    told = "keep what the log tells in this folder, for logs larger than memory (extra history)"
+    parser.add_argument("--index", metavar="FOLDER", help=told)
     add_namespace(parser, "in this namespace")
     add_source(parser)
     add_output(parser)
@@ -69,13 +72,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _past(args: argparse.Namespace) -> AccessHistory:
-    from simkit.analysis.history.access_history import history
+    from simkit.analysis.history.reconstruction import history
 
     log = read_audit_log(args)
     named = paths_of(args) or args.demo or args.context is not None or args.kubeconfig is not None
-    dump = opened(args) if named or log is None else None
+    dump = opened(args) if named or (log is None and args.index is None) else None
     others = [dump_of([path], args) for path in args.earlier]
-    return history(dump, audit_log=log, dumps=others, at=args.dumped_at)
+    return history(dump, audit_log=log, dumps=others, at=args.dumped_at, index=args.index)
 
 
 def _words(args: argparse.Namespace, count: int, usage: str) -> list[str]:

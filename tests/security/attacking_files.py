@@ -129,7 +129,7 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
 WRITTEN: Final = frozenset(
     (
         *("--to", "--html", "--json", "--sarif", "--plot", "--write", "--report", "--write-baseline", "--output-dir"),
-        *("--parquet", "--graph", "--kubeconfig-out", "--audit-log-path", "--cert-dir"),
+        *("--index", "--parquet", "--graph", "--kubeconfig-out", "--audit-log-path", "--cert-dir"),
     )
 )
 """Options that name what is written."""

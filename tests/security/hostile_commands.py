@@ -162,6 +162,7 @@ CHOOSING: Final = frozenset(
         "at",
         "dumped-at",
         "earlier",
+        "index",
         "link",
         "schema",
         "authorization-mode",

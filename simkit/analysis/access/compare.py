@@ -109,17 +109,15 @@ def changed_permissions(
     """
     indexes = index_of(before), index_of(after)
     if subjects is None:
-        return _compared(*(_holdings(index.all_grants()) for index in indexes))
+        return changed_grants(*(index.all_grants() for index in indexes))
     listed = tuple(dict.fromkeys(map(normalize_subject, subjects)))
-    return _compared(
-        *(_holdings(grant for one in listed for grant in index.grants_of_subject(one)) for index in indexes)
-    )
+    return changed_grants(*((grant for one in listed for grant in index.grants_of_subject(one)) for index in indexes))
 
 
-def _compared(
-    old: Mapping[Subject, GrantsByNamespace], new: Mapping[Subject, GrantsByNamespace]
-) -> list[tuple[Any, ...]]:
+def changed_grants(before: Iterable[Grant], after: Iterable[Grant]) -> list[tuple[Any, ...]]:
+    """The permissions that subjects gained and lost between two sets of grants: rows of ``compare``."""
     rows: list[tuple[Any, ...]] = []
+    old, new = _holdings(before), _holdings(after)
     for subject in tracked(sorted(old.keys() | new.keys()), "comparing subjects"):
         was, now = old.get(subject, {}), new.get(subject, {})
         if was != now:

@@ -106,8 +106,8 @@ def leading_documents(line: bytes) -> tuple[list[Any], bytes]:
     found, place, decode = list[Any](), text.find("{"), json.JSONDecoder().raw_decode
     try:
         while place >= 0:
-            document, end = decode(text, place)
-            found.append(document)
+            end = decode(text, place)[1]
+            found.append(orjson.loads(text[place:end]))  # which refuses halves of letters
             place = text.find("{", end)
     except (ValueError, RecursionError):
         return found, text[place:].encode()

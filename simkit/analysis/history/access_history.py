@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final, TypedDict, Unpack
 
 import pandas as pd
 
-from simkit.analysis.access.compare import compare
 from simkit.analysis.access.who_can import who_can
-from simkit.analysis.audit_log.events import AuditLog, read_events
-from simkit.analysis.audit_log.requests import recorded_requests
 from simkit.analysis.caveats import with_caveats
 from simkit.analysis.findings.check import Finding
 from simkit.analysis.history.past_access import Moment, PastDecision, Verdict, decided, held, moment_of
+from simkit.analysis.history.rbac_changes import INSTANT, about_identity, permission_changes
+from simkit.analysis.history.recorded import RecordedEvents
 from simkit.analysis.history.timeline import (
+    UNKNOWN,
     DumpedMoment,
     RecordedWrite,
     Timeline,
-    latest_moment,
     seconds_of,
     timeline_of,
-    writes_of,
 )
-from simkit.analysis.rbac.objects import RBAC, display_name
-from simkit.analysis.rbac.subject import identity_of, text_of_identity
+from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, display_name
+from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of_identity
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
+from simkit.logic.authorizers.node import node_of
 from simkit.meta.errors import SimkitError
-from simkit.meta.objects import Object
+from simkit.meta.identity import Identity
+from simkit.meta.names import GroupResource
+from simkit.seams.authorization import Authorization
 from simkit.seams.caveats import Caveat
-from simkit.snapshot.dump import Dump
-from simkit.snapshot.load import load
-from simkit.snapshot.sources import Source
+from simkit.snapshot.resources import DEFINITIONS
 
 Time = str | float | datetime
 """A moment: seconds since the epoch, a datetime, or a text such as ``2026-03-03T12:00:00Z``."""
@@ -54,27 +54,69 @@ INTERVALS: Final = ("from", "to", "verdict", "changed_by", "verb", "object")
 CHANGES: Final = ("time", "user", "verb", "object", "known", "gained", "lost")
 
 
+ACCESS: Final = frozenset((*RBAC, NAMESPACES, SERVICE_ACCOUNTS, DEFINITIONS))
+"""The resources that questions about access read, if the Node authorizer does not decide."""
+
+
 class AccessHistory(Result):
     """The access to a cluster between moments.
 
     Parameters
     ----------
-    timeline
-        What is known of each object.
+    dumps
+        The objects at some moments.
+    events
+        The audit log; None without one.
+    covered
+        The moments between which the log holds every write.
     release
         The release of the cluster.
-    events
-        The audit log, for questions about use.
+    authorization
+        Its authorizers.
+
+    Notes
+    -----
+    Questions about access read the writes to roles, bindings, namespaces, service accounts and custom resource
+    definitions. The objects of a ``moment``, ``exposed_for``, questions about nodes, and ``who_can`` where the Node
+    authorizer decides, read the writes to all objects, and hold them in memory.
     """
 
-    def __init__(self, timeline: Timeline, release: str, events: Sequence[Object]) -> None:
-        self.timeline, self.release, self._events = timeline, release, events
-        self._moment = lru_cache(maxsize=64)(lambda time: moment_of(timeline, time, release))
-        self.caveats = _caveats(timeline)  # type: ignore[misc]
+    def __init__(
+        self,
+        dumps: Iterable[DumpedMoment],
+        events: RecordedEvents | None,
+        covered: tuple[float, float] | None,
+        release: str,
+        authorization: Authorization,
+    ) -> None:
+        self.release, self._events, self._covered, self._dumps = release, events, covered, tuple(dumps)
+        self._authorization = authorization
+        self._without_nodes = replace(authorization, modes=tuple(one for one in authorization.modes if one != "Node"))
+        self.timeline = self._timeline(ACCESS)
+        self._moment = lru_cache(maxsize=64)(lambda time: self._moment_of(self.timeline, time, self._without_nodes))
+        self._whole = lru_cache(maxsize=64)(lambda time: self._moment_of(self._everything, time, authorization))
+        self.caveats = _caveats(self.timeline)  # type: ignore[misc]
+
+    def _timeline(self, resources: Collection[GroupResource] | None) -> Timeline:
+        dumps = self._dumps if resources is None else [_narrowed(dump, resources) for dump in self._dumps]
+        return timeline_of(dumps, self._events.writes(resources) if self._events else (), self._covered)
+
+    @cached_property
+    def _everything(self) -> Timeline:
+        return self._timeline(None)
+
+    def _moment_of(self, timeline: Timeline, time: float, authorization: Authorization) -> Moment:
+        return moment_of(timeline, time, self.release, authorization)
+
+    def _decides_nodes(self) -> bool:
+        return "Node" in self._authorization.modes
+
+    def _about_node(self, identity: Identity) -> bool:
+        return self._decides_nodes() and node_of(identity) is not None
 
     def moment(self, at: Time) -> Moment:
         """The cluster at a moment: what certainly existed, and what is not known."""
-        return self._moment(_seconds(at))
+        return self._whole(seconds_since_epoch(at))
 
     def can(self, subject: str, verb: str, resource: str = "", *, at: Time, **asked: Unpack[Asked]) -> PastDecision:
         """Whether a subject could do something at a moment.
@@ -91,7 +133,8 @@ class AccessHistory(Result):
         PastDecision
             ``verdict`` is ``yes``, ``no`` or ``unknown``; ``decision`` explains it.
         """
-        return decided(self.moment(at), subject, verb, resource, **asked)
+        moment = self._whole if self._about_node(identity_of(subject)) else self._moment
+        return decided(moment(seconds_since_epoch(at)), subject, verb, resource, **asked)
 
     def who_can(self, verb: str, resource: str = "", *, at: Time, **asked: Unpack[Asked]) -> pd.DataFrame:
         """The subjects that could do something at a moment.
@@ -108,7 +151,7 @@ class AccessHistory(Result):
         DataFrame
             The columns of ``who_can``, of what is certain; ``attrs["caveats"]`` says what is not known.
         """
-        moment = self.moment(at)
+        moment = (self._whole if self._decides_nodes() else self._moment)(seconds_since_epoch(at))
         return with_caveats(who_can(moment.certain, verb, resource, **asked), moment.caveats)
 
     def since_when(self, subject: str, verb: str, resource: str = "", **asked: Unpack[Asked]) -> pd.DataFrame:
@@ -125,7 +168,17 @@ class AccessHistory(Result):
             One row per interval, oldest first: from, to (both UTC; the last one ends with what is known), verdict,
             changed_by, verb and object of the write that began it (empty for the first, and where none is known).
         """
-        return self._told(lambda time: self.can(subject, verb, resource, at=time, **asked).verdict)
+        asking = identity_of(subject)
+        if self._authorization.access is not None or self._about_node(asking):
+            return self._told(lambda time: self.can(subject, verb, resource, at=time, **asked).verdict, self.timeline)
+        named = replace(asking, groups=(*asking.groups, parse_subject(subject).name))
+        narrowed = about_identity(self.timeline, named)
+
+        def verdict(time: float) -> Verdict:
+            moment = self._moment_of(narrowed, time, self._without_nodes)
+            return decided(moment, subject, verb, resource, **asked).verdict
+
+        return self._told(verdict, narrowed)
 
     def exposed_for(self, finding: Finding) -> pd.DataFrame:
         """The intervals in which a finding of an audit held, did not, or in which that is not known.
@@ -147,26 +200,28 @@ class AccessHistory(Result):
         Examples
         --------
         >>> import simkit
-        >>> past = history(simkit.demo().dump, at="2026-03-03T00:00:00Z")
+        >>> past = simkit.history(simkit.demo().dump, at="2026-03-03T00:00:00Z")
         >>> finding = simkit.demo().audit().findings[0]
         >>> past.exposed_for(finding)["verdict"].tolist()
         ['yes']
         """
-        return self._told(lambda time: held(self.moment(time), finding))
+        return self._told(lambda time: held(self._whole(time), finding), self.timeline)
 
-    def _told(self, verdict: Callable[[float], Verdict]) -> pd.DataFrame:
-        return with_caveats(table(list(self._intervals(verdict)), INTERVALS), self.caveats)
+    def _told(self, verdict: Callable[[float], Verdict], timeline: Timeline) -> pd.DataFrame:
+        return with_caveats(table(list(self._intervals(verdict, timeline)), INTERVALS), self.caveats)
 
-    def _intervals(self, verdict_at: Callable[[float], Verdict]) -> Iterator[tuple[Any, ...]]:
-        """Neighbouring moments with the same verdict are one interval."""
-        moments, writes = self._moments(), self._writes_at()
+    def _intervals(self, verdict_at: Callable[[float], Verdict], timeline: Timeline) -> Iterator[tuple[Any, ...]]:
+        """Neighbouring moments with the same verdict are one interval; the first and the last are those of all."""
+        every, writes = _moments(self.timeline), {write.time: write for write in _rbac_writes(timeline)}
+        moments = sorted({*every[:1], *_moments(timeline), *every[-1:]})
         for first in moments[:1]:
             writes.pop(first, None)  # what was so from the start has no known beginning
         begun: tuple[float, str] | None = None
         for place, time in enumerate(moments):
             verdicts = [verdict_at(time)]
-            if place + 1 < len(moments):  # between two moments as well, where no log tells what happened
-                verdicts.append(verdict_at((time + moments[place + 1]) / 2))
+            after = moments[place + 1] if place + 1 < len(moments) else time
+            if not self.timeline.holds_all_between(time, after):  # between them too, where no log tells what happened
+                verdicts.append(verdict_at((time + after) / 2))
             for verdict in verdicts:
                 if begun is None:
                     begun = time, verdict
@@ -211,21 +266,19 @@ class AccessHistory(Result):
             One row per write: time, user, verb, object, known (whether the object before and afterwards is known),
             gained and lost (the numbers of permissions, NA where the write is not known).
         """
-        first = -float("inf") if start is None else _seconds(start)
-        last = float("inf") if end is None else _seconds(end)
-        rows = [self._change(write) for write in self._rbac_writes() if first <= write.time <= last]
-        found = table(rows, CHANGES)
+        first = -float("inf") if start is None else seconds_since_epoch(start)
+        last = float("inf") if end is None else seconds_since_epoch(end)
+        amounts = {time: counts for time, *counts in permission_changes(self.timeline, self._moment)}
+        writes = [write for write in _rbac_writes(self.timeline) if first <= write.time <= last]
+        found = table([self._change(write, amounts[write.time]) for write in writes], CHANGES)
         found[["gained", "lost"]] = found[["gained", "lost"]].astype("Int64")
         return with_caveats(found, self.caveats)
 
-    def _change(self, write: RecordedWrite) -> tuple[Any, ...]:
-        before, after = self.moment(write.time - _INSTANT), self.moment(write.time)
-        known = before.covered and write.key not in {*before.unknown, *after.unknown} and bool(write.key.name)
-        told: tuple[Any, ...] = (pd.NA, pd.NA)
-        if known:
-            changes = compare(before.certain, after.certain)["change"]
-            told = (int((changes == "gained").sum()), int((changes == "lost").sum()))
+    def _change(self, write: RecordedWrite, amounts: list[int]) -> tuple[Any, ...]:
+        states = [self.timeline.state(write.key, time) for time in (write.time - INSTANT, write.time)]
+        known = self.timeline.is_covered(write.time - INSTANT) and UNKNOWN not in states and bool(write.key.name)
         named = display_name(write.key) if write.key.name else f"{write.key.resource} in {write.key.namespace}"
+        told: list[Any] = amounts if known else [pd.NA, pd.NA]
         return _date(write.time), write.author, write.verb, named, known, *told
 
     def used_since(self, subject: str, verb: str, resource: str, *, since: Time | None = None) -> pd.DataFrame:
@@ -234,24 +287,18 @@ class AccessHistory(Result):
         Parameters
         ----------
         subject, verb, resource
-            The permission: ``"sa:ci/deployer", "create", "pods"``.
+            The permission: ``"sa:ci/deployer", "create", "pods"``. A subresource is one of its own: ``pods/exec``.
         since
             Only requests after this moment; None: all of the log.
 
         Returns
         -------
         DataFrame
-            One row: count, first, last (UTC; NaT if the permission was not used).
+            One row: count, first, last (UTC; NaT if the permission was not used). Refused requests do not count.
         """
-        first = -float("inf") if since is None else _seconds(since)
-        who = text_of_identity(identity_of(subject))
-        times = []
-        for event in self._events:
-            for request in recorded_requests([event]):
-                same = (request.verb, request.resource) == (verb, resource)
-                time = seconds_of(event.get("requestReceivedTimestamp") or event.get("stageTimestamp"))
-                if same and text_of_identity(request.identity) == who and time is not None and time >= first:
-                    times.append(time)
+        first = -float("inf") if since is None else seconds_since_epoch(since)
+        used = self._events.uses(text_of_identity(identity_of(subject)), verb, resource) if self._events else []
+        times = [time for time in used if time >= first]
         ends = (_date(min(times)), _date(max(times))) if times else (pd.NaT, pd.NaT)
         return table([(len(times), *ends)], ("count", "first", "last"))
 
@@ -259,107 +306,30 @@ class AccessHistory(Result):
         """The changes, as ``changes()`` gives them."""
         return self.changes()
 
-    def _moments(self) -> list[float]:
-        """The moments at which access may change: writes of roles and bindings, and dumps."""
-        times = {write.time for write in self._rbac_writes()} | {dump.time for dump in self.timeline.dumps}
-        return sorted(times | set(self.timeline.covered or ()))
-
-    def _rbac_writes(self) -> list[RecordedWrite]:
-        seen = {id(write): write for write in self.timeline.writes() if write.key.resource in RBAC}
-        return list(seen.values())
-
-    def _writes_at(self) -> dict[float, RecordedWrite]:
-        return {write.time: write for write in self._rbac_writes()}
-
     def __repr__(self) -> str:
-        writes = len(self._rbac_writes())
+        writes = len(_rbac_writes(self.timeline))
         span = self.timeline.covered
         log = f"log from {_date(span[0])} to {_date(span[1])}" if span else "no log"
         return f"<AccessHistory: {len(self.timeline.dumps)} dumps, {log}, {writes:,} writes to roles and bindings>"
 
 
-_INSTANT: Final = 1e-6
-"""Seconds before a write at which it has not happened."""
+def _moments(timeline: Timeline) -> list[float]:
+    """The moments at which access may change: writes of roles and bindings, and dumps."""
+    times = {write.time for write in _rbac_writes(timeline)} | {dump.time for dump in timeline.dumps}
+    return sorted(times | set(timeline.covered or ()))
 
 
-def history(
-    dump: Source | Dump | None = None,
-    *,
-    audit_log: AuditLog | None = None,
-    dumps: Iterable[Source | Dump] | Mapping[str, Source | Dump] | Mapping[float, Source | Dump] = (),
-    at: Time | None = None,
-    covers: tuple[Time, Time] | None = None,
-    release: str | None = None,
-) -> AccessHistory:
-    """The access to a cluster over time, from dumps and an audit log.
-
-    Parameters
-    ----------
-    dump
-        A dump: a path, text, objects, or what ``simkit.load`` gave.
-    audit_log
-        The audit log: see ``read_events``. With the level RequestResponse, objects are known from each write on; with
-        Metadata, an object that was changed is not known until a later dump.
-    dumps
-        Further dumps, or a mapping of moments to dumps.
-    at
-        The moment of ``dump``; None: the latest moment that its objects tell.
-    covers
-        The moments between which the log holds every write; None: its first and last event, and dumps within five
-        minutes of them.
-    release
-        The release of the cluster; None: as the dumps say.
-
-    Returns
-    -------
-    AccessHistory
-        It answers ``can``, ``who_can``, ``since_when``, ``who_granted``, ``exposed_for``, ``changes`` and
-        ``used_since``.
-
-    Raises
-    ------
-    SimkitError
-        For a dump that tells no moment, and without any dump or log.
-
-    Examples
-    --------
-    >>> role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a}, rules: []}"
-    >>> past = history(role, at="2026-03-03T00:00:00Z")
-    >>> past.can("user:ann", "get", "pods", at="2026-03-03T00:00:00Z").verdict  # the dump has no bindings
-    'unknown'
-    """
-    pairs: list[tuple[Time | None, Any]] = [] if dump is None else [(at, dump)]
-    pairs += list(dumps.items()) if isinstance(dumps, Mapping) else [(None, one) for one in dumps]
-    found = [(time, _dump(one, release)) for time, one in pairs]
-    events = list(read_events(audit_log)) if audit_log is not None else []
-    if not found and not events:
-        raise SimkitError("give a dump, several dumps or an audit log: history('cluster.yaml', audit_log='audit.log')")
-    served = release or next((one.server_release or one.release for _, one in found), "1.30")
-    span = _span(events) if covers is None else (_seconds(covers[0]), _seconds(covers[1]))
-    moments = [_dumped(time, one) for time, one in found]
-    return AccessHistory(timeline_of(moments, writes_of(events), span), served, events)
+def _rbac_writes(timeline: Timeline) -> list[RecordedWrite]:
+    return list({id(write): write for write in timeline.writes() if write.key.resource in RBAC}.values())
 
 
-def _dump(source: Any, release: str | None) -> Dump:
-    found = getattr(source, "dump", source)
-    return found if isinstance(found, Dump) else load(found, release=release)
+def _narrowed(dump: DumpedMoment, resources: Collection[GroupResource]) -> DumpedMoment:
+    """What a dump tells of some resources."""
+    objects = {key: obj for key, obj in dump.objects.items() if key.resource in resources}
+    return DumpedMoment(dump.time, objects, dump.captured.intersection(resources))
 
 
-def _dumped(time: Time | None, dump: Dump) -> DumpedMoment:
-    moment = latest_moment(dump.objects) if time is None else _seconds(time)
-    if moment is None:
-        raise SimkitError("a dump tells no moment at which it was made; name it: at='2026-03-03T12:00:00Z'")
-    index = dump.index
-    return DumpedMoment(moment, dump.keyed, frozenset(index.stored(resource) for resource in dump.captured))
-
-
-def _span(events: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
-    found = (seconds_of(event.get("stageTimestamp") or event.get("requestReceivedTimestamp")) for event in events)
-    times = [time for time in found if time is not None]
-    return (min(times), max(times)) if times else None
-
-
-def _seconds(time: Time) -> float:
+def seconds_since_epoch(time: Time) -> float:
     """A moment in seconds since the epoch. Raises SimkitError for a text that is none."""
     if isinstance(time, datetime):
         return time.timestamp() if time.tzinfo else time.replace(tzinfo=UTC).timestamp()
@@ -379,4 +349,8 @@ def _caveats(timeline: Timeline) -> tuple[Caveat, ...]:
     if timeline.covered is None:
         return (Caveat("no-log", "Without an audit log, nothing is known of the time between dumps."),)
     start, end = (_date(moment).strftime("%Y-%m-%d %H:%M:%S") for moment in timeline.covered)
-    return (Caveat("log-span", f"Assumes that the audit log holds every write from {start} to {end} UTC."),)
+    told = [Caveat("log-span", f"Assumes that the audit log holds every write from {start} to {end} UTC.")]
+    if timeline.repeated:
+        what = "1 write is" if timeline.repeated == 1 else f"{timeline.repeated:,} writes are"
+        told.append(Caveat("repeated-events", f"{what} in the audit log more than once, and counted once."))
+    return tuple(told)

@@ -16,6 +16,7 @@ from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
+from simkit.seams.authorization import Authorization
 from simkit.seams.caveats import Caveat
 from simkit.snapshot.memory import MemorySnapshot
 
@@ -85,8 +86,8 @@ class PastDecision:
     moment: Moment
 
 
-def moment_of(timeline: Timeline, time: float, release: str) -> Moment:
-    """The cluster at a moment."""
+def moment_of(timeline: Timeline, time: float, release: str, authorization: Authorization) -> Moment:
+    """The cluster at a moment, with these authorizers."""
     certain: list[Object] = []
     unknown: list[Key] = []
     for key in timeline.points:
@@ -96,13 +97,14 @@ def moment_of(timeline: Timeline, time: float, release: str) -> Moment:
         elif state is not None:
             certain.append(state)
     captured = {*RBAC, *(resource for dump in timeline.dumps for resource in dump.captured)}
+    known = captured - {key.resource for key in unknown if key.resource not in RBAC}
     missing = [Key(resource, "", ANY) for resource in RBAC if not timeline.is_complete(resource, time)]
     of_access = (*missing, *(key for key in unknown if key.resource in RBAC))
     possible = [*certain, *_stand_ins(of_access)]
     return Moment(
         time,
-        MemorySnapshot(certain, release, captured - {key.resource for key in unknown if key.resource not in RBAC}),
-        MemorySnapshot(possible, release, captured),
+        MemorySnapshot(certain, release, known, authorization=authorization),
+        MemorySnapshot(possible, release, captured, authorization=authorization),
         of_access,
         timeline.is_covered(time),
     )

@@ -76,6 +76,11 @@ class RecordedWrite:
         return f"{text_of_user(self.impersonator)} as {user}" if self.impersonator else user
 
     @property
+    def identity(self) -> tuple[object, ...] | None:
+        """What only the same event has again, as where exports overlap; None without an audit id."""
+        return (self.audit_id, self.time, self.key, self.verb, self.user) if self.audit_id else None
+
+    @property
     def unnamed(self) -> bool:
         """True for the creation of an object whose generated name is not in the log."""
         return self.key.name.startswith(_GENERATED)
@@ -88,6 +93,11 @@ def seconds_of(text: Any) -> float | None:
     except ValueError:
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def event_time(event: Object) -> float | None:
+    """The moment at which an event was written, in seconds since the epoch."""
+    return seconds_of(event.get("stageTimestamp") or event.get("requestReceivedTimestamp"))
 
 
 def writes_of(events: Iterable[Object]) -> Iterator[RecordedWrite]:
@@ -108,7 +118,7 @@ def _is_done(event: Object) -> bool:
 
 
 def _write(event: Object, reference: Mapping[str, Any]) -> RecordedWrite | None:
-    time = seconds_of(event.get("stageTimestamp") or event.get("requestReceivedTimestamp"))
+    time = event_time(event)
     if time is None or reference.get("subresource", "") not in _PARTS or not reference.get("resource"):
         return None
     verb, response = str(event.get("verb")), event.get("responseObject")
@@ -256,11 +266,14 @@ class Timeline:
         The moments at which everything is known.
     covered
         The first and the last moment between which every write is in the log; None without a log.
+    repeated
+        The writes that the log has more than once.
     """
 
     points: Mapping[Key, Sequence[Point]]
     dumps: tuple[DumpedMoment, ...]
     covered: tuple[float, float] | None
+    repeated: int = 0
     _times: dict[Key, list[float]] = field(default_factory=dict, repr=False)
 
     def is_covered(self, time: float) -> bool:
@@ -274,20 +287,20 @@ class Timeline:
         times = self._times.setdefault(key, [point.time for point in points])
         place = bisect.bisect_right(times, time)
         earlier = points[place - 1] if place else None
-        if earlier is not None and earlier.after is not UNKNOWN and self._runs(earlier.time, time):
+        if earlier is not None and earlier.after is not UNKNOWN and self.holds_all_between(earlier.time, time):
             return earlier.after
         later = points[place] if place < len(points) else None
-        if later is not None and later.knows_before and self._runs(time, later.time):
+        if later is not None and later.knows_before and self.holds_all_between(time, later.time):
             return later.before
         return UNKNOWN
 
     def is_complete(self, resource: GroupResource, time: float) -> bool:
         """True if all objects of a resource are known at a moment, from a dump and what was written since or before."""
-        return any(
-            resource in dump.captured and self._runs(min(dump.time, time), max(dump.time, time)) for dump in self.dumps
-        )
+        spans = (sorted((dump.time, time)) for dump in self.dumps if resource in dump.captured)
+        return any(self.holds_all_between(start, end) for start, end in spans)
 
-    def _runs(self, start: float, end: float) -> bool:
+    def holds_all_between(self, start: float, end: float) -> bool:
+        """True if every write between two moments would be in the log."""
         return _holds(self.covered, start, end)
 
     def writes(self) -> Iterator[RecordedWrite]:
@@ -301,10 +314,13 @@ def timeline_of(
 ) -> Timeline:
     """The timeline of dumps and the writes of a log that holds all writes between two moments."""
     ordered = tuple(sorted(dumps, key=lambda dump: dump.time))
-    logged = sorted(writes, key=lambda write: write.time)
+    given = list(writes)
+    unique = {write.identity or place: write for place, write in enumerate(given)}
+    logged = sorted(unique.values(), key=lambda write: write.time)
     if covered is not None:
         covered = _extended(covered, ordered)
-    keys = {key for dump in ordered for key in dump.objects} | {write.key for write in logged if write.key.name}
+    keys = dict.fromkeys(key for dump in ordered for key in dump.objects)
+    keys |= dict.fromkeys(write.key for write in logged if write.key.name)
     unnamed = {write.key for write in logged if write.unnamed}
     by_key: dict[Key, list[Point]] = {key: _of_dumps(key, ordered, unnamed=key in unnamed) for key in keys}
     for write in logged:
@@ -314,7 +330,8 @@ def timeline_of(
         for dump in ordered:
             for key, obj in dump.objects.items():
                 by_key[key].extend(_creation(obj, dump.time, covered, by_key[key]))
-    return Timeline({key: _completed(points, covered) for key, points in by_key.items()}, ordered, covered)
+    points = {key: _completed(points, covered) for key, points in by_key.items()}
+    return Timeline(points, ordered, covered, len(given) - len(unique))
 
 
 def _extended(covered: tuple[float, float], dumps: Sequence[DumpedMoment]) -> tuple[float, float]:

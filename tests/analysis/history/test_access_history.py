@@ -17,7 +17,8 @@ from simkit.analysis.access.can import can
 from simkit.analysis.access.who_can import who_can
 from simkit.analysis.findings.audit import audit
 from simkit.analysis.findings.check import Finding
-from simkit.analysis.history.access_history import AccessHistory, history
+from simkit.analysis.history.access_history import AccessHistory
+from simkit.analysis.history.reconstruction import history
 from simkit.analysis.rbac.objects import RBAC
 from simkit.cluster.options import Options
 from simkit.meta.clock import SimulatedClock, timestamp
