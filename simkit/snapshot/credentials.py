@@ -14,7 +14,7 @@ from simkit.snapshot.credential_names import called_like_secret
 GONE: Final = "REDACTED"
 """The text in place of a removed secret."""
 _NAME: Final = re.compile(r"[\w.-]+")
-_ASSIGNED: Final = re.compile(r"(['\"]? ?(?:=(?!=)|:(?!:)) ?)(?:(['\"])|(?=[^\s;&|'\"]))")
+_ASSIGNED: Final = re.compile(r"(['\"]? ?(?:=(?!=)|:(?!:)|(?<=\w)>) ?)(?:(['\"])|(?=[^\s;&|'\"]))")
 _FOLLOWS: Final = re.compile(r"( )(?:(['\"])|(?=[^\s;&|'\"-]))")
 """The text between a name and its value: a sign; behind flags and in commands that set something a space, too."""
 _SETTERS: Final = re.compile(r"(?:set|setenv|set_header|add_header) $")
@@ -87,7 +87,10 @@ _GO_ON: Final = frozenset(
 """Words with which a sentence goes on behind the word password."""
 _LOGIN_FLAGS: Final = frozenset({"-u", "-U", "--user", "--proxy-user"})
 _SHAPES: Final = (
-    (re.compile(r"(\w://)[^/\s:@]*:[^/\s@]+@"), rf"\1{GONE}@"),
+    (re.compile(r"(\w://)(?!git@)[^/\s@]+@(?!sha256:)"), rf"\1{GONE}@"),
+    (re.compile(r"(?<![^\s'\"=])([^\s:@'\"]+:)[^\s@'\"]+@(?=\w*\()"), rf"\1{GONE}@"),
+    (re.compile(r"(jdbc:oracle:\w+:)[^\s/@]*/[^\s@]+@"), rf"\1{GONE}@"),
+    (re.compile(r"(--from-literal[= ]['\"]?[\w.-]+=)[^\s'\"]+"), rf"\1{GONE}"),
     (re.compile(r"(?i)\b((?:bearer|basic) )[A-Za-z0-9._~+/=-]{8,}"), rf"\1{GONE}"),
     (re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]*"), GONE),
     (
@@ -98,7 +101,7 @@ _SHAPES: Final = (
         GONE,
     ),
 )
-"""Texts that are secrets anywhere: logins in URLs, bearer tokens, other tokens, private keys."""
+"""Texts that are secrets anywhere: logins in URLs and in names of data sources, bearer tokens, other tokens, private keys."""
 _LONG_WORD: Final = re.compile(r"[A-Za-z0-9_+-]{16,}")
 _TURN: Final = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
 
@@ -250,8 +253,8 @@ def _without_flag(word: str, before: str, *, client: bool) -> str:
 
 
 def _end_of_value(text: str, assigned: re.Match[str]) -> int:
-    """The end of a value: its closing quote, the end of the text, or the next character that ends a word."""
-    quote = assigned[2]
+    """The end of a value: its closing quote or tag, the end of the text, or the next character that ends a word."""
+    quote = assigned[2] or ("<" if assigned[1].startswith(">") else "")
     if quote:
         closing = text.find(quote, assigned.end())
         return len(text) if closing < 0 else closing
@@ -260,6 +263,6 @@ def _end_of_value(text: str, assigned: re.Match[str]) -> int:
 
 
 def _unset_parameter(found: re.Match[str]) -> str:
-    if found[1].lower() not in _SHORT and not called_like_secret(found[1]):
+    if found[1].lower().rpartition("-")[2] not in _SHORT and not called_like_secret(found[1]):
         return found[0]
     return f"{found[0][: found.start(2) - found.start()]}{GONE}"

@@ -221,6 +221,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         {"command": ["htpasswd", "-b", "-c", "file", "me", "hunter2"], "args": ["x"]},
         {"command": ["/usr/sbin/rabbitmqctl", "-q", "change_password", "me", "hunter2"]},
         {"url": "https://a/b?x=1&key=hunter2&sig=hunter2", "callback": "https://a/?sig=hunter2&sv=2020"},
+        {"args": ["https://hunter2@a/1", "nats://hunter2@a", "me:hunter2@tcp(a:1)/b", "jdbc:oracle:thin:me/hunter2@a"]},
+        {
+            "args": ["create", "secret", "generic", "a", "--from-literal=b=hunter2"],
+            "x": "https://a?X-Amz-Signature=hunter2",
+        },
+        {"note": "<db><password>two words of hunter2</password></db>"},
         {"creds": "hunter2", "basic-auth": "me:hunter2", "licence": "hunter2", "otp": "hunter2", "seed": "hunter2"},
     ],
 )
@@ -257,6 +263,7 @@ def test_words_that_only_a_generator_writes_are_gone(spec: dict[str, Any]) -> No
         {"message": 'password authentication failed; secret "app-tls" not found, credentials for a were refused'},
         {"args": ["rabbitmqctl", "list_users"], "script": "htpasswd file user; vault login -method=oidc"},
         {"secretKeyRef": {"name": "app", "key": "password"}, "serviceAccountToken": {"audience": "vault", "path": "t"}},
+        {"url": "ssh://git@a/b", "imageID": "docker-pullable://nginx@sha256:9f86d081884c7d65", "a": "x:y@z"},
         {"claims": [{"name": "app-pwd-claim-5f6d7c8b9-x2z4q"}], "version": "ImplementationSpecificV1Beta1"},
     ],
 )
