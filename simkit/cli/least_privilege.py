@@ -18,7 +18,8 @@ examples:
   simkit least-privilege cluster.yaml --audit-log logs/ --subject sa:ci/runner --write roles.yaml --verify
   simkit least-privilege cluster.yaml --audit-log audit.jsonl --unused -o csv
 
-Exit code: 0 when nobody has more than they use, 1 when somebody has, 2 for wrong use or unreadable input.
+Exit code: 0 when nobody in the log has more than they used (with --unused: nobody at all), 1 when somebody has,
+2 for wrong use or unreadable input.
 """
 UNUSED = ("verdict", "subject", "scope", "binding", "role", "rule", "unused")
 
@@ -55,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
     made = least_privilege(dump.snapshot(), log, args.subject, names=args.names, reuse=not args.no_reuse)
     frame = made.unused() if args.unused else made.to_frame()
     rows, shown = frame.to_dict("records"), UNUSED if args.unused else None
-    write_rows(tuple(frame.columns), rows, args.output, shown=shown, empty="nobody has more than is in use")
+    whole = "nobody has more than is in use"
+    among = "nobody with allowed requests in the log has more than they used; --unused lists the grants of all subjects"
+    write_rows(tuple(frame.columns), rows, args.output, shown=shown, empty=whole if args.unused else among)
     if args.write:
         write_whole(args.write, made.yaml())
     if args.verify:
