@@ -9,7 +9,7 @@ from typing import Any, Final, NewType, Protocol
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
 from simkit.meta.objects import Object
-from simkit.seams.caveats import Caveat
+from simkit.seams.caveats import Caveat, not_read
 
 OPTIONS: Final = "the options of the server"
 """The source of the modes of a server that simkit runs."""
@@ -130,6 +130,8 @@ class Authorization:
         The grants of access besides the cluster's objects that were not read, in words.
     access
         The access that the provider grants, where its export was read.
+    unread
+        The parts of the source that could not be read, and may grant access.
     """
 
     modes: tuple[str, ...] = ("RBAC",)
@@ -139,6 +141,7 @@ class Authorization:
     provider: str = ""
     outside: str = ""
     access: ProviderAccess | None = None
+    unread: int = 0
 
     @property
     def decided(self) -> tuple[str, ...]:
@@ -157,6 +160,8 @@ class Authorization:
         return tuple(self._caveats())
 
     def _caveats(self) -> Iterator[Caveat]:
+        if self.unread:
+            yield not_read(self.unread)
         if self.access is not None:
             yield from _caveats_of_access(self.access, self.provider)
         elif self.outside:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -76,7 +76,9 @@ class Dump:
     @cached_property
     def authorization(self) -> Authorization:
         """The authorizers of the server: as the user says, or as the objects show them."""
-        return self.stated or self.snapshot().authorization
+        if self.stated is None:
+            return self.snapshot().authorization
+        return replace(self.stated, unread=len(self.lost))
 
     def snapshot(self) -> MemorySnapshot:
         """The dump as a snapshot: in the preferred versions of its release."""
@@ -85,7 +87,9 @@ class Dump:
     @cached_property
     def _snapshot(self) -> MemorySnapshot:
         values, captured = self.keyed.values(), self.captured
-        return MemorySnapshot(values, captured=captured, index=self.index, authorization=self.stated)
+        return MemorySnapshot(
+            values, captured=captured, index=self.index, authorization=self.stated, unread=len(self.lost)
+        )
 
     def __iter__(self) -> Iterator[Object]:
         return iter(self.keyed.values())

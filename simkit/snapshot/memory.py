@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from operator import itemgetter
 
 from simkit.meta.behaviour import ServedBehaviour
@@ -38,6 +39,8 @@ class MemorySnapshot:
         resources that have at least one object.
     authorization
         The authorizers of the cluster; None: as the objects show them.
+    unread
+        The parts of the source of the objects that could not be read.
 
     Raises
     ------
@@ -69,9 +72,10 @@ capture them too: `simkit dump secrets` prints how
         *,
         index: ResourceIndex | None = None,
         authorization: Authorization | None = None,
+        unread: int = 0,
     ) -> None:
         listed = list(objects)
-        self._authorization = authorization
+        self._authorization, self._unread = authorization, unread
         self._index = index or ResourceIndex.of(listed, release)
         self._objects: dict[GroupResource, dict[Names, Object]] = {}
         self._originals: dict[Key, Object] = {}
@@ -107,6 +111,8 @@ capture them too: `simkit dump secrets` prints how
     def authorization(self) -> Authorization:
         if self._authorization is None:
             self._authorization = authorization_in(self)
+        if self._unread:
+            self._authorization = replace(self._authorization, unread=self._unread)
         return self._authorization
 
     @property

@@ -9,7 +9,9 @@ import orjson
 import pytest
 import yaml
 
+import simkit
 from simkit.cli import main
+from simkit.cli.answers_for_programs import ClusterQuestions
 
 RBAC: Final = "rbac.authorization.k8s.io"
 SECRETS: Final = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]
@@ -156,3 +158,13 @@ def test_files_that_say_something_twice(
     dump.write_text(_text(role(), binding(EVE)))
     assert main([*(str(file) if word == "FILE" else word for word in words), "-f", str(dump), "--complete", "*"]) == 2
     assert "the key 'expectations' is there twice" in capsys.readouterr().err
+
+
+def test_programs_are_told_what_was_not_read() -> None:
+    """So are notebooks: the limit is the snapshot's own, and stays where its authorizers are stated."""
+    objects = [role(_rule(verbs="get")), binding(EVE)]
+    for modes in ((), ("RBAC",)):
+        cluster = simkit.load(_text(*objects), captured=["*"], authorization_mode=modes)
+        assert "could not be read" in ClusterQuestions(cluster).who_can("get", "secrets").incomplete[0]
+        assert "could not be read" in cluster.who_can("get", "secrets").attrs["caveats"][0]
+        assert "could not be read" in str(cluster.can("user:eve", "get", "secrets").caveats[0])
