@@ -101,7 +101,7 @@ _SHAPES: Final = (
         GONE,
     ),
 )
-"""Texts that are secrets anywhere: logins in URLs and in names of data sources, bearer tokens, other tokens, private keys."""
+"""Texts that are secrets anywhere: logins in URLs and in names of data sources, tokens, private keys."""
 _LONG_WORD: Final = re.compile(r"[A-Za-z0-9_+-]{16,}")
 _TURN: Final = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
 
