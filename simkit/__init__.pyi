@@ -4,6 +4,7 @@ from simkit import analysis, notebook, testing
 from simkit.analysis.admission.cel import cel
 from simkit.analysis.history.reconstruction import history
 from simkit.cluster.cluster import Cluster, Trial
+from simkit.cluster.followed import follow
 from simkit.cluster.loading import demo, fetch, load
 from simkit.cluster.options import Options
 from simkit.meta.clock import SimulatedClock
@@ -29,6 +30,7 @@ __all__ = [
     "cel",
     "demo",
     "fetch",
+    "follow",
     "history",
     "load",
     "notebook",

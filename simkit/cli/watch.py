@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Timer
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from simkit.cli import limits
+from simkit.cli.event_webhook import EventWebhook, webhook_url
 from simkit.cli.flag_types import seconds
 from simkit.cli.notes import complain, note
 from simkit.cli.source import add_members, read_members
@@ -31,11 +32,12 @@ EXAMPLES = """\
 examples:
   simkit watch                                     # the current context, until Ctrl-C
   simkit watch --context prod --expect access.yaml --for 8h
-  simkit watch -o json | while read -r line; do curl -d "$line" https://alerts.example.com/hook; done
+  simkit watch --webhook https://alerts.example.com/hook
 
 An event is told within two seconds of the write: permissions granted and taken away, escalation paths opened and
 closed, expectations broken. -o json writes one event per line; -o ocsf does so as Detection Findings of OCSF 1.3. The
-author is the field manager of the write. It needs: pip install "kube-simkit[live]"
+author is the field manager of the write. --webhook posts each event as JSON (with -o ocsf as a Detection Finding),
+four times at most, and tells which events were lost. It needs: pip install "kube-simkit[live]"
 
 Exit code: 0 at the end, 1 if an event of severity high was told, 2 for wrong use or a server that refuses.
 """
@@ -52,6 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--goal", action="append", metavar="GOAL", help="what an attacker may want, as for escalations")
     parser.add_argument("--expect", type=Path, metavar="FILE", help="expectations about access that shall hold")
     parser.add_argument("--for", dest="seconds", type=seconds, metavar="TIME", help="how long to watch: 30s or 1h")
+    parser.add_argument("--webhook", type=webhook_url, metavar="URL", help="post each event to this URL as JSON")
     parser.add_argument("-o", "--output", choices=FORMS, default="table", help="the form of an event (default: table)")
     add_members(parser)
 
@@ -73,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
             timer.start()
 
     grave = False
-    with _ended_by_signals(ended):
+    with _ended_by_signals(ended), _posted(args.webhook) as post:
         for event in follow(
             live,
             ended=ended,
@@ -85,9 +88,23 @@ def run(args: argparse.Namespace) -> int:
         ):
             sys.stdout.write(_written(event, args.output))
             sys.stdout.flush()
+            post(ocsf(event) if args.output == "ocsf" else event.to_dict())
             grave = grave or event.severity == "high"
     timer.cancel()
     return 1 if grave else 0
+
+
+@contextmanager
+def _posted(url: str | None) -> Iterator[Callable[[Mapping[str, object]], None]]:
+    """What posts events to a URL as long as the context lasts; without a URL it does nothing."""
+    if url is None:
+        yield lambda _: None
+        return
+    webhook = EventWebhook(url, complain)
+    try:
+        yield webhook.post
+    finally:
+        webhook.close()
 
 
 @contextmanager

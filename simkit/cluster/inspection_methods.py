@@ -12,8 +12,13 @@ from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simkit.analysis.access.expectations import Suite
+    from simkit.analysis.rbac.subject import Members
     from simkit.cluster.admit import Admitted
     from simkit.cluster.control_plane import ControlPlane
+    from simkit.cluster.followed import FollowedCluster
     from simkit.cluster.object_history import History
     from simkit.cluster.traced_request import TracedRequest
 
@@ -22,6 +27,10 @@ class InspectionMethods:
     """The part of ``Cluster`` that shows decisions and earlier states."""
 
     _control_plane: ControlPlane
+
+    if TYPE_CHECKING:
+
+        def snapshot(self) -> Snapshot: ...
 
     def admit(self, obj: Object, *, identity: Identity | None = None) -> Admitted:
         """The changes, messages and refusals of each admission plugin for an object; nothing is stored.
@@ -147,3 +156,49 @@ class InspectionMethods:
             )
         place = (namespace or "default") if resource.namespaced else ""
         return history(self._control_plane.store, Key(resource.storage, place, name))
+
+    def follow(
+        self,
+        *,
+        goals: Sequence[str] | None = None,
+        members: Members | None = None,
+        expectations: Suite | None = None,
+    ) -> FollowedCluster:
+        """The changes of access from now on: what ``simkit watch`` prints of a running cluster.
+
+        Parameters
+        ----------
+        goals, members
+            What an attacker may want, and the members of groups, as for ``escalations``.
+        expectations
+            Expectations about access whose breaking is told: see ``check``.
+
+        Returns
+        -------
+        FollowedCluster
+            Each iteration gives an ``AccessEvent`` for every consequence of the writes since the last iteration.
+
+        Raises
+        ------
+        IncompleteSnapshot
+            Where roles or bindings were not captured.
+
+        Examples
+        --------
+        >>> from simkit import Cluster
+        >>> cluster = Cluster(seed=1)
+        >>> events = cluster.follow()
+        >>> subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "ann"}
+        >>> _ = cluster.create({
+        ...     "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "a"},
+        ...     "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        ...     "subjects": [subject]})
+        >>> [(event.kind, event.subject) for event in events][0]
+        ('granted', 'user:ann')
+        """
+        from simkit.analysis.escalation.find.queries import WELL_KNOWN
+        from simkit.analysis.rbac.index import NO_MEMBERS
+        from simkit.cluster.followed import FollowedCluster
+
+        found = members or NO_MEMBERS
+        return FollowedCluster(self._control_plane, self.snapshot(), goals or WELL_KNOWN, found, expectations)

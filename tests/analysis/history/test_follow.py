@@ -13,12 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import simkit
 from simkit import Cluster
 from simkit.analysis import escalations
 from simkit.analysis.access.expectations import Suite
 from simkit.analysis.history import follow as following
 from simkit.analysis.history.follow import AccessEvent, AccessFollower, follow
 from simkit.cli import main
+from simkit.cluster.options import Options
+from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object
 from simkit.seams.caveats import Caveat
@@ -210,3 +213,50 @@ def test_a_server_that_refuses(served: tuple[Cluster, Path]) -> None:
     live = LiveCluster(kubeconfig=served[1])
     with pytest.raises(SimkitError, match="not find"):
         live.listing("/apis/apps/v1/nothing")
+
+
+def test_a_cluster_in_process_is_followed() -> None:
+    """Each iteration tells what was written since the last one, on a fork as on any cluster, at the cluster's time."""
+    cluster = Cluster(options=Options(seed=1, clock=SimulatedClock(1000.0)))
+    for obj in WORLD:
+        cluster.apply(obj)
+    fork = cluster.fork()
+    events, others = fork.follow(), cluster.follow()
+    assert list(events) == []
+    fork.apply(binding("makers", "pods", "user:ann", namespace="dev"))
+    told = list(events)
+    assert _told(told) == {("granted", "user:ann"), ("path opened", "user:ann")}
+    assert {one.time for one in told} == {fork.clock.now()}
+    assert list(events) == list(others) == []
+    fork.delete("rolebinding", "makers", "dev")
+    assert _told(list(events)) == {("taken away", "user:ann"), ("path closed", "user:ann")}
+
+
+def test_a_cluster_whose_history_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state after the gap is told."""
+    cluster = Cluster(seed=1)
+    for obj in (*WORLD, binding("old", "pods", "user:bob", namespace="dev")):
+        cluster.apply(obj)
+    events = cluster.follow()
+    cluster.apply(binding("makers", "pods", "user:ann", namespace="dev"))
+    cluster.delete("rolebinding", "old", "dev")
+    store = cluster._control_plane.store
+    store.compact(through=store.revision)
+    assert {one for one in _told(list(events)) if "path" not in one[0]} == {
+        ("granted", "user:ann"),
+        ("taken away", "user:bob"),
+    }
+    assert list(events) == []
+
+
+def test_a_running_cluster_is_followed_in_python(served: tuple[Cluster, Path]) -> None:
+    """It ends after the given time, or when the caller has seen enough."""
+    pytest.importorskip("kubernetes.config", reason="the official client is an extra")
+    cluster, path = served
+    assert list(simkit.follow(kubeconfig=path, seconds=0.1)) == []
+    writer = threading.Timer(1, lambda: cluster.apply(binding("makers", "pods", "user:ann", namespace="dev")))
+    writer.start()
+    for event in simkit.follow(kubeconfig=path, seconds=30):
+        assert event.subject == "user:ann"
+        break
+    writer.join()
