@@ -247,8 +247,8 @@ def not_acceptable(message: str, *, route: bool = False) -> StatusError:
     return StatusError(406, "NotAcceptable", message, details={} if route else None)
 
 
-def unsupported_media_type(message: str) -> StatusError:
-    return StatusError(415, "UnsupportedMediaType", message)
+def unsupported_media_type(message: str, *, route: bool = False) -> StatusError:
+    return StatusError(415, "UnsupportedMediaType", message, details={} if route else None)
 
 
 def future_revision(requested: int, current: int, *, again: int = 1) -> StatusError:

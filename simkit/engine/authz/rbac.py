@@ -12,7 +12,7 @@ from simkit.logic.rbac.index import AccessIndex, is_access_resource
 from simkit.logic.rbac.rule import Rule, quoted_list, rules_of
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.behaviour import ServedBehaviour
-from simkit.meta.errors import StatusError, forbidden, not_found, unexplained
+from simkit.meta.errors import PlainError, StatusError, forbidden, not_found, unexplained
 from simkit.meta.fielderror import aggregate_errors, quoted
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.names import GroupResource, Key
@@ -29,6 +29,11 @@ _HARMLESS = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 def sanitized(text: str) -> str:
     """A text that no browser reads as HTML."""
     return text.translate(_HARMLESS)
+
+
+def failed(uri: str, detail: str) -> PlainError:
+    """500 as plain text, for what fails before a request has a handler."""
+    return PlainError(500, sanitized(f"Internal Server Error: {quoted(uri)}: {detail}\n"))
 
 
 def forbidden_message(ask: Attributes, reason: str = "") -> str:

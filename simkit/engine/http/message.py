@@ -26,6 +26,7 @@ _DRAWN: Final = 256
 """Identifiers for which random bytes are read at once."""
 _OWN: Final = frozenset({"audit-id", "cache-control", "content-length"})
 """Headers that every answer has, unless the response sets them itself."""
+_BAD_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _FEW: Final = 8
 _SHORT: Final = 256
 """The limits of headers whose lines are cached."""
@@ -48,10 +49,10 @@ def parse_query(raw: bytes) -> Mapping[str, Sequence[str]]:
 
 
 def _parse(raw: bytes) -> Mapping[str, Sequence[str]]:
-    """The query parameters; of a very long string only the first ones, since parsing costs more than sending."""
+    """The query parameters that Go reads; of a very long string only the first ones, since parsing costs more."""
     found: dict[str, list[str]] = {}
     for field in raw.split(b"&", MOST_FIELDS)[:MOST_FIELDS]:
-        if field:
+        if field and b";" not in field and not _BAD_ESCAPE.search(field):
             name, _, value = field.decode("utf-8", "replace").replace("+", " ").partition("=")
             found.setdefault(unquoted(name), []).append(unquoted(value))
     return found

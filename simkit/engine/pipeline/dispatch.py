@@ -11,7 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from simkit.engine.pipeline.custom_resources.definitions import builtin_group, check_custom_route, refuse_new
+from simkit.engine.pipeline.custom_resources.definitions import (
+    builtin_group,
+    check_custom_route,
+    refuse_new,
+    unsupported,
+)
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import check_syntax, list_options
 from simkit.engine.pipeline.representation import bodies
@@ -104,10 +109,12 @@ def _dispatched(engine: Engine, context: RequestContext) -> Response:
         remote, registration = backing
         return remote.forward(context, registration)
     resource = find(engine, info)
-    if method == "HEAD" or (info.old_watch and method != "GET"):
+    if (method == "HEAD" and not resource.custom) or (info.old_watch and method != "GET"):
         raise method_not_allowed()
     _check_route(info, resource)
     _check_verb(info, resource)
+    if resource.custom and info.verb == "create" and not info.subresource:  # a name in the path is passed over
+        context.info = info = replace(info, name="")
     scope = engine.request_scope(resource)
     context.matched_path = ""
     if scope.deprecation is not None and _is_routed(context, scope):
@@ -140,7 +147,7 @@ def _check_verb(info: RequestInfo, resource: Resource) -> None:
     """Raise 405 for a verb that the path does not have; media types are looked at later."""
     verbs = resource.subresources[info.subresource].verbs if info.subresource else resource.verbs
     if info.verb not in verbs:
-        raise method_not_allowed()
+        raise unsupported(info) if resource.custom else method_not_allowed()
 
 
 _WITHOUT_TABLES: Final = frozenset(
@@ -262,7 +269,7 @@ def _check_route(info: RequestInfo, resource: Resource) -> None:
     if info.rest and not resource.custom and info.subresource != "proxy":
         raise no_route()
     if not info.verb:
-        raise method_not_allowed()
+        raise unsupported(info) if resource.custom else method_not_allowed()
     own = info.resource == "namespaces" and not info.group
     if info.namespace and not resource.namespaced and not own:
         raise no_route()
@@ -278,10 +285,10 @@ def _check_route(info: RequestInfo, resource: Resource) -> None:
         raise no_route()
     if resource.namespaced and not info.namespace and (on_item or info.verb not in ("list", "watch")):
         raise method_not_allowed() if not on_item else no_route()
-    if info.verb == "create" and on_item and not info.subresource:
+    if info.verb == "create" and on_item and not info.subresource and not resource.custom:
         raise method_not_allowed()
     if info.verb in ("update", "patch") and not on_item:
-        raise method_not_allowed()
+        raise bad_request("name must be provided") if resource.custom else method_not_allowed()
 
 
 def _old_watch_fits(info: RequestInfo, resource: Resource) -> bool:

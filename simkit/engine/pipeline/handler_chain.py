@@ -16,8 +16,8 @@ from typing import Final
 import orjson
 
 from simkit.engine.authn.bearer import SPACED, credentials_of, has_extra_space
+from simkit.engine.authz.rbac import failed
 from simkit.engine.authz.rbac import forbidden_error as forbid
-from simkit.engine.authz.rbac import sanitized
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.dispatch import dispatch
 from simkit.engine.pipeline.engine import Engine
@@ -35,7 +35,6 @@ from simkit.meta import go_json
 from simkit.meta.attributes import ALLOW, Decision
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, no_path, too_large, unauthorized, unexplained
-from simkit.meta.fielderror import quoted
 from simkit.meta.foreign import passes
 from simkit.meta.identity import Identity
 from simkit.meta.message import BODY_LIMIT, NO_SNIFFING, Request, Response
@@ -105,7 +104,7 @@ def authorize(engine: Engine, context: RequestContext) -> None:
         return
     if decision.error:
         notes[REASON] = "internal error"
-        raise PlainError(500, f"Internal Server Error: {quoted(sanitized(context.request.uri))}: {decision.error}\n")
+        raise failed(context.request.uri, decision.error)
     notes[DECISION], notes[REASON] = "forbid", decision.reason
     refused = forbid(ask, decision.reason)
     refused.headers = (*refused.headers, NO_SNIFFING)

@@ -207,11 +207,17 @@ class ServiceAllocation:
         try:
             reservation.take(pool, int(found))
         except NotAvailable as why:
-            raise self._not_given(
-                draft, text, _outside(self._behaviour, pool, text) if why.outside else _TAKEN
-            ) from None
+            raise self._not_given(draft, text, self._why(why, pool, text, reservation)) from None
         if not reservation.dry_run:
             reservation.given.append(Given(index, name, text, asked=True))
+
+    def _why(self, error: NotAvailable, pool: BitmapAllocator, text: str, reservation: Reservation) -> str:
+        """The reason for a refused address; a dry run looks at one range only, and names it."""
+        if not error.outside:
+            return _TAKEN
+        if self._behaviour.applies("addresses-of-service-ranges") and not reservation.dry_run:
+            return "the provided network does not match the current range"
+        return pool.out_of_range(text)
 
     def _not_given(self, draft: Draft, text: str, why: str) -> StatusError:
         detail = f"failed to allocate IP {text}: {why}"
@@ -385,10 +391,3 @@ class ServiceAllocation:
         for number in numbers:
             if number:
                 yield self._ports, number
-
-
-def _outside(behaviour: ServedBehaviour, pool: BitmapAllocator, text: str) -> str:
-    """The message for an address that is in no range."""
-    if behaviour.applies("addresses-of-service-ranges"):
-        return "the provided network does not match the current range"
-    return pool.out_of_range(text)

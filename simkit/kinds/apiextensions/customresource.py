@@ -191,12 +191,12 @@ class _CustomResourceStrategy:
         return ABSENT if old is None else self._version.read(old)
 
     def _asked(self, shown: Object, before: Any, errors: Sequence[FieldError], obj: Object) -> list[FieldError]:
-        """The errors of the rules, which are not evaluated if types or sizes are invalid."""
+        """The errors of the rules, which are not evaluated if types or sizes are invalid, or the name is missing."""
         self._said.about, self._said.warnings = obj, []
         expressions = self._expressions()
         if expressions is None:
             return []
-        if any(error.kind in _BLOCKING for error in errors):
+        if not name_of(obj) or any(error.kind in _BLOCKING for error in errors):
             return [invalid_value(NOWHERE, None, _SKIPPED)]
         found: list[FieldError] = expressions.errors(shown, before, warn=self._said.warnings.append)
         return found

@@ -101,7 +101,9 @@ def decode(body: bytes, default: GroupVersionKind | None = None) -> dict[str, An
     ``default`` names the kind of an envelope that names none.
     """
     if not body.startswith(PREFIX):
-        raise Unfit(f"provided data does not appear to be a protobuf message, expected prefix {list(PREFIX)}")
+        raise Unfit(
+            f"provided data does not appear to be a protobuf message, expected prefix [{' '.join(map(str, PREFIX))}]"
+        )
     unknown: Any = message_class(_UNKNOWN)()
     try:
         unknown.ParseFromString(body[len(PREFIX) :])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from simkit.engine.authz.rbac import sanitized
+from simkit.engine.authz.rbac import failed
 from simkit.engine.pipeline.audit import events
 from simkit.engine.pipeline.audit.backends import Backend, BackendError
 from simkit.engine.pipeline.audit.events import Event
@@ -18,8 +18,6 @@ from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import is_long_running
 from simkit.meta.clock import Clock, NameSource, micro_time
-from simkit.meta.errors import PlainError
-from simkit.meta.fielderror import quoted
 from simkit.meta.ip_addresses import is_address
 from simkit.meta.message import Request, Response
 from simkit.meta.user_info import user_info
@@ -92,8 +90,7 @@ class Auditor:
                 self.metrics.count("apiserver_audit_error_total", sink.name)
                 refused = refused or sink.strict
         if refused and event["stage"] == STAGES[0]:
-            path = sanitized(event["requestURI"].partition("?")[0])
-            raise PlainError(500, f"Internal Server Error: {quoted(path)}: failed to store audit event\n")
+            raise failed(event["requestURI"], "failed to store audit event")
 
     def now(self) -> str:
         """The moment, as events write it: with microseconds."""

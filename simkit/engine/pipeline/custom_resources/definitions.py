@@ -69,8 +69,16 @@ def refuse_new(behaviour: ServedBehaviour, custom: CustomVersion, info: RequestI
         or behaviour.applies("terminating-definition-forbids")
     ):
         return
-    details = {"group": info.group, "kind": info.resource}
-    raise StatusError(405, "MethodNotAllowed", NO_NEW_ONES, details=details)
+    raise _refused(info, NO_NEW_ONES)
+
+
+def unsupported(info: RequestInfo) -> StatusError:
+    """405 for a verb that custom resources do not have, or a method that is no verb at all."""
+    return _refused(info, f'{info.verb} is not supported on resources of kind "{info.group_resource}"')
+
+
+def _refused(info: RequestInfo, message: str) -> StatusError:
+    return StatusError(405, "MethodNotAllowed", message, details={"group": info.group, "kind": info.resource})
 
 
 DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")

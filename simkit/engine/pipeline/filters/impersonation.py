@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from simkit.engine.authn.union import extra_key
-from simkit.engine.authz.rbac import forbidden_error
+from simkit.engine.authz.rbac import failed, forbidden_error
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.kinds.parts.go_printing.structures import texts
@@ -18,7 +18,7 @@ from simkit.kinds.parts.validation.fields import validate_domain_path
 from simkit.meta.attributes import Attributes
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import AUTHENTICATION_GROUP, label
-from simkit.meta.errors import PlainError, StatusError, bad_request
+from simkit.meta.errors import StatusError, bad_request
 from simkit.meta.fielderror import aggregate_errors, quoted
 from simkit.meta.identity import (
     ANONYMOUS,
@@ -237,7 +237,7 @@ def impersonate(engine: Engine, context: RequestContext) -> None:
         listed = f"requested [{' '.join(map(_shown, asks))}] without impersonating a user"
         if engine.behaviour.applies("groups-without-user-are-bad-requests"):
             raise bad_request(listed)
-        raise PlainError(500, f'Internal Server Error: "{context.info.path}": {listed}\n')
+        raise failed(context.request.uri, listed)
     for ask in asks:
         decision = engine.authorizer.authorize(ask)
         if not decision.allowed:

@@ -10,7 +10,7 @@ from simkit.engine.pipeline.custom_resources.definitions import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.non_resource import documents, exposition, pages
 from simkit.engine.pipeline.representation import responses
-from simkit.engine.pipeline.representation.negotiation import JSON, check_route, negotiate
+from simkit.engine.pipeline.representation.negotiation import JSON, check_route, check_sent, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta import go_json
 from simkit.meta.domain import REGISTRATION_GROUP, api_group
@@ -89,11 +89,13 @@ def _index(engine: Engine, context: RequestContext) -> Response:
 
 
 def _version(engine: Engine, context: RequestContext) -> Response:
+    check_sent(engine.behaviour, context.request, [JSON])
     check_route(engine.behaviour, context.request.header("accept"), [JSON])
     return Response(200, go_json.encode_indented(documents.of_release(engine.behaviour, engine.catalogue.release)))
 
 
 def _root(engine: Engine, context: RequestContext) -> Response:
+    check_sent(engine.behaviour, context.request)
     aggregated = _aggregated(engine, context, core=True)
     return aggregated or _document(engine, context, discovery.api_versions(engine.catalogue))
 
@@ -141,6 +143,8 @@ def _document(
     engine: Engine, context: RequestContext, document: Mapping[str, Any], *, go_restful: bool = True
 ) -> Response:
     accept = context.request.header("accept")
+    if go_restful:
+        check_sent(engine.behaviour, context.request)
     context.output_media_type = negotiate(engine.behaviour, accept, convertible=False, go_restful=go_restful)
     return responses.document_response(document, context.output_media_type)
 

@@ -94,7 +94,7 @@ def decode(body: bytes, gvk: GroupVersionKind) -> Draft:
     try:
         return binary.decode(body, gvk)
     except Unfit as error:
-        raise bad_request(f"the object provided is unrecognized (must be of type {gvk.kind}): {error}") from None
+        raise unrecognized(gvk.kind, str(error), body) from None
 
 
 MOST_COLLECTIONS: Final = 200_000
@@ -130,7 +130,12 @@ def body_media(request: Request) -> str:
 
 def parse(body: bytes, media: str, repeats: list[Repeat]) -> Any:
     """The value of a JSON or YAML body; duplicate keys of YAML are appended to ``repeats``. Raises MalformedBody."""
-    return parse_yaml(body, repeats) if media == YAML else parse_json(body)
+    if media == YAML:
+        return parse_yaml(body, repeats)
+    try:
+        return parse_json(body)
+    except MalformedBody as error:
+        raise MalformedBody(f"couldn't get version/kind; json parse error: {error}") from None
 
 
 def parse_json(body: bytes) -> Any:
@@ -157,7 +162,7 @@ def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
         return decode_body(body.decode("utf-8", "replace"), repeats)
     except BrokenText as error:
         who = "" if error.told.startswith("json: ") else "yaml: "
-        raise MalformedBody(f"error converting YAML to JSON: {who}{error.told}") from None
+        raise MalformedBody(f"{who}{error.told}") from None
 
 
 def repeat_errors(repeats: Sequence[Repeat]) -> list[str]:

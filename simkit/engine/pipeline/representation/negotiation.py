@@ -14,7 +14,8 @@ from typing import Final
 
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import META_GROUP, PROTOBUF_MEDIA_TYPE
-from simkit.meta.errors import StatusError, not_acceptable
+from simkit.meta.errors import StatusError, not_acceptable, unsupported_media_type
+from simkit.meta.message import Request
 
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
@@ -130,6 +131,21 @@ def check_route(behaviour: ServedBehaviour, accept: str, produced: Sequence[str]
     named = (clause.split(";")[0].strip() for clause in accept.split(","))
     if accept and not any(media == "*/*" or media in produced for media in named):
         raise route_refusal(behaviour, ", ".join(produced))
+
+
+def check_sent(behaviour: ServedBehaviour, request: Request, consumed: Sequence[str] = MEDIA) -> None:
+    """Raise the error of go-restful for a Content-Type that names none of the media types that a path consumes."""
+    sent = request.header("content-type")
+    if not sent or any(each.split(";")[0].strip() in consumed for each in sent.split(",")):
+        return
+    raise unconsumed(behaviour, request)
+
+
+def unconsumed(behaviour: ServedBehaviour, request: Request) -> StatusError:
+    """The error of go-restful for a Content-Type that a path does not consume: 415, before 1.34 406 without a body."""
+    if request.body or behaviour.applies("unread-types-refused"):
+        return unsupported_media_type("415: Unsupported Media Type", route=True)
+    return route_refusal(behaviour, "")
 
 
 def _route_refusal(behaviour: ServedBehaviour, watchable: bool, text: bool) -> StatusError:

@@ -42,7 +42,7 @@ SUCCESS: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status"
 
 def bind(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """POST of a Binding to ``pods/<name>/binding``, or to the older ``bindings``."""
-    options = opt.write_options(engine.behaviour, context.request, "CreateOptions")
+    options = request_object.create_options(engine.behaviour, context.request)
     info = context.info
     binding = request_object.read(engine, context, _KIND, engine.catalogue.schema(_KIND), options.validation)
     request_object.check_address(context, scope, binding, named=False)
@@ -135,7 +135,7 @@ class _Eviction:
 
 def evict(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """POST to ``pods/<name>/eviction``. Raises 429 if the pod's budget does not allow it now."""
-    info, written = context.info, opt.write_options(engine.behaviour, context.request, "CreateOptions")
+    info, written = context.info, request_object.create_options(engine.behaviour, context.request)
     draft = _body(engine, context, scope, written)
     if name_of(draft) != info.name:
         raise bad_request("name in URL does not match name in Eviction object")

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.engine.authn.serviceaccount import WARN_ONLY_LIFETIME, BoundObject, bound_claims
-from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.representation import responses
@@ -47,7 +46,7 @@ class BoundObjects(NamedTuple):
 
 def token_request(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """POST to ``serviceaccounts/<name>/token``: a token of that account."""
-    options = opt.write_options(engine.behaviour, context.request, "CreateOptions")
+    options = request_object.create_options(engine.behaviour, context.request)
     gvk = scope.resource.subresource_gvk("token")
     draft = request_object.read(engine, context, gvk, engine.catalogue.schema(gvk), options.validation)
     request_object.check_address(context, scope, draft, named=False)

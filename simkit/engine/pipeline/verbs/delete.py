@@ -50,14 +50,22 @@ def _read(behaviour: ServedBehaviour, context: RequestContext) -> Any:
     request = context.request
     media = bodies.body_media(request)
     if media == PROTOBUF:
-        try:
-            return bodies.decode(request.body, _OPTIONS)
-        except StatusError as error:
-            raise _unreadable(behaviour, error.message) from None
+        return _decoded(behaviour, request.body)
     try:
         return bodies.parse(request.body, media, [])
     except bodies.MalformedBody as error:
-        raise _unreadable(behaviour, f"couldn't get version/kind; json parse error: {error}") from None
+        raise _unreadable(behaviour, str(error)) from None
+
+
+def _decoded(behaviour: ServedBehaviour, body: bytes) -> Any:
+    """The options in a protobuf message."""
+    from simkit.schema import binary
+    from simkit.schema.binary.codec import Unfit
+
+    try:
+        return binary.decode(body, _OPTIONS)
+    except Unfit as error:
+        raise _unreadable(behaviour, str(error)) from None
 
 
 def _checked(engine: Engine, value: Any) -> dict[str, Any]:

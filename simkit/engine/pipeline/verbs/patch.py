@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import bodies
+from simkit.engine.pipeline.representation.negotiation import unconsumed
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
@@ -67,7 +68,7 @@ def check_media(context: RequestContext, scope: RequestScope) -> None:
     """Raises 415 for a body that is no patch, or one that the resource does not accept."""
     media, custom = _media(context), scope.resource.custom
     if not custom and not is_known(context):  # the routes of built-in resources refuse it in fewer words
-        raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+        raise unconsumed(scope.behaviour, context.request)
     accepted = (JSON_PATCH, MERGE_PATCH, *(() if custom else (STRATEGIC,)), APPLY)
     if media not in accepted:
         text = "the body of the request was in an unknown format - accepted media types include: "
@@ -168,7 +169,7 @@ def _fitted(
     gvk, converted = scope.resource.gvk, _media(context) == STRATEGIC
     try:
         if scope.custom is None:
-            problem = bodies.header_error(patched)
+            problem = "" if converted else bodies.header_error(patched)
         else:
             problem = bodies.custom_header_error(patched, lambda: shown().encode())
         if problem:

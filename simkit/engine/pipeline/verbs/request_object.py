@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.options import WriteOptions
+from simkit.engine.pipeline.options import WriteOptions, write_options
 from simkit.engine.pipeline.representation import bodies
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
@@ -16,6 +16,7 @@ from simkit.language.yaml.complaints import Repeat
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.errors import bad_request, internal
 from simkit.meta.fielderror import quoted
+from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
 from simkit.meta.objects import Draft, Object, at, metadata
 from simkit.schema.catalogue import Catalogue
@@ -63,6 +64,13 @@ def deduplicate(draft: Draft, warnings: list[str], *, admitted: bool) -> None:
 # 1.30.
 
 
+def create_options(behaviour: ServedBehaviour, request: Request) -> WriteOptions:
+    """The options of a POST, before which kube-apiserver looks at the format of the body."""
+    if request.query:
+        bodies.body_media(request)
+    return write_options(behaviour, request, "CreateOptions")
+
+
 def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema: Schema, validation: str) -> Draft:
     """The object in a body, of the path's kind, with unknown fields dropped.
 
@@ -96,7 +104,7 @@ def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema:
     try:
         value = bodies.parse(body, media, repeats)
     except bodies.MalformedBody as error:
-        raise bodies.unrecognized(gvk.kind, f"couldn't get version/kind; json parse error: {error}", body) from None
+        raise bodies.unrecognized(gvk.kind, str(error), body) from None
     custom = None if schema.name else bodies.custom_version(engine.catalogue, gvk)
     if custom is not None:
         return _read_custom(engine.behaviour, context, custom, value, validation, bodies.repeat_errors(repeats))

@@ -31,7 +31,7 @@ from simkit.schema.decoding import DecodeError
 
 def create(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """POST to a collection."""
-    options = opt.write_options(engine.behaviour, context.request, "CreateOptions")
+    options = request_object.create_options(engine.behaviour, context.request)
     draft = request_object.read(engine, context, scope.resource.gvk, scope.schema, options.validation)
     request_object.check_address(context, scope, draft, named=False)
     request_object.deduplicate(draft, context.warnings, admitted=False)
@@ -127,7 +127,7 @@ def applied_body(context: RequestContext) -> tuple[dict[str, Any], list[str]]:
     try:
         value = bodies.parse_yaml(context.request.body, repeats)
     except bodies.MalformedBody as error:
-        raise bad_request(f"error decoding YAML: {error}") from None
+        raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
     if value is None:
         return {}, []
     if not isinstance(value, dict):

@@ -47,7 +47,7 @@ class ReceivedReview(NamedTuple):
 
 def receive_review(engine: Engine, context: RequestContext, scope: RequestScope) -> ReceivedReview:
     """The body of a review after mutating admission, with its managed fields."""
-    options = opt.write_options(engine.behaviour, context.request, "CreateOptions")
+    options = request_object.create_options(engine.behaviour, context.request)
     draft = request_object.read(engine, context, scope.resource.gvk, scope.schema, options.validation)
     request_object.check_address(context, scope, draft, named=False)
     wipe_system_fields(engine.behaviour, draft)
