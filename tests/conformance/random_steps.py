@@ -40,7 +40,7 @@ ACCEPTS: Final = (
     "application/json;as=Table;v=v1beta1;g=meta.k8s.io",
     "application/json;as=Other;v=v1;g=meta.k8s.io",
 )
-_WRITES: Final = (
+WRITES: Final = (
     "",
     "",
     "?dryRun=All",
@@ -53,7 +53,7 @@ _WRITES: Final = (
     "?fieldManager=one&dryRun=All&fieldValidation=Warn",
     "?force=true",
 )
-_LISTS: Final = (
+LISTS: Final = (
     "",
     "?limit=1",
     "?labelSelector=a%3Db",
@@ -230,7 +230,7 @@ class RandomSteps:
         return made
 
     def _options(self) -> str:
-        return self._random.choice(_WRITES)
+        return self._random.choice(WRITES)
 
     def _create(self, obj: Mapping[str, Any]) -> Step:
         return {"method": "POST", "path": f"{self._path}{self._options()}", "body": obj}
@@ -326,7 +326,7 @@ class RandomSteps:
 
     def _list(self) -> Step:
         headers = {"Accept": self._random.choice(ACCEPTS)}
-        options = self._random.choice(_LISTS)
+        options = self._random.choice(LISTS)
         if not self._resource.namespaced and "fieldSelector" not in options:
             mine = f"fieldSelector=metadata.name%3D{name_of(self._object)}"
             options = f"{options}&{mine}" if options else f"?{mine}"

@@ -10,11 +10,12 @@ import pytest
 
 from simkit.schema.catalogue import Catalogue
 from tests.conformance import inprocess
-from tests.conformance.conversation import Answer, Server, Step
+from tests.conformance.conversation import Answer, Server, Step, recorded
 from tests.conformance.explore import Explorer, case_of, signature
 from tests.conformance.random_access import RandomAccess
 from tests.conformance.random_custom import RandomCustom
 from tests.conformance.random_reads import KINDS, RandomReads
+from tests.conformance.random_recorded import RandomRecorded
 from tests.conformance.random_steps import RandomSteps
 
 CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "b", "c": "d"}}
@@ -107,3 +108,14 @@ def test_a_difference_is_made_short(servers: tuple[Server, Server]) -> None:
     assert short.steps[-1]["path"] == path
     assert short.steps[-1]["body"]["data"] == {"c": "d"}
     assert case_of(short)["steps"][-1]["expect"]["body"]["data"] == {"c": "d"}
+
+
+def test_changed_recordings_are_held_with_both_servers(servers: tuple[Server, Server]) -> None:
+    """The same seed changes a recorded conversation in the same way."""
+    cases = [case for area in ("patch", "negotiation") for case in recorded("1.30")[area]]
+    explorer = Explorer(*servers)
+    for case in cases[:6]:
+        steps = list(RandomRecorded(case, "a").steps())
+        assert steps == list(RandomRecorded(case, "a").steps())
+        assert explorer.difference(steps) is None
+    assert explorer.requests > 6
