@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
+from simkit.meta.foreign import described, passes
 from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -131,10 +132,12 @@ class PartRegistry(Generic[Part]):
     def _loaded(self, point: EntryPoint) -> Part:
         try:
             part: Part = point.load()
-        except Exception as error:  # whatever a module of another package raises when it is imported
+        except BaseException as error:  # whatever a module of another package raises when it is imported, an exit too
+            if passes(error):
+                raise
             raise SimkitError(
                 f"{package_of(point)}: the entry point {point.name!r} in {self.group} ({point.value}) cannot be "
-                f"imported: {type(error).__name__}: {error}"
+                f"imported: {described(error)}"
             ) from error
         return part
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from simkit.analysis.escalation.table.primitive import PACKAGES
+from simkit.analysis.findings.audit import FINDINGS
 from simkit.client.controller import Client
 from simkit.client.lister import Lister
 from simkit.cluster.access import AUTHORIZERS
@@ -89,7 +91,7 @@ def config(name: str) -> Request:
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
     """Puts a package with entry points on the path; registries forget what was installed before, and afterwards."""
-    registries: tuple[PartRegistry[Any], ...] = (AUTHORIZERS, PLUGINS, CONTROLLERS)
+    registries: tuple[PartRegistry[Any], ...] = (AUTHORIZERS, PLUGINS, CONTROLLERS, FINDINGS, PACKAGES)
     for registry in registries:
         registry.__dict__.pop("_installed", None)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -187,6 +189,16 @@ def test_a_part_that_cannot_be_imported(installed: Install) -> None:
         SimkitError, match=r"package broken_part 1\.2: .*'Broken'.*broken_part:make.*RuntimeError: no licence"
     ):
         Cluster(options=Options(authorization_mode=["Broken"]))
+
+
+def test_a_part_that_ends_the_interpreter(installed: Install) -> None:
+    """A package that exits when it is imported, with the code of a success, ends no command: nothing was answered."""
+    points = "".join(f"[simkit.{group}]\n{group} = leaving:part\n" for group in ("findings", "primitives", "admission"))
+    installed("leaving", points, "import sys\nsys.exit(0)")
+    for registry in (FINDINGS, PACKAGES, PLUGINS):
+        name = registry.group.removeprefix("simkit.")
+        with pytest.raises(SimkitError, match=r"package leaving 1\.2: .* cannot be imported: raised SystemExit: 0"):
+            registry[name]
 
 
 def test_a_part_that_calls_itself_otherwise(installed: Install) -> None:
