@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from string import digits
@@ -13,6 +14,7 @@ import orjson
 from simkit.meta.distribution import install_hint
 from simkit.meta.errors import NoConnection, SimkitError
 from simkit.meta.names import GroupResource
+from simkit.meta.objects import at
 from simkit.present.progress import tracked
 from simkit.snapshot.sources import Piece
 
@@ -21,7 +23,8 @@ PAGE: Final = 500
 _TRANSIENT: Final = frozenset({"events"})
 """Resources that are left out unless they are named, since they describe events and not state."""
 
-
+_LONGEST: Final = 16 * 1024 * 1024
+"""The most bytes of an event, which is one line."""
 _OF_SHAPE: Final = (ValueError, TypeError, AttributeError, LookupError, RecursionError, OSError)
 """Errors of the client, which reads a kubeconfig of any shape without a look at it."""
 
@@ -88,9 +91,10 @@ class LiveCluster:
     def listing(self, path: str) -> Mapping[str, Any]:
         """All objects of a resource, with the version of the list. Raises SimkitError if the server refuses."""
         found = self._asked(path)
-        if "items" not in found:
-            raise SimkitError(f"{self.server}{path} gave no list")
-        return {**found, "items": found["items"] or []}
+        items = found.get("items", "") or []
+        if not isinstance(items, list) or not all(map(is_object, items)):
+            raise SimkitError(f"{self.server}{path} gave no list of objects")
+        return {**found, "items": items}
 
     def stream(self, path: str, query: list[tuple[str, Any]]) -> tuple[Iterator[bytes], Callable[[], None]]:
         """The lines of an answer as they come, and a function that ends it.
@@ -110,15 +114,27 @@ class LiveCluster:
             raise NoConnection(f"{self.server} does not answer: {failed}") from failed
 
         def lines() -> Iterator[bytes]:
-            rest = b""
+            parts, size = list[bytes](), 0  # of the line that has not ended
             try:
                 for chunk in response.stream(amt=None, decode_content=True):
-                    *whole, rest = (rest + chunk).split(b"\n")
+                    *whole, rest = chunk.split(b"\n")
+                    if whole:
+                        whole[0] = b"".join([*parts, whole[0]])
+                        parts, size = [], 0
                     yield from filter(None, whole)
+                    parts.append(rest)
+                    size += len(rest)
+                    if size > _LONGEST:
+                        response.close()
+                        raise SimkitError(f"{self.server}{path}: an event of more than {_LONGEST:,} bytes")
             except broken.HTTPError as failed:
                 raise SimkitError(f"{self.server} broke off: {failed}") from failed
 
-        return lines(), getattr(response, "shutdown", response.close)
+        def close() -> None:
+            with suppress(RuntimeError, ValueError):  # the answer has ended by itself, or is closed
+                getattr(response, "shutdown", response.close)()
+
+        return lines(), close
 
     def _served(self) -> Iterator[tuple[str, GroupResource, tuple[str, ...]]]:
         """The path of each resource, its name, and its verbs."""
@@ -134,13 +150,20 @@ class LiveCluster:
         """The whole list; the server's answer instead if it refuses a page."""
         found: dict[str, Any] = {}
         items: list[Any] = []
-        token = ""
+        token, seen = "", set[str]()
         while True:
             page = self._answer(path, [("limit", PAGE), *([("continue", token)] if token else [])])
             if "items" not in page:
                 return page
+            if token in seen or not isinstance(page["items"] or [], list):
+                return {
+                    "kind": "Status",
+                    "apiVersion": "v1",
+                    "message": "the server gave no list, or one without an end",
+                }
+            seen.add(token)
             found, items = found or dict(page), items + (page["items"] or [])
-            token = str((page.get("metadata") or {}).get("continue") or "")
+            token = str(at(page, "metadata", "continue") or "")
             if not token:
                 return {**found, "metadata": {}, "items": items}
 
@@ -183,3 +206,8 @@ def _refuse_providers(reader: Any, file: str | None) -> None:
 def _plain(node: Any) -> Any:
     """What a node of the client's configuration holds."""
     return getattr(node, "value", node)
+
+
+def is_object(value: Any) -> bool:
+    """True for a mapping with metadata that names it."""
+    return isinstance(value, dict) and isinstance(value.get("metadata"), dict) and bool(value["metadata"].get("name"))

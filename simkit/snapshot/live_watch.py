@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from threading import Event, Thread
+from time import monotonic
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -11,12 +12,12 @@ import orjson
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, name_of, namespace_of
-from simkit.snapshot.live import LiveCluster
+from simkit.snapshot.live import LiveCluster, is_object
 
 MINUTES: Final = 300
 """The seconds after which a server is asked to end a watch, which then goes on from the last version."""
 PAUSE: Final = 1.0
-"""The seconds before a server that did not answer is asked again."""
+"""The least seconds between two requests for the changes of a resource, whatever the server answers."""
 _GONE: Final = 410
 _LOST: Final = frozenset({"Expired", "Gone"})
 
@@ -77,13 +78,20 @@ class ResourceWatch:
         yield from (ObjectChange(obj) for obj in objects.values())
         yield from (ObjectChange(obj, deleted=True) for obj in gone)
 
-    def changes(self) -> Iterator[ObjectChange]:
-        """The events after the list, until the end."""
+    def changes(self, lost: Callable[[str], object]) -> Iterator[ObjectChange]:
+        """The events after the list, until the end. ``lost`` is called with the reason when they do not go on."""
+        told = False
         while not self._ended.is_set():
+            began = monotonic()
             try:
-                yield from self._watched() if self._version else self.listed()
-            except SimkitError:
-                self._ended.wait(PAUSE)
+                for change in self._watched() if self._version else self.listed():
+                    told = False
+                    yield change
+            except SimkitError as error:
+                if not told and not self._ended.is_set():
+                    lost(f"{self.path} is not watched at the moment, and is asked for again: {error}")
+                told = True
+            self._ended.wait(max(0.0, PAUSE - (monotonic() - began)))
 
     def _watched(self) -> Iterator[ObjectChange]:
         """The changes of one watch."""
@@ -93,8 +101,7 @@ class ResourceWatch:
             self._close()
             return
         for line in lines:
-            event = orjson.loads(line)
-            what, obj = event.get("type"), event.get("object") or {}
+            what, obj = _event(line)
             if what == "ERROR":
                 self._lose(obj)
                 return
@@ -110,8 +117,24 @@ class ResourceWatch:
         """Forget the version if the server does not know it any more, so that the next step is a list."""
         if status.get("code") == _GONE or status.get("reason") in _LOST:
             self._version = ""
-        else:
-            self._ended.wait(PAUSE)
+
+
+def _event(line: bytes) -> tuple[str, Object]:
+    """The type and the object of an event. Raises SimkitError for a line that is no event."""
+    try:
+        event = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        raise SimkitError(f"an event that is not JSON: {line[:100]!r}") from None
+    obj = event.get("object") if isinstance(event, dict) else None
+    what = event.get("type") if isinstance(event, dict) else None
+    if not isinstance(obj, dict) or not (what in ("ERROR", "BOOKMARK") or _is_whole(obj)):
+        raise SimkitError(f"an event without an object: {line[:100]!r}")
+    return str(what), obj
+
+
+def _is_whole(obj: Object) -> bool:
+    """True for an object that says what it is."""
+    return is_object(obj) and all(isinstance(obj.get(name), str) for name in ("apiVersion", "kind"))
 
 
 def listed_watches(
@@ -139,11 +162,16 @@ def listed_watches(
     return watches
 
 
-def follow_all(watches: Iterable[ResourceWatch], take: Callable[[ObjectChange], object]) -> list[Thread]:
-    """The threads, one for each watch, that hand its changes to ``take`` until the watches end."""
+def follow_all(
+    watches: Iterable[ResourceWatch], take: Callable[[ObjectChange], object], lost: Callable[[str], object]
+) -> list[Thread]:
+    """The threads, one for each watch, that hand its changes to ``take`` until the watches end.
+
+    ``lost`` is called with the reason when the changes of a resource do not go on.
+    """
 
     def follow(watch: ResourceWatch) -> None:
-        for change in watch.changes():
+        for change in watch.changes(lost):
             take(change)
 
     threads = [Thread(target=follow, args=(watch,), daemon=True) for watch in watches]

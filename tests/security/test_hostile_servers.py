@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -45,13 +46,66 @@ class _Hostile(BaseHTTPRequestHandler):
         """Nothing is logged."""
 
 
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_EVENT = {"type": "ADDED", "object": {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {}}}
+_BAD = {**_EVENT, "object": {**_EVENT["object"], "metadata": {"name": "a", "namespace": "b"}, "rules": "x"}}  # type: ignore[dict-item]
+RBAC_LIST = {"kind": "RoleList", "apiVersion": RBAC[6:], "metadata": {"resourceVersion": "7"}, "items": []}
+LIES: dict[str, bytes] = {
+    "no JSON": b"hello\n",
+    "half of an event": b'{"type": "ADDED", "object": {"apiV',
+    "no object": b'{"type": "ADDED"}\n[]\n17\nnull\n',
+    "an object without a name": json.dumps(_EVENT).encode() + b"\n",
+    "an object of wrong types": json.dumps(_BAD).encode() + b"\n",
+    "an error without words": b'{"type": "ERROR", "object": {"code": 500}}\n',
+    "too old, again and again": b'{"type": "ERROR", "object": {"code": 410}}\n',
+    "nothing": b"",
+    "a line without an end": b"x" * 20_000_000,
+}
+"""What a watch is answered."""
+
+
+class _Lying(_Hostile):
+    """Lists nothing but grants, and tells lies in its watches, of which it counts the requests."""
+
+    watches: ClassVar[dict[str, int]] = {}
+    lie = b""
+
+    def do_GET(self) -> None:
+        path, _, query = self.path.partition("?")
+        plurals = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
+        kinds = [{"name": name, "kind": name, "verbs": ["list", "watch"]} for name in plurals]
+        group = {"name": "rbac.authorization.k8s.io", "preferredVersion": {"groupVersion": RBAC[6:]}}
+        known: dict[str, Any] = {
+            "/version": {"major": "1", "minor": "30"},
+            "/api": {"versions": []},
+            "/apis": {"groups": [group]},
+            RBAC: {"resources": kinds},
+        }
+        lists = RBAC_LIST
+        body = json.dumps(known.get(path, lists)).encode()
+        if "watch=true" in query:
+            self.watches[path] = self.watches.get(path, 0) + 1
+            body = self.lie
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        with suppress(OSError):
+            self.wfile.write(body)
+
+
 PLURALS = [text for text in PAYLOADS.values() if "/" not in text and text.isprintable() and "?" not in text][:12]
 
 
 @pytest.fixture
 def kubeconfig(tmp_path: Path) -> Iterator[Path]:
     """The client configuration of a hostile server on loopback."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Hostile)
+    with _served(_Hostile, tmp_path) as file:
+        yield file
+
+
+@contextmanager
+def _served(handler: type[_Hostile], tmp_path: Path) -> Iterator[Path]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     config = {
         "apiVersion": "v1",
@@ -91,3 +145,34 @@ def test_what_a_server_says_is_text(
     assert told.err
     assert "fault of simkit" not in told.err
     assert_shown_as_text(told.out + told.err)
+
+
+@pytest.mark.parametrize("kind", LIES)
+def test_a_watch_that_lies(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It says which resource is not watched, asks again at leisure, and does not look like a quiet cluster."""
+
+    class Handler(_Lying):
+        watches: ClassVar = {}
+        lie = LIES[kind]
+
+    with _served(Handler, tmp_path) as file:
+        assert main(["watch", "--for", "3s", "--kubeconfig", str(file)]) == 0
+    told = capsys.readouterr().err
+    assert "fault of simkit" not in told
+    if kind == "an object of wrong types":
+        assert "Role a was left out: rules is text, not a list" in told
+    elif kind not in ("nothing", "half of an event", "an error without words", "too old, again and again"):
+        assert f"{RBAC}/roles is not watched at the moment, and is asked for again: " in told
+        assert told.count("roles is not watched") == 2  # of roles and of cluster roles, once each
+    assert all(1 <= count <= 8 for count in Handler.watches.values())
+
+
+@pytest.mark.parametrize("page", [{"metadata": {"continue": "x"}, "items": []}, {"items": {"a": 1}}, {"items": [7]}])
+def test_a_list_that_lies(
+    page: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pages without an end, and items that are no objects, are told and leave the list out."""
+    monkeypatch.setattr("tests.security.test_hostile_servers.RBAC_LIST", page)
+    with _served(_Lying, tmp_path) as file:
+        assert main(["who-can", "get", "secrets", "--context", "", "--kubeconfig", str(file)]) == 2
+    assert "fault of simkit" not in capsys.readouterr().err

@@ -25,10 +25,11 @@ from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import records
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, with_metadata
+from simkit.meta.objects import Object, at, name_of, with_metadata
 from simkit.meta.visible_text import one_line
 from simkit.seams.caveats import Caveat
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot.field_types import first_mismatch
 from simkit.snapshot.live import LiveCluster
 from simkit.snapshot.live_watch import ObjectChange, follow_all, listed_watches
 from simkit.snapshot.memory import MemorySnapshot
@@ -227,7 +228,8 @@ def follow(
         Called when all objects are listed and the watches begin, with their number and with the limits of what is known
         of access to the cluster.
     refused
-        Called with the server's words for each resource that may not be listed: it counts as not captured.
+        Called with the server's words for each resource that may not be listed: it counts as not captured. Also
+        called with the reason when the changes of a resource do not go on.
     goals, members, expectations
         As of ``AccessFollower``.
 
@@ -246,15 +248,26 @@ def follow(
     A thread and a connection for each resource. A watch that breaks goes on from the last version; where the server
     does not know it any more, the resource is listed again, so that the state after a gap is told, and not its steps.
     """
-    listed, changes = list[ObjectChange](), Queue[ObjectChange]()
+    listed, changes, release = list[ObjectChange](), Queue[ObjectChange](), live.release()
+
+    def readable(take: Callable[[ObjectChange], object]) -> Callable[[ObjectChange], object]:
+        """``take`` for objects that a server of the release could have; of others it is told that they are left out."""
+
+        def taken(change: ObjectChange) -> None:
+            wrong = first_mismatch(change.object, release)
+            if wrong is None:
+                take(change)
+            else:
+                refused(f"{change.object['kind']} {name_of(change.object)} was left out: {wrong}")
+
+        return taken
+
     chosen = {path: resource for path, resource in live.watchable().items() if resource.resource in FOLLOWED}
-    watches = listed_watches(live, chosen, ended, take=listed.append, refused=refused)
+    watches = listed_watches(live, chosen, ended, take=readable(listed.append), refused=refused)
     objects, captured = [one.object for one in listed], [watch.resource for watch in watches]
-    follower = AccessFollower(
-        objects, live.release(), captured, goals=goals, members=members, expectations=expectations
-    )
+    follower = AccessFollower(objects, release, captured, goals=goals, members=members, expectations=expectations)
     paths_of_both(follower.snapshot, follower.snapshot, goals, members)  # raises where roles were not listed
-    follow_all(watches, changes.put)
+    follow_all(watches, readable(changes.put), refused)
     started(len(objects), caveats_of(follower.snapshot))
     try:
         while not ended.is_set():
