@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.analysis.caveats import about_access
@@ -111,7 +112,7 @@ def changed_permissions(
     if subjects is None:
         return changed_grants(*(index.all_grants() for index in indexes))
     listed = tuple(dict.fromkeys(map(normalize_subject, subjects)))
-    return changed_grants(*((grant for one in listed for grant in index.grants_of_subject(one)) for index in indexes))
+    return changed_grants(*(chain.from_iterable(map(index.grants_of_subject, listed)) for index in indexes))
 
 
 def changed_grants(before: Iterable[Grant], after: Iterable[Grant]) -> list[tuple[Any, ...]]:
