@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
 from functools import cached_property
 from io import BytesIO, StringIO
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from simkit.cli.source import add_source, opened
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.objects import name_of, namespace_of
+from simkit.meta.visible_text import visible_lines
 from simkit.meta.warning import warnings_heard_by
 
 if TYPE_CHECKING:
@@ -215,19 +216,20 @@ class Playground:
         asked: dict[str, Any] = json.loads(message)
         notes: list[str] = []
         try:
-            with warnings_heard_by(lambda warning: notes.append(str(warning))):
-                answer = self._answer(asked.pop("ask"), asked)
+            with warnings_heard_by(lambda warning: notes.append(visible_lines(str(warning)))):
+                answer = _shown(self._answer(asked.pop("ask"), asked))
         except StatusError as refused:
-            return json.dumps({"error": f"the change was refused: {refused}"})
+            return json.dumps({"error": visible_lines(f"the change was refused: {refused}")})
         except SimkitError as error:
-            return json.dumps({"error": str(error)})
+            return json.dumps({"error": visible_lines(str(error))})
         except ImportError as lack:
             return json.dumps({"error": f"this needs the module {lack.name}, which the page does not have"})
         limits = [] if self._session is None else [one.text for one in self._session.dump.authorization.caveats]
-        return json.dumps({"answer": answer, "notes": [*dict.fromkeys((*limits, *notes))]}, default=_listed)
+        return json.dumps({"answer": answer, "notes": [*dict.fromkeys((*limits, *notes))]})
 
     def _answer(self, name: str, words: Mapping[str, Any]) -> Value:
         if name == "open":
+            self._session = None  # an answer about the dump before would look like one about this
             self._session = Session(words["paths"], self._tell)
             return self._session.about()
         if self._session is None:
@@ -236,6 +238,12 @@ class Playground:
         return answer
 
 
-def _listed(value: Any) -> Any:
-    """Sets and other collections as lists, and what has a word or a text by it."""
-    return str(value) if not hasattr(value, "__iter__") else list(value)
+def _shown(value: Any) -> Any:
+    """The value for JSON: of a dump's texts what cannot be seen is written out, as on terminals and in reports."""
+    if isinstance(value, str):
+        return visible_lines(value)
+    if isinstance(value, Mapping):
+        return {_shown(name): one if name == "html" else _shown(one) for name, one in value.items()}
+    if isinstance(value, int | float | None):
+        return value
+    return list(map(_shown, value)) if isinstance(value, Iterable) else visible_lines(str(value))

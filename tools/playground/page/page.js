@@ -40,6 +40,17 @@ async function ask(question, transfer = []) {
   return answer;
 }
 
+// What is open, for when Python was stopped.
+let source = [];
+
+function stop() {
+  worker.terminate();
+  for (const done of waiting.values()) done({ error: "stopped" });
+  waiting.clear();
+  begin();
+  open(source, "who");
+}
+
 function begin() {
   worker = new Worker("worker.js", { type: "module" });
   worker.onmessage = ({ data }) => {
@@ -109,7 +120,7 @@ const show = {
     const subjects = new Set(found.rows.map(([name]) => name)).size;
     const skipped = found.skipped ? made("p", { class: "soft" }, `${plural(found.skipped, "row")} of unmodified Kubernetes defaults ${found.skipped === 1 ? "is" : "are"} left out.`) : null;
     const where = namespace ? ` in namespace ${namespace}` : "";
-    put("who", made("p", { class: "verdict" }, `${plural(subjects, "subject")} can ${found.question}${where}`), table(found.columns, found.rows, { subject: () => "sk-subject" }), skipped);
+    put("who", made("p", { class: "verdict" }, `${plural(subjects, "subject")} can ${found.question}${where}`), table(found.columns, found.rows.map((row) => row.map((value, at) => (found.columns[at] === "rule" && value < 0 ? "(no rule)" : value))), { subject: () => "sk-subject" }), skipped);
   },
 
   async causes() {
@@ -211,6 +222,7 @@ function recall() {
 
 async function open(files, tab, early) {
   opened += 1;
+  source = files;
   for (const name of TABS) put(name);
   const read = await Promise.all(files.map(async (file) => ({ name: file.name, bytes: await file.arrayBuffer() })));
   tell(files.length ? "Reading the dump" : "Reading the demo cluster", true);
@@ -242,6 +254,7 @@ for (const tab of ["who", "change"]) by(tab).querySelector("form").addEventListe
 });
 by("file").addEventListener("change", (event) => { if (event.target.files.length) open([...event.target.files], present()); event.target.value = ""; });
 by("demo").addEventListener("click", () => open([], present()));
+by("stop").addEventListener("click", stop);
 by("link").addEventListener("click", async () => {
   await navigator.clipboard.writeText(location.href);
   tell("The link is copied. It holds the question, not the dump.");
