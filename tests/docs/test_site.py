@@ -12,6 +12,7 @@ import simkit
 from simkit.analysis.escalation.table.primitive import primitives
 from simkit.analysis.findings import CHECKS
 from simkit.cli import COMMANDS, main
+from tools.site.__main__ import add_playground
 from tools.site.catalogues import differences_page, findings_page, primitives_page
 from tools.site.commands import command_pages
 from tools.site.interface import interface_pages
@@ -78,6 +79,17 @@ def test_the_reference_names_every_command_and_every_public_name() -> None:
     analysis = library["reference/library/analysis.md"]
     assert [name for name in simkit.analysis.__all__ if f" simkit.analysis.{name}\n" not in analysis] == []
     assert ".. automethod:: simkit.Cluster.who_can\n" in library["reference/library/cluster.md"]
+
+
+def test_a_site_without_node_says_why_the_playground_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The link to it leads to a page with one sentence."""
+    monkeypatch.setattr("tools.site.__main__.TARGET", tmp_path)
+    monkeypatch.setattr("tools.playground.__main__.TARGET", tmp_path / "built")
+    monkeypatch.setenv("PATH", "")
+    add_playground()
+    assert "there is no npm" in (tmp_path / "playground/index.html").read_text()
 
 
 SHOWN = re.compile(r"^```sh\n(simkit [^\n]+)\n```\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
 from simkit.present.design import MARK_ON_PAPER, stylesheet
+from tools.playground import __main__ as playground
 from tools.site.catalogues import catalogue_pages
 from tools.site.commands import command_pages
 from tools.site.interface import interface_pages
@@ -38,8 +40,22 @@ def main() -> int:
     words += ["-b", "html", "-d", str(CACHE / "doctrees"), str(SOURCE), str(TARGET)]
     code = subprocess.run(words, cwd=ROOT, env=environment, check=False).returncode
     if code == 0:
+        add_playground()
         print(f"the site is in {TARGET.relative_to(ROOT)}: {len(list(TARGET.rglob('*.html')))} pages")
     return code
+
+
+def add_playground() -> None:
+    """Put the playground on the site; without node and the registries, a page that says why it is missing."""
+    shutil.rmtree(TARGET / "playground", ignore_errors=True)
+    try:
+        playground.main()
+        shutil.copytree(playground.TARGET, TARGET / "playground")
+    except SystemExit as lack:
+        told = f"This copy of the site was built without the playground: {lack}."
+        print(told)
+        (TARGET / "playground").mkdir()
+        put(TARGET / "playground/index.html", f"<!DOCTYPE html><meta charset=utf-8><title>simkit</title><p>{told}</p>")
 
 
 def fingerprint(root: Path) -> str:
