@@ -89,7 +89,33 @@ def drawings(kind: str) -> dict[str, Callable[[], Axes]]:
         "operation": lambda: plots.operation_bars(workloads),
         "timeline": lambda: plots.version_timeline(lanes, now="1.30", target="1.33"),
         "lanes": lanes.plot,
+        "past": lambda: plots.access_over_time(past_lanes({"empty": 0, "small": 1, "huge": 30}[kind])),
     }
+
+
+def past_lanes(count: int) -> dict[str, pd.DataFrame]:
+    """So many permissions that were granted and taken away within two days, by names as long as they can be."""
+    day = pd.Timestamp("2026-03-03T00:00:00Z")
+    columns = ["from", "to", "verdict", "changed_by", "object"]
+    lanes = {}
+    for number in range(count):
+        moments = [day + pd.Timedelta(hours=hours) for hours in (0, 5 + number, 40, 48)]
+        rows = zip(moments, moments[1:], ("no", "yes", "unknown"), ("", f"user:{LONG}", ""), ("", f"Role {LONG}", ""))
+        lanes[f"user:{LONG}-{number}: get secrets"] = pd.DataFrame(list(rows), columns=columns)
+    return lanes
+
+
+def test_messages_about_the_past() -> None:
+    """They say how much was held, and what is still held; who granted it stands beside the name."""
+    [(name, rows)] = past_lanes(1).items()
+    assert message(plots.access_over_time({name: rows})) == f"{name} was allowed for 73% of the time"
+    assert message(plots.access_over_time({name: rows[:2]})).endswith("88% of the time, and still is at the end")
+    assert "granted by user:" in texts(plots.access_over_time({name: rows}))
+    assert message(plots.access_over_time(past_lanes(3))) == "3 of 3 permissions were held at some time, 0 at the end"
+    assert (
+        message(plots.access_over_time({name: rows[2:]})) == "None of the permissions was held at a time that is known"
+    )
+    assert "21 lanes left out" in texts(plots.access_over_time(past_lanes(30)))
 
 
 @pytest.mark.parametrize(

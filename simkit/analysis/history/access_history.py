@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from typing import Any, Final, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ from simkit.analysis.access.who_can import who_can
 from simkit.analysis.caveats import with_caveats
 from simkit.analysis.findings.check import Finding
 from simkit.analysis.history.past_access import Moment, PastDecision, Verdict, decided, held, moment_of
-from simkit.analysis.history.rbac_changes import INSTANT, about_identity, permission_changes
+from simkit.analysis.history.rbac_changes import INSTANT, about_identity, permission_changes, state_for
 from simkit.analysis.history.recorded import RecordedEvents
 from simkit.analysis.history.timeline import (
     UNKNOWN,
@@ -35,6 +35,9 @@ from simkit.meta.names import GroupResource
 from simkit.seams.authorization import Authorization
 from simkit.seams.caveats import Caveat
 from simkit.snapshot.resources import DEFINITIONS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Time = str | float | datetime
 """A moment: seconds since the epoch, a datetime, or a text such as ``2026-03-03T12:00:00Z``."""
@@ -174,9 +177,14 @@ class AccessHistory(Result):
         named = replace(asking, groups=(*asking.groups, parse_subject(subject).name))
         narrowed = about_identity(self.timeline, named)
 
+        known: dict[Hashable, Verdict] = {}
+
         def verdict(time: float) -> Verdict:
-            moment = self._moment_of(narrowed, time, self._without_nodes)
-            return decided(moment, subject, verb, resource, **asked).verdict
+            state = state_for(narrowed, named, time)
+            if state not in known:
+                moment = self._moment_of(narrowed, time, self._without_nodes)
+                known[state] = decided(moment, subject, verb, resource, **asked).verdict
+            return known[state]
 
         return self._told(verdict, narrowed)
 
@@ -301,6 +309,26 @@ class AccessHistory(Result):
         times = [time for time in used if time >= first]
         ends = (_date(min(times)), _date(max(times))) if times else (pd.NaT, pd.NaT)
         return table([(len(times), *ends)], ("count", "first", "last"))
+
+    def plot(
+        self, subjects: str | Iterable[str], verb: str, resource: str = "", *, ax: Axes | None = None,
+        **asked: Unpack[Asked],
+    ) -> Axes:  # fmt: skip
+        """The intervals in which subjects could do something, a lane for each: see ``access_over_time``.
+
+        Parameters
+        ----------
+        subjects, verb, resource
+            As of ``since_when``, as are those in ``asked``; one subject or several.
+        ax
+            Axes to draw into; None: a figure of its own.
+        """
+        from simkit.analysis.plots.access_over_time import access_over_time
+
+        named = [subjects] if isinstance(subjects, str) else list(subjects)
+        what = f"{verb} {resource or asked.get('url', '')}"
+        lanes = {f"{one}: {what}": self.since_when(one, verb, resource, **asked) for one in named}
+        return access_over_time(lanes, ax=ax)
 
     def to_frame(self) -> pd.DataFrame:
         """The changes, as ``changes()`` gives them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -16,6 +16,7 @@ from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, Bind
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.identity import Identity
 from simkit.meta.names import Key
+from simkit.snapshot.resources import DEFINITIONS
 
 INSTANT: Final = 1e-6
 """Seconds before a write at which it has not happened."""
@@ -76,3 +77,16 @@ def about_identity(timeline: Timeline, identity: Identity) -> Timeline:
     kept |= roles
     narrowed = {key: found for key, found in timeline.points.items() if key.resource not in RBAC or key in kept}
     return replace(timeline, points=narrowed, _times={})
+
+
+def state_for(timeline: Timeline, identity: Identity, time: float) -> Hashable:
+    """What decisions about an identity depend on at a moment: they are the same where this is the same."""
+    objects = {key: timeline.state(key, time) for key in timeline.points if key.resource in (*RBAC, DEFINITIONS)}
+    found = {(key, id(state)) for key, state in objects.items() if state is UNKNOWN or key.resource == DEFINITIONS}
+    for key, state in objects.items():
+        if key.resource in _BINDINGS and state is not None and state is not UNKNOWN:
+            binding = Binding.of(key, state)
+            if binding.names(identity.user, identity.groups):
+                found |= {(key, id(state)), (binding.role, id(objects.get(binding.role)))}
+    complete = tuple(timeline.is_complete(resource, time) for resource in RBAC)
+    return frozenset(found), complete, timeline.is_covered(time)

@@ -1,3 +1,4 @@
+from simkit.analysis.plots.access_over_time import access_over_time
 from simkit.analysis.plots.charts import (
     access_drift,
     blast_bars,
@@ -16,6 +17,7 @@ from simkit.analysis.plots.timeline import timeline as version_timeline
 __all__ = [
     "access_drift",
     "access_heat_map",
+    "access_over_time",
     "blast_bars",
     "causes_bars",
     "findings_by_severity",

@@ -26,6 +26,7 @@ from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.dump import Dump
+from simkit.snapshot.load import load
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.sources import Source
 from tests.analysis.worlds import binding, role, rule
@@ -118,6 +119,52 @@ def test_only_metadata_in_the_log(seed: int) -> None:
             assert then in (("yes" if now else "no"), "unknown")
     for moment in (states[0][0], states[-1][0] + 2):
         assert "unknown" not in set(past_answers(past, moment))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["Metadata", "RequestResponse"])
+def test_a_hundred_moments(level: str) -> None:
+    """With whole objects each moment is as a dump of it; with Metadata the truth is never denied."""
+    cluster, states = recorded(level, 1, 100)
+    past = history(dump_of(states[0][1]), audit_log=log_of(cluster), at=states[0][0])
+    for moment, snapshot in states:
+        certain = past.moment(moment + 1).certain
+        if level == "RequestResponse":
+            assert [obj for obj in certain.items() if obj[0].resource in RBAC] == list(snapshot.items())  # type: ignore[attr-defined]
+        for then, now in zip(past_answers(past, moment + 1), answers(snapshot), strict=True):
+            assert then in (("yes" if now else "no"), "unknown")
+    assert len(states) == 101
+
+
+def test_authorizers_are_those_of_the_dump() -> None:
+    """What a dump states counts at every moment; nodes are asked of the Node authorizer."""
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "dev"}}
+    bound = {**pod, "spec": {"nodeName": "n1", "volumes": [{"name": "v", "secret": {"secretName": "s"}}]}}
+    for modes, verdict in ((["Node", "RBAC"], "yes"), (["RBAC"], "no")):
+        dump = load([*dump_of(Cluster(seed=1).snapshot()), bound], authorization_mode=modes)
+        past = history(dump, at=START)
+        asked: dict[str, Any] = {"namespace": "dev", "name": "s", "at": START}
+        assert past.can("user:system:node:n1", "get", "secrets", **asked).verdict == verdict
+        assert past.can("user:ann", "get", "secrets", **asked).verdict == "no"
+
+
+def test_writes_that_overlapping_exports_have_twice() -> None:
+    """They count once, which is said; uses too, and neither refused ones nor those of a subresource."""
+    made: dict[str, Any] = {"level": "RequestResponse", "auditID": "1", "responseObject": binding("c", "r", "user:bob")}
+    used: dict[str, Any] = {
+        "auditID": "2",
+        "objectRef": {"resource": "pods", "namespace": "dev"},
+        "user": {"username": "bob"},
+    }
+    refused = {**used, "auditID": "3", "responseStatus": {"code": 403}}
+    inside = {**used, "auditID": "4", "objectRef": {"resource": "pods", "subresource": "exec", "name": "p"}}
+    write = event(1, "create", "clusterrolebindings", "c", **made)
+    log = [write, *(event(2, "create", "pods", **one) for one in (used, refused, inside)), END]
+    past = history(GRANTS, at=START, audit_log=[*log, *log])
+    assert len(past.changes()) == 2 + 1  # END has no audit id
+    assert any(caveat.text.startswith("1 write is in the audit log more than once") for caveat in past.caveats)
+    assert past.used_since("user:bob", "create", "pods")["count"].tolist() == [1]
+    assert past.used_since("user:bob", "create", "pods/exec")["count"].tolist() == [1]
 
 
 def test_dumps_without_a_log() -> None:
