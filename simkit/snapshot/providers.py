@@ -11,6 +11,7 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, labels_of, name_of
 from simkit.seams.authorization import Authorization
 from simkit.seams.snapshot import Snapshot
+from simkit.snapshot import openshift
 
 _NODES: Final = GroupResource("", "nodes")
 _PODS: Final = GroupResource("", "pods")
@@ -64,7 +65,8 @@ def authorization_in(snapshot: Snapshot) -> Authorization:
     provider = _provider_of(snapshot)
     name, outside = (provider.name, provider.grants) if provider else ("", "")
     if provider and provider.modes:
-        return Authorization(provider.modes, name, provider=name, outside=outside)
+        access = openshift.access_of(snapshot) if name == "OpenShift" else None
+        return Authorization(provider.modes, name, provider=name, outside=outside, access=access)
     flags = [_flags(pod) for pod in _servers(snapshot)]
     told = {_modes(each) for each in flags}
     if len(told) != 1 or told == {()}:

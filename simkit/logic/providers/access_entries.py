@@ -14,13 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Final
 
 from simkit.logic.rbac.binding import ACCESS_ENTRIES, ACCESS_POLICIES, USER, Binding, Subject
 from simkit.logic.rbac.rule import Rule
 from simkit.logic.rbac.ruleset import RuleSet
-from simkit.meta.names import Key
+from simkit.meta.names import GroupResource, Key
 from simkit.seams.authorization import AccessEntry, AccessPolicy, ProviderAccess
 from simkit.snapshot.cloud.output import TEMPLATE, matches
+
+_NONE: Final = GroupResource("", "")
+"""The resource of grants of a provider that makes none outside of the cluster."""
 
 
 class AccessEntryBindings:
@@ -46,7 +50,7 @@ class AccessEntryBindings:
         self._by_user: dict[str, list[str]] = {}
         self._templates: list[tuple[list[str], str]] = []
         self._resources = tuple(
-            next(resource for resource, provider in kinds.items() if provider == access.provider)
+            next((resource for resource, provider in kinds.items() if provider == access.provider), _NONE)
             for kinds in (ACCESS_ENTRIES, ACCESS_POLICIES)
         )
         users = [entry for entry in access.entries if entry.kind == USER]

@@ -51,6 +51,8 @@ _POOL: Final = re.compile(
 )
 """Pods as principals: one service account, those of a namespace, those of a cluster, or all of a pool."""
 _POD: Final = re.compile(r"serviceAccount:([\w.:-]+\.svc\.id\.goog)\[([\w-]+)/([\w.-]+)\]", re.ASCII)
+_MOST_MEMBERSHIPS: Final = 2_000_000
+"""The most memberships of users in groups, nested ones included, that are read."""
 _ROLE: Final = re.compile(r"(?:(?:projects|organizations)/[\w.:-]+/)?roles/[\w.]+", re.ASCII)
 
 COMMANDS: Final = f"""\
@@ -75,7 +77,7 @@ for account in $(gcloud iam service-accounts list --project "$PROJECT" --format=
 done
 for group in ${{GOOGLE_GROUPS:-}}; do  # the e-mail addresses of groups whose members shall be known, if you like
   gcloud identity groups describe "$group" --format=json
-  gcloud identity groups memberships list --group-email="$group" --format=json
+  gcloud identity groups memberships list --group-email="$group" --view=full --format=json
 done > {FOLDER}/groups.json
 """
 """The shell commands that write the export of a GKE cluster into a folder."""
@@ -108,6 +110,8 @@ class GkeExport:
     """The addresses of described groups by their names in the API."""
     memberships: dict[str, dict[str, None]] = field(default_factory=dict)
     """The addresses of members by the names of groups in the API."""
+    nested: set[str] = field(default_factory=set)
+    """The addresses of members that are groups."""
     broken: list[str] = field(default_factory=list)
 
     @property
@@ -129,7 +133,10 @@ class GkeExport:
             self.groups[text(output, "name")] = text(mapping(output, "groupKey"), "id")
         elif "preferredMemberKey" in output:
             group, _, _ = text(output, "name").partition("/memberships/")
-            self.memberships.setdefault(group, {})[text(mapping(output, "preferredMemberKey"), "id")] = None
+            member = text(mapping(output, "preferredMemberKey"), "id")
+            self.memberships.setdefault(group, {})[member] = None
+            if output.get("type") == "GROUP":
+                self.nested.add(member)
         else:
             return False
         return True
@@ -271,23 +278,28 @@ class _Access:
 
     def _groups_of_members(self) -> dict[str, list[str]]:
         """The groups of each user and service account in described groups, by address, nested ones included."""
-        export = self._export
-        direct = {
-            address: list(export.memberships.get(name, ()))
-            for name, address in export.groups.items()
-            if name in export.memberships
-        }
-        found: dict[str, list[str]] = {}
-        for group in direct:
-            seen, left = {group}, [group]
+        export, within = self._export, dict[str, list[str]]()
+        for name, address in export.groups.items():
+            for member in export.memberships.get(name, ()):
+                within.setdefault(member, []).append(address)
+        found, count = dict[str, list[str]](), 0
+        for member in sorted(within.keys() - set(export.groups.values())):
+            if member in export.nested:
+                self._missing.append(
+                    f"the members of group:{member}, which is in group:{within[member][0]}, are not in it"
+                )
+                continue
+            groups, left = dict[str, None](), list(within[member])
             while left:
-                for member in direct.get(left.pop(), ()):
-                    if member in direct and member not in seen:
-                        seen.add(member)
-                        left.append(member)
-                    elif member not in direct:
-                        found.setdefault(member, []).append(group)
-        return {member: list(dict.fromkeys(groups)) for member, groups in found.items()}
+                group = left.pop()
+                if group not in groups:
+                    groups[group] = None
+                    left += within.get(group, ())
+            found[member] = list(groups)
+            count += len(groups)
+            if count > _MOST_MEMBERSHIPS:
+                raise SimkitError(f"the export has more than {_MOST_MEMBERSHIPS:,} memberships of nested groups")
+        return found
 
     def _grant_members(self, groups: Mapping[str, Collection[str]]) -> None:
         """IAM grants to the members of a group, although requests to the cluster do not carry the group."""

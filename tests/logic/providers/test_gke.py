@@ -297,6 +297,27 @@ def test_groups_count_in_rbac_only_with_google_groups_for_rbac(enabled: bool) ->
     assert ("devs@acme.example" in members_in(cluster.snapshot(), None)) == enabled
 
 
+def test_a_nested_group_that_the_export_lacks_is_told() -> None:
+    """It is no user, and its members are not known."""
+    group = {"name": "groups/1", "groupKey": {"id": "devs@acme.example"}}
+    member = {"name": "groups/1/memberships/1", "preferredMemberKey": {"id": "all@acme.example"}, "type": "GROUP"}
+    cluster = dump(export(("roles/container.viewer", "group:devs@acme.example"), extra=(group, member)))
+    assert "the members of group:all@acme.example, which is in group:devs@acme.example" in caveats(cluster)
+    assert "user:all@acme.example" not in set(cluster.who_can("get", "pods")["subject"])
+
+
+def test_long_chains_of_groups_cost_no_time() -> None:
+    """Twenty thousand groups, each in the next one, and in a circle."""
+    groups = [{"name": f"groups/{one}", "groupKey": {"id": f"g{one}@acme.example"}} for one in range(20_000)]
+    members = [
+        {"name": f"groups/{one}/memberships/1", "preferredMemberKey": {"id": f"g{(one + 1) % 20_000}@acme.example"}}
+        for one in range(20_000)
+    ]
+    members.append({"name": "groups/7/memberships/2", "preferredMemberKey": {"id": "ann@acme.example"}})
+    cluster = dump(export(("roles/container.viewer", "group:g8@acme.example"), extra=(*groups, *members)))
+    assert cluster.can("user:ann@acme.example", "get", "pods")
+
+
 def test_remedies_name_the_command_of_gcloud() -> None:
     """What a policy grants is taken away at its level; no kubectl command claims to do it."""
     outputs = export()

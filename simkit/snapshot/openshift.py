@@ -1,0 +1,52 @@
+"""The users of OpenShift and their groups, which its API servers read from objects of the cluster.
+
+References
+----------
+"Understanding authentication" in the documentation of OpenShift Container Platform (users, groups, virtual groups);
+github.com/openshift/library-go, pkg/authentication/bootstrapauthenticator (``kube:admin``).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.meta.domain import SYSTEM_NAMESPACE
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import name_of
+from simkit.seams.authorization import AccessEntry, ProviderAccess
+from simkit.seams.snapshot import Snapshot
+
+USERS: Final = GroupResource("user.openshift.io", "users")
+GROUPS: Final = GroupResource("user.openshift.io", "groups")
+OAUTH: Final = "system:authenticated:oauth"
+"""The group of everybody who has logged in."""
+_SECRETS: Final = GroupResource("", "secrets")
+_FIRST_ADMINISTRATOR: Final = AccessEntry(
+    "kube:admin", "kube:admin", (OAUTH, "system:cluster-admins"), (), "kube:admin"
+)
+"""The user whose password the installer keeps in the secret ``kubeadmin``, until somebody deletes it."""
+
+
+def access_of(snapshot: Snapshot) -> ProviderAccess:
+    """The users that the objects of a cluster name, with their groups.
+
+    Examples
+    --------
+    >>> from simkit.snapshot.load import load
+    >>> group = "{apiVersion: user.openshift.io/v1, kind: Group, metadata: {name: devs}, users: [ann]}"
+    >>> access_of(load(group, captured=["*"]).snapshot()).members()["devs"]
+    ('user:ann',)
+    """
+    captured = snapshot.captured()
+    groups: dict[str, list[str]] = {}
+    for user in snapshot.scan(USERS) if USERS in captured else ():
+        groups.setdefault(name_of(user), [])
+    for group in snapshot.scan(GROUPS) if GROUPS in captured else ():
+        listed = group.get("users")
+        for name in listed if isinstance(listed, list) else ():
+            if isinstance(name, str) and name:
+                groups.setdefault(name, []).append(name_of(group))
+    entries = [AccessEntry(name, name, (*dict.fromkeys(mine), OAUTH), (), name) for name, mine in groups.items()]
+    if _SECRETS in captured and snapshot.get(_SECRETS, "kubeadmin", SYSTEM_NAMESPACE) is not None:
+        entries.append(_FIRST_ADMINISTRATOR)
+    return ProviderAccess("OpenShift", "", tuple(entries))

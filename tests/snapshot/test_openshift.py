@@ -1,0 +1,78 @@
+"""The users and groups of OpenShift, which a dump holds."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import simkit
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"node.openshift.io/os_id": "rhcos"}}}
+PEOPLE, TEAMS = (
+    ("ann", "bob", "cy", "b64:kube:x"),
+    ("devs", "ops", "system:authenticated:oauth", "system:cluster-admins"),
+)
+RBAC = "rbac.authorization.k8s.io"
+
+
+def user(name: str) -> dict[str, Any]:
+    """A User of OpenShift."""
+    return {"apiVersion": "user.openshift.io/v1", "kind": "User", "metadata": {"name": name}}
+
+
+def group(name: str, users: Any) -> dict[str, Any]:
+    """A Group of OpenShift."""
+    return {"apiVersion": "user.openshift.io/v1", "kind": "Group", "metadata": {"name": name}, "users": users}
+
+
+def bound(name: str) -> list[dict[str, Any]]:
+    """A group that may get pods."""
+    rules = [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]
+    meta = {"name": f"to-{TEAMS.index(name)}"}
+    reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": meta["name"]}
+    subject = {"apiGroup": RBAC, "kind": "Group", "name": name}
+    return [
+        {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": meta, "rules": rules},
+        {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRoleBinding", "metadata": meta}
+        | {"roleRef": reference, "subjects": [subject]},
+    ]
+
+
+def test_random_groups_are_answered_as_by_a_naive_model() -> None:
+    """A user has what one of her groups has, and what everybody has who can log in."""
+    seen = set()
+    for seed in range(40):
+        dice = random.Random(seed)
+        members = {team: dice.sample(PEOPLE, dice.randrange(3)) for team in TEAMS[:2]}
+        users = dice.sample(PEOPLE, 2)
+        allowed = dice.sample(TEAMS, 1)
+        objects = [NODE, *map(user, users), *(group(*one) for one in members.items()), *bound(allowed[0])]
+        cluster = simkit.load(objects, captured=["*"])
+        for person in PEOPLE:
+            known = person in users or any(person in some for some in members.values())
+            wanted = known if allowed == ["system:authenticated:oauth"] else person in members.get(allowed[0], ())
+            assert bool(cluster.can(f"user:{person}", "get", "pods")) == wanted, (seed, person)
+            seen.add(wanted)
+    assert seen == {True, False}
+
+
+def test_the_first_administrator_counts_until_the_secret_is_gone() -> None:
+    """``kube:admin`` belongs to the administrators as long as its password is kept."""
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "kubeadmin", "namespace": "kube-system"}}
+    objects = [NODE, *bound("system:cluster-admins")]
+    assert simkit.load([*objects, secret], captured=["*"]).can("user:kube:admin", "get", "pods")
+    assert not simkit.load(objects, captured=["*"]).can("user:kube:admin", "get", "pods")
+
+
+def test_damaged_groups_are_passed_over() -> None:
+    """Members that are no texts, and no list of them, break no answer."""
+    strange = [group("a", None), group("b", "ann"), group("c", [7, None, "", "ann"]), group("devs", {"ann": 1})]
+    cluster = simkit.load([NODE, *strange, *bound("devs")], captured=["*"])
+    assert not cluster.can("user:ann", "get", "pods")
+
+
+def test_groups_of_other_clusters_count_only_where_they_are_asked_for() -> None:
+    """Without the marks of OpenShift, objects of this kind say nothing about who is in which group."""
+    cluster = simkit.load([group("devs", ["ann"]), *bound("devs")], captured=["*"])
+    assert not cluster.can("user:ann", "get", "pods")
+    assert cluster.can("user:ann", "get", "pods", members=cluster.members_of_snapshot())
