@@ -203,22 +203,76 @@ else:
 """
 
 
-def test_the_commands_for_eks_write_a_complete_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With an ``aws`` that answers as the AWS CLI does, they only list and describe, and leave nothing open."""
-    export = str(datasets.path("clusters/pellowick-eks.json"))
-    tool = tmp_path / "bin" / "aws"
+_GCLOUD = """#!{python}
+import json, sys
+outputs, words = json.load(open({export!r})), sys.argv[1:]
+verb, name = words[: next(at for at, word in enumerate(words) if word.startswith("-"))][-2:]
+account = next(one for one in outputs if "resource" in one)
+policies = [one for one in outputs if "type" in one and "policy" in one]
+text = next((word for word in words if word.startswith("--format=value")), "")
+if text:
+    roles = [binding["role"] for one in policies for binding in one["policy"]["bindings"]]
+    print("\\n".join(roles if "role" in text else [account["resource"].rpartition("/")[2]]))
+    sys.exit()
+if "roles" in words:
+    assert verb == "describe", words
+    found = next((one for one in outputs if one.get("name", "").endswith("/roles/" + name)), {{"name": name, "etag": "x"}})
+elif "service-accounts" in words:
+    assert verb == "get-iam-policy", words
+    found = account["policy"]
+elif "memberships" in words:
+    assert words[3] == "list", words
+    found = [one for one in outputs if "preferredMemberKey" in one]
+elif "groups" in words:
+    found = next(one for one in outputs if one.get("groupKey") == {{"id": name}})
+else:
+    assert verb in ("describe", "get-ancestors-iam-policy"), words
+    found = outputs[0] if verb == "describe" else policies
+print(json.dumps(found, indent=2))
+"""
+_AZ = """#!{python}
+import json, sys
+outputs, words = json.load(open({export!r})), sys.argv[1:]
+cluster, assignments, role, identity, credential = outputs
+command = [word for word in words if not word.startswith("-")]
+assert "list" in command or command[1] == "show", words
+if "tsv" in command:
+    print(cluster["id"] if command[0] == "aks" else identity["name"] + "\\t" + identity["resourceGroup"])
+    sys.exit()
+above = [one for one in assignments if "/namespaces/" not in one["scope"]]
+found = {{"aks show": cluster, "identity list": [identity], "identity federated-credential": [credential]}}
+found["role definition"] = [role]
+found["role assignment"] = above if "--include-inherited" in words else [one for one in assignments if one not in above]
+print(json.dumps(found[" ".join(command[:2])], indent=2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("provider", "program", "answers", "variables"),
+    [
+        ("eks", "aws", _AWS, "CLUSTER=pellowick"),
+        ("gke", "gcloud", _GCLOUD, "CLUSTER=p PROJECT=q LOCATION=r GOOGLE_GROUPS=parcels@pellowick.example"),
+        ("aks", "az", _AZ, "CLUSTER=p GROUP=q"),
+    ],
+)
+def test_the_commands_for_a_provider_write_a_complete_export(
+    provider: str, program: str, answers: str, variables: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a program that answers as the provider's does, they only list and describe, and leave nothing open."""
+    export = str(datasets.path(f"clusters/pellowick-{provider}.json"))
+    tool = tmp_path / "bin" / program
     tool.parent.mkdir()
-    tool.write_text(_AWS.format(python=sys.executable, export=export))
+    tool.write_text(answers.format(python=sys.executable, export=export))
     tool.chmod(0o755)
-    commands = printed(capsys, "--cloud", "eks")
-    assert "set CLUSTER" in run(commands, tmp_path)
-    assert run(f"PATH={tool.parent}:$PATH; CLUSTER=pellowick\n{commands}", tmp_path) == ""
-    cluster = simkit.load([namespace("shop")], captured=["*"], cloud=str(tmp_path / "cloud"))
-    assert (
-        cluster.snapshot().authorization
-        == simkit.load([namespace("shop")], captured=["*"], cloud=export).snapshot().authorization
+    commands = printed(capsys, "--cloud", provider)
+    assert ": set " in run(commands, tmp_path)
+    assert run(f"PATH={tool.parent}:$PATH; {variables}\n{commands}", tmp_path) == ""
+    accounts = [{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "shiftwork", "namespace": "ci"}}]
+    found, wanted = (
+        simkit.load([namespace("ci"), *accounts], captured=["*"], cloud=source).snapshot().authorization
+        for source in (str(tmp_path / "cloud"), export)
     )
-    assert not cluster.snapshot().authorization.caveats
+    assert found == wanted
 
 
 def test_the_commands_for_eks_take_no_other_arguments() -> None:

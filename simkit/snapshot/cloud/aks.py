@@ -57,9 +57,10 @@ az role assignment list --scope "$id" --include-inherited --output json > {FOLDE
 az role assignment list --all --query "[?starts_with(scope, '$id/')]" --output json > {FOLDER}/namespaces.json
 az role definition list --scope "$id" --output json > {FOLDER}/roles.json
 az identity list --output json > {FOLDER}/identities.json
+{{ printf '[\\n]\\n'
 az identity list --query '[].[name, resourceGroup]' --output tsv | while read -r name group; do
   az identity federated-credential list --identity-name "$name" --resource-group "$group" --output json
-done > {FOLDER}/federated-credentials.json
+done; }} > {FOLDER}/federated-credentials.json
 """
 """The shell commands that write the export of an AKS cluster into a folder."""
 
@@ -171,7 +172,7 @@ class _Access:
         self._custom = custom_resources(snapshot)
 
     def found(self) -> ProviderAccess:
-        for assignment in self._export.assignments:
+        for assignment in sorted(self._export.assignments):
             self._assign(assignment)
         self._bind_administrators()
         entries = tuple(

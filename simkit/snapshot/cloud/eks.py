@@ -52,15 +52,17 @@ COMMANDS: Final = f"""\
 mkdir -p {FOLDER}
 aws eks describe-cluster --name "$CLUSTER" --output json > {FOLDER}/cluster.json
 aws eks list-access-entries --cluster-name "$CLUSTER" --output json > {FOLDER}/access-entries.json
+{{ printf '[\\n]\\n'
 for principal in $(aws eks list-access-entries --cluster-name "$CLUSTER" --query 'accessEntries[]' --output text); do
   aws eks describe-access-entry --cluster-name "$CLUSTER" --principal-arn "$principal" --output json
   aws eks list-associated-access-policies --cluster-name "$CLUSTER" --principal-arn "$principal" --output json
-done > {FOLDER}/access-entries-described.json
+done; }} > {FOLDER}/access-entries-described.json
 aws eks list-pod-identity-associations --cluster-name "$CLUSTER" --output json > {FOLDER}/pod-identities.json
+{{ printf '[\\n]\\n'
 for id in $(aws eks list-pod-identity-associations --cluster-name "$CLUSTER" \\
     --query 'associations[].associationId' --output text); do
   aws eks describe-pod-identity-association --cluster-name "$CLUSTER" --association-id "$id" --output json
-done > {FOLDER}/pod-identities-described.json
+done; }} > {FOLDER}/pod-identities-described.json
 """
 """The shell commands that write the export of an EKS cluster into a folder."""
 

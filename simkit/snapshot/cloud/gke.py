@@ -75,10 +75,11 @@ done > {FOLDER}/roles.json
 for account in $(gcloud iam service-accounts list --project "$PROJECT" --format='value(email)'); do
   gcloud iam service-accounts get-iam-policy "$account" --project "$PROJECT" --format=json > "{FOLDER}/$account.json"
 done
-for group in ${{GOOGLE_GROUPS:-}}; do  # the e-mail addresses of groups whose members shall be known, if you like
+{{ printf '[\\n]\\n'
+for group in ${{GOOGLE_GROUPS:-}}; do  # addresses of groups whose members shall be known, if you like
   gcloud identity groups describe "$group" --format=json
   gcloud identity groups memberships list --group-email="$group" --view=full --format=json
-done > {FOLDER}/groups.json
+done; }} > {FOLDER}/groups.json
 """
 """The shell commands that write the export of a GKE cluster into a folder."""
 
