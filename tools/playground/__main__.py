@@ -62,6 +62,7 @@ def main() -> int:
         for name, level in (("first.zip", "0"), ("rest.zip", "0"), (LIBRARY, "2")):
             run("node", "compile.mjs", str(packs / name), level, folder=HERE)
             pack(packs / name, TARGET / name)
+        write_licences(packs / "rest.zip")
     write_page()
     whole = sum(path.stat().st_size for path in TARGET.rglob("*") if path.is_file())
     print(f"the playground is in {TARGET.relative_to(ROOT)}: {whole / 1e6:.1f} MB")
@@ -162,6 +163,15 @@ def pack(folder: Path, target: Path) -> None:
             name = path.relative_to(folder).as_posix()
             if path.is_file() and not name.startswith(UNUSED):
                 archive.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def write_licences(folder: Path) -> None:
+    """Write one file with the licences of all that the site has of others."""
+    package = json.loads((HERE / "node_modules/pyodide/package.json").read_text(encoding="utf-8"))
+    told = [f"Pyodide {package['version']}: {package['license']}. It contains Python, under the licence of the PSF."]
+    found = (path for path in sorted(folder.rglob("*")) if "licen" in path.name.lower() and path.suffix != ".pyc")
+    told += [f"{path.relative_to(folder)}\n\n{path.read_text(encoding='utf-8')}" for path in found if path.is_file()]
+    (TARGET / "LICENSES.txt").write_text("\n\n----\n\n".join(told), encoding="utf-8")
 
 
 def write_page() -> None:

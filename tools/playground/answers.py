@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Value = Mapping[str, object]
 Tell = Callable[[str], object]
+READING: Final = ("--no-cache", "--unpack", "bytes=1Gi")
+"""A tab has 4 GB at most, of which an unpacked dump takes several times its size."""
 CAUSES: Final = 25
 """The causes that the page lists; the report has all."""
 PLANNED: Final = 5
@@ -44,9 +46,11 @@ class Session:
         add_source(parser, paths=True)
         told = StringIO()
         with redirect_stderr(told):
-            self.dump: Dump = opened(parser.parse_args(["--no-cache", *(["--demo"] if not paths else ["--", *paths])]))
+            self.dump: Dump = opened(parser.parse_args([*READING, *(["--demo"] if not paths else ["--", *paths])]))
         self._name = ", ".join(PurePath(path).name for path in paths) or "demo cluster"
-        self._read = told.getvalue().replace("simkit: ", "").splitlines()
+        lines = told.getvalue().replace("simkit: ", "").splitlines()
+        self.limits = [one.text for one in self.dump.authorization.caveats]
+        self._read = [line for line in lines if line not in self.limits]
 
     @cached_property
     def _snapshot(self) -> Any:
@@ -224,7 +228,7 @@ class Playground:
             return json.dumps({"error": visible_lines(str(error))})
         except ImportError as lack:
             return json.dumps({"error": f"this needs the module {lack.name}, which the page does not have"})
-        limits = [] if self._session is None else [one.text for one in self._session.dump.authorization.caveats]
+        limits = [] if self._session is None else self._session.limits
         return json.dumps({"answer": answer, "notes": [*dict.fromkeys((*limits, *notes))]})
 
     def _answer(self, name: str, words: Mapping[str, Any]) -> Value:

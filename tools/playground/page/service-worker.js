@@ -1,7 +1,7 @@
 // Keeps every file of the playground, so that the next visit needs no network, and lets nothing go to another place.
 const KEPT = "playground {{ version }}";
 const FILES = new Set(["{{ files }}"].map((name) => new URL(name, self.registration.scope).href));
-const SMALL = ["./", "page.css", "page.js", "mark.svg", "graph.js"];
+const SMALL = ["./", "page.css", "page.js", "mark.svg"];
 
 self.addEventListener("install", (event) => {
   if (!self.registration.active) self.skipWaiting(); // the first visit; a later version waits until no tab has this one

@@ -8,7 +8,12 @@ const archive = (name) => fetch(`${name}.zip`).then((response) => {
   if (!response.ok) throw new Error(`${name}.zip was answered with ${response.status}; is the whole folder of the playground on the server?`);
   return response.arrayBuffer();
 });
-let rest; // what the first answer does not need; fetched behind it, unpacked with the first question that may need it
+let rest; // what the first answer does not need: fetched behind it, and unpacked with the first question that may need it
+
+function fetchRest() {
+  rest = archive("rest");
+  fetch("graph.js").catch(() => {}); // so that it is kept for a visit without a network
+}
 
 async function start() {
   say("Loading Python");
@@ -23,7 +28,7 @@ async function start() {
 }
 
 async function whole(python) {
-  if (!rest) rest = archive("rest");
+  if (!rest) fetchRest();
   if (rest !== true) {
     say("Loading the other analyses");
     python.unpackArchive(await rest, "zip", { extractDir: APP });
@@ -53,7 +58,7 @@ async function answer({ id, early, files, ...question }) {
     if (!early) await whole(python);
     if (files) question.paths = written(python, files);
     postMessage({ id, ...JSON.parse(playground.ask(JSON.stringify(question))) });
-    if (early === "last" && !rest) rest = archive("rest");
+    if (early === "last" && !rest) fetchRest();
   } catch (error) {
     const lines = String(error.message || error).trim().split("\n");
     postMessage({ id, error: `This question failed: ${lines[lines.length - 1]}` });
