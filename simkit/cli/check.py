@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from simkit.cli import reports
 from simkit.cli.flag_types import LEVELS
+from simkit.cli.notes import note
 from simkit.cli.output import VALUES, add_output, write_report, write_rows
 from simkit.cli.reports import Case, Fault
 from simkit.cli.source import add_source, cluster_of, opened
+from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simkit.analysis.access.expectations import Outcome
+    from simkit.analysis.access.expectations import Outcome, Suite
+    from simkit.seams.snapshot import Snapshot
 
 DESCRIPTION = "Checks that access is as a YAML file of expectations says."
 EXAMPLES = """\
@@ -57,13 +60,28 @@ def run(args: argparse.Namespace) -> int:
     suite = read_suite(args.suite)
     if args.severity is not None:
         suite = suite.at_least(args.severity)
+        if not suite.expectations:
+            raise SimkitError(
+                f"{args.suite} has no expectation of severity {args.severity} or worse, so nothing was checked"
+            )
     dump = opened(args)
+    _note_unnamed(dump.snapshot(), suite)
     outcomes = check(dump.snapshot(), suite, sandbox=cluster_of(dump))
     if args.output in reports.FORMS:
         write_report(args.output, cases(outcomes, args.suite), name="check")
     else:
         write_rows(COLUMNS, [_row(each, args.output) for each in outcomes], args.output)
     return 0 if all(each.passed for each in outcomes) else 1
+
+
+def _note_unnamed(snapshot: Snapshot, suite: Suite) -> None:
+    """Tell of subjects that no binding names, of whom it proves little that they cannot do something."""
+    from simkit.analysis.rbac.unknown_names import unnamed
+
+    asked = (each.cannot for each in suite.expectations if each.cannot is not None and not each.cannot.groups)
+    for told in dict.fromkeys(unnamed(snapshot, subject) for access in asked for subject in access.subject):
+        if told:
+            note(told)
 
 
 def _row(outcome: Outcome, form: str) -> dict[str, Any]:

@@ -158,12 +158,18 @@ def test_a_picture_of_the_access(dump: str, tmp_path: Path, capsys: pytest.Captu
 
 
 def test_expectations_in_a_pipeline(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Task 10: expectations and dump are the two words; JUnit counts what is broken; ``--severity`` leaves some out."""
+    """Task 10: expectations and dump are the two words; JUnit counts what is broken; ``--severity`` leaves some out, and not all."""
     suite = tmp_path / "expectations.yaml"
     suite.write_text("expectations: [{name: none, severity: low, never: {verb: get, resource: secrets}}]")
     code, out, _ = asked(f"check {suite} {dump} -o junit", capsys)
     assert (code, ElementTree.fromstring(out).attrib["failures"]) == (1, "1")
-    assert asked(f"check {suite} {dump} --severity HIGH", capsys)[0] == 0
+    code, _, told = asked(f"check {suite} {dump} --severity HIGH", capsys)
+    assert code == 2
+    assert "no expectation of severity high or worse, so nothing was checked" in told
+    suite.write_text("expectations: [{name: none, cannot: {subject: 'group:devz', verb: get, resource: secrets}}]")
+    code, _, told = asked(f"check {suite} {dump}", capsys)
+    assert code == 0
+    assert "no binding names group:devz; did you mean group:devs?" in told
 
 
 def test_the_subject_may_stand_first(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
