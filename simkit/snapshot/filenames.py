@@ -10,8 +10,9 @@ from simkit.meta.errors import UnknownResource
 from simkit.snapshot.flatten import Found, stem
 from simkit.snapshot.resources import ResourceIndex
 
+KUSTOMIZATION: Final = "what kustomize builds from, not an object; load what `kubectl kustomize` writes"
 NOT_OBJECTS: Final = {
-    "kustomization": "what kustomize builds from, not an object; load what `kubectl kustomize` writes",
+    "kustomization": KUSTOMIZATION,
     "chart": "the description of a Helm chart, not an object; load what `helm template` writes",
     "values": "values of a Helm chart, not an object; load what `helm template` writes",
 }

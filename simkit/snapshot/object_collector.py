@@ -14,7 +14,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, with_metadata
 from simkit.snapshot.events import core_event
 from simkit.snapshot.field_types import first_mismatch
-from simkit.snapshot.filenames import other_than_objects
+from simkit.snapshot.filenames import KUSTOMIZATION, other_than_objects
 from simkit.snapshot.flatten import Found
 from simkit.snapshot.report import PLACED, Report
 from simkit.snapshot.resources import ResourceIndex, RESTMapping
@@ -45,7 +45,8 @@ class ObjectCollector:
         meta = obj.get("metadata")
         complaint = _complaint(api_version, kind, meta)
         if complaint and (other := other_than_objects(found)):
-            self._report.add(found.file, found.line, other, weight="note")
+            # patches of a kustomization change what the other files say
+            self._report.add(found.file, found.line, other, weight="changed" if other == KUSTOMIZATION else "note")
             return
         if complaint:
             where = f"{found.where}: " if found.where else ""

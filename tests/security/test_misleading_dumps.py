@@ -168,3 +168,13 @@ def test_programs_are_told_what_was_not_read() -> None:
         assert "could not be read" in ClusterQuestions(cluster).who_can("get", "secrets").incomplete[0]
         assert "could not be read" in cluster.who_can("get", "secrets").attrs["caveats"][0]
         assert "could not be read" in str(cluster.can("user:eve", "get", "secrets").caveats[0])
+
+
+def test_a_kustomization_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its patches may grant what the files beside it do not, and only kustomize applies them."""
+    (tmp_path / "kustomization.yaml").write_text(
+        "resources: [a.yaml]\npatches: [{target: {kind: Role}, patch: '[]'}]\n"
+    )
+    (tmp_path / "a.yaml").write_text(_text(role(), binding(EVE)))
+    assert main(["audit", str(tmp_path), "--manifests"]) == 1
+    assert "load what `kubectl kustomize` writes" in capsys.readouterr().err

@@ -43,7 +43,7 @@ from simkit.schema.releases import minor_of
 from simkit.seams.caveats import NOT_HELD, assumed_answers, name_of_uncalled
 from simkit.seams.snapshot import Sandbox, Snapshot
 from simkit.snapshot.dump import Dump
-from simkit.snapshot.filenames import NOT_OBJECTS
+from simkit.snapshot.filenames import KUSTOMIZATION
 from simkit.snapshot.load import load
 from simkit.snapshot.sources import Source
 
@@ -185,7 +185,7 @@ class _Planner:
             f"{problem.file} was not rendered, so its objects were planned as their files have them; the command "
             "simkit plan renders kustomizations and charts."
             for problem in wanted.problems
-            if problem.what == NOT_OBJECTS["kustomization"]
+            if problem.what == KUSTOMIZATION
         ]
         self._notes += _uncalled(changes)
         rows = list(self._rows(changes, after, wanted, configured, expectations))
