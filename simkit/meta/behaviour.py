@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from simkit.meta import datasets
 
@@ -100,8 +100,3 @@ class ServedBehaviour:
         if change.gate and self._gate_open is not None:
             return self._gate_open(change.gate)
         return change.within(self.minor)
-
-
-def as_row(change: BehaviourChange) -> dict[str, Any]:
-    """The change as a plain mapping, without its empty fields."""
-    return {name: value for name, value in change._asdict().items() if value and value != ("", "")}

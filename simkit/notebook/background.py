@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import ipywidgets as widgets
 
@@ -88,16 +88,6 @@ class Background(widgets.HBox):  # type: ignore[misc]
         """Add doubts about the question to what is told, each once."""
         lines = (_DOUBTED.format(html_text(text)) for text in dict.fromkeys(map(str, doubts)))
         self.told.value = "<br>".join(filter(None, [self.told.value, *lines]))
-
-    def try_now(self, act: Callable[[], Any]) -> bool:
-        """Do something at once; False, with the error in the line, if it is refused."""
-        self.told.value = ""
-        try:
-            act()
-        except (SimkitError, StatusError, PlainError) as error:
-            self.tell_error(error)
-            return False
-        return True
 
     def _work(
         self,

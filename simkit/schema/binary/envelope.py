@@ -100,6 +100,8 @@ def decode(body: bytes, default: GroupVersionKind | None = None) -> dict[str, An
 
     ``default`` names the kind of an envelope that names none.
     """
+    if not body:
+        raise Unfit("empty data")
     if not body.startswith(PREFIX):
         raise Unfit(
             f"provided data does not appear to be a protobuf message, expected prefix [{' '.join(map(str, PREFIX))}]"
