@@ -81,12 +81,13 @@ class DecodePass:
     def named(self, place: GoField) -> str:
         """A field as errors name it: its struct and its path."""
         fields = [step for step in self.path if step.__class__ is str]
-        if not fields or fields[-1] != place.field or not self._inside(place.field):
+        holds_itself = place.type.endswith(f"]v1.{place.struct}")  # then it is no entry, but the entry's own field
+        if not fields or fields[-1] != place.field or holds_itself or not self._inside():
             fields.append(place.field)
         return f"{place.struct}.{'.'.join(self.told([str(step) for step in fields]))}"
 
-    def _inside(self, field: str) -> bool:
-        """True if the path already ends in the field: in one of its list elements or map entries."""
+    def _inside(self) -> bool:
+        """True if the path ends in a list element or a map entry of its last field."""
         return bool(self.path) and self.path[-1].__class__ is not str
 
     def _problem(self, text: str) -> None:
