@@ -32,7 +32,10 @@ from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, name_of
 from simkit.schema import strict_json
 from simkit.schema.catalogue import Catalogue
+from simkit.schema.decoding import DecodeError
+from simkit.schema.decoding import decode as decode_object
 from simkit.schema.go_types import internal_package
+from simkit.schema.lifecycle import lifecycle_of
 from simkit.schema.structural import Schema
 
 # The forms of requests and answers, told apart by their headers alone
@@ -200,12 +203,10 @@ def header_error(value: Any) -> str:
     return f"couldn't get version/kind; json parse error: json: cannot unmarshal {kind} into {_GO_HEADER}"
 
 
-def check_kind(
-    behaviour: ServedBehaviour, value: Any, body: bytes, group_version: GroupVersion, kind: str, known_kind: Any
-) -> None:
-    """Refuse a body of another kind than the path's.
+def check_kind(catalogue: Catalogue, value: Any, body: bytes, group_version: GroupVersion, kind: str) -> None:
+    """Refuse a body of another kind than the path's, first for values that do not have the types of its own kind.
 
-    ``known_kind`` tells whether a group, version and kind exist. A missing kind or apiVersion is the path's.
+    A missing kind or apiVersion is the path's.
     """
     error = header_error(value)
     if error:
@@ -215,7 +216,14 @@ def check_kind(
     named = given_kind or kind
     if (given, named) == (group_version, kind):
         return
-    known = known_kind(given.group, given.version, named)
+    gvk = GroupVersionKind(given.group, given.version, named)
+    served, handled = catalogue.kind(gvk), f"{named} in version {quoted(given.version)} cannot be handled as a {kind}"
+    if served is not None and not served.custom:
+        try:
+            decode_object(catalogue.behaviour, value or {}, catalogue.schema(gvk))
+        except DecodeError as error:
+            raise bad_request(f"{handled}: {error}") from None
+    known = served is not None or lifecycle_of(gvk.api_version, named) is not None
     if known and (given.group, named) == (group_version.group, kind):
         why = f"the API version in the data ({given}) does not match the expected API version ({group_version})"
         raise bad_request(why)
@@ -223,9 +231,9 @@ def check_kind(
         package = internal_package(group_version.group)
         why = f"converting ({given.version}.{named}) to ({package}.{kind}): unknown conversion"
     else:
-        scheme = scheme_name(behaviour, "pkg/api/legacyscheme/scheme.go:30")
+        scheme = scheme_name(catalogue.behaviour, "pkg/api/legacyscheme/scheme.go:30")
         why = f"no kind {quoted(named)} is registered for version {quoted(given)} in scheme {scheme}"
-    raise bad_request(f"{named} in version {quoted(given.version)} cannot be handled as a {kind}: {why}")
+    raise bad_request(f"{handled}: {why}")
 
 
 # Bodies of custom objects, which must have kind and apiVersion themselves.
@@ -256,10 +264,15 @@ def custom_header_error(value: Any, text: Callable[[], bytes]) -> str:
     return ""
 
 
+_ANY_FIELDS: Final = {"type": "object", "preserveUnknown": True}
+
+
 def body_schema(custom: CustomVersion, value: Any) -> Schema:
-    """The schema of a body's version; an empty one if the version does not exist."""
+    """The schema of a body's version: no fields if the version does not exist, all fields in another group."""
     group, _ = GroupVersion.parse(value.get("apiVersion") or "")
-    other = custom.definition.version_of(value) if group == custom.definition.group else None
+    if group != custom.definition.group:
+        return Schema(_ANY_FIELDS, custom.definition.resolve)
+    other = custom.definition.version_of(value)
     return other.schema if other is not None else Schema({"type": "object"}, custom.definition.resolve)
 
 

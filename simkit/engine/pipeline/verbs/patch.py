@@ -174,10 +174,10 @@ def _fitted(
             problem = bodies.custom_header_error(patched, lambda: shown().encode())
         if problem:
             raise bad_request(problem)
-        if not converted and not scope.resource.custom:
-            patched = _known(scope, patched)
 
         def fit(value: Any) -> Draft:
+            if not converted and not scope.resource.custom:
+                value = _known(scope, value)
             return request_object.fit(
                 scope.behaviour, context, value, gvk, scope.schema, validation, repeated, converted=converted
             )
@@ -186,11 +186,11 @@ def _fitted(
             fitted = fit(patched)
         except StatusError:
             if in_order is not None:
-                fit(_known(scope, in_order()))
+                fit(in_order())
             raise
         if in_order is not None and len(context.warnings) > 1:
             context.warnings.clear()
-            fit(_known(scope, in_order()))
+            fit(in_order())
         return fitted
     except StatusError as error:
         raise _unprocessable(scope, error, shown()) from None
@@ -208,9 +208,7 @@ def _known(scope: RequestScope, patched: Any) -> Any:
     other = GroupVersionKind(group, given, gvk.kind)
     if patched.get("kind") != gvk.kind or group != gvk.group or scope.catalogue.kind(other) is None:
         own = GroupVersion(gvk.group, gvk.version)
-        bodies.check_kind(
-            scope.catalogue.behaviour, patched, b"", own, gvk.kind, request_object.kind_known(scope.catalogue)
-        )
+        bodies.check_kind(scope.catalogue, patched, b"", own, gvk.kind)
     return patched
 
 

@@ -19,10 +19,8 @@ from simkit.meta.fielderror import quoted
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
 from simkit.meta.objects import Draft, Object, at, metadata
-from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.defaulting import drop_nulls
 from simkit.schema.decoding import DecodeError, decode
-from simkit.schema.lifecycle import lifecycle_of
 from simkit.schema.shared_parts import SharedParts
 from simkit.schema.structural import Schema
 from simkit.seams import Review
@@ -96,9 +94,7 @@ def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema:
     body = context.request.body
     if media == PROTOBUF:
         value = bodies.decode(body, gvk)
-        bodies.check_kind(
-            engine.behaviour, value, body, GroupVersion(gvk.group, gvk.version), gvk.kind, kind_known(engine.catalogue)
-        )
+        bodies.check_kind(engine.catalogue, value, body, GroupVersion(gvk.group, gvk.version), gvk.kind)
         return fit(engine.behaviour, context, value, gvk, schema, "Ignore")
     repeats: list[Repeat] = []
     try:
@@ -110,7 +106,7 @@ def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema:
         return _read_custom(engine.behaviour, context, custom, value, validation, bodies.repeat_errors(repeats))
     if not _is_of(value, gvk):
         group_version = GroupVersion(gvk.group, gvk.version)
-        bodies.check_kind(engine.behaviour, value, body, group_version, gvk.kind, kind_known(engine.catalogue))
+        bodies.check_kind(engine.catalogue, value, body, group_version, gvk.kind)
     return fit(
         engine.behaviour, context, value, gvk, schema, validation, bodies.repeat_errors(repeats) if repeats else ()
     )
@@ -145,14 +141,6 @@ def _read_custom(
     draft = fit(behaviour, context, value, custom.resource.gvk, schema, validation, repeated)
     bodies.check_custom_kind(behaviour, custom, value)
     return draft
-
-
-def kind_known(catalogue: Catalogue) -> Any:
-    def known(group: str, version: str, kind: str) -> bool:
-        gvk = GroupVersionKind(group, version, kind)
-        return catalogue.kind(gvk) is not None or lifecycle_of(gvk.api_version, kind) is not None
-
-    return known
 
 
 def fit(
