@@ -236,6 +236,12 @@ outputs, words = json.load(open({export!r})), sys.argv[1:]
 cluster, assignments, role, identity, credential = outputs
 command = [word for word in words if not word.startswith("-")]
 assert "list" in command or command[1] == "show", words
+if "tsv" in command and command[0] == "role":
+    print("\\n".join(one["principalId"] for one in assignments if one["principalType"] == "Group"))
+    sys.exit()
+if command[0] == "ad":
+    print("[]")
+    sys.exit()
 if "tsv" in command:
     print(cluster["id"] if command[0] == "aks" else identity["name"] + "\\t" + identity["resourceGroup"])
     sys.exit()

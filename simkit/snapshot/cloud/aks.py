@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.identity import MASTERS, service_account_user
@@ -28,6 +29,7 @@ from simkit.snapshot.cloud.output import (
     FOLDER,
     Unexpected,
     custom_resources,
+    groups_of_members,
     mappings,
     optional_text,
     text,
@@ -36,6 +38,7 @@ from simkit.snapshot.cloud.output import (
 
 ANNOTATION: Final = "azure.workload.identity/client-id"
 """The annotation of a service account with the client id of the identity that its pods use."""
+_MEMBER: Final = "#microsoft.graph."
 _ADMINISTRATORS: Final = "administrators of the cluster"
 _ACCOUNTS: Final = GroupResource("", "serviceaccounts")
 _ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
@@ -55,6 +58,12 @@ az aks show --resource-group "$GROUP" --name "$CLUSTER" --output json > {FOLDER}
 id=$(az aks show --resource-group "$GROUP" --name "$CLUSTER" --query id --output tsv)
 az role assignment list --scope "$id" --include-inherited --output json > {FOLDER}/assignments.json
 az role assignment list --all --query "[?starts_with(scope, '$id/')]" --output json > {FOLDER}/namespaces.json
+teams="principalType=='Group'"
+{{ az role assignment list --scope "$id" --include-inherited --query "[?$teams].principalId" --output tsv
+az role assignment list --all --query "[?starts_with(scope, '$id/') && $teams].principalId" --output tsv
+}} | sort -u | while read -r team; do
+  az ad group member list --group "$team" --output json > "{FOLDER}/$team.json"
+done
 az role definition list --scope "$id" --output json > {FOLDER}/roles.json
 az identity list --output json > {FOLDER}/identities.json
 {{ printf '[\\n]\\n'
@@ -65,12 +74,18 @@ done; }} > {FOLDER}/federated-credentials.json
 """The shell commands that write the export of an AKS cluster into a folder."""
 
 
-class _Assignment(NamedTuple):
-    """A role assignment: object id, type and name of the principal, role, scope, and whether it has a condition."""
+class _Principal(NamedTuple):
+    """The object id, type and name of a principal."""
 
     principal: str
     kind: str
     name: str
+
+
+class _Assignment(NamedTuple):
+    """A role assignment: the principal, role, scope, and whether it has a condition."""
+
+    who: _Principal
     role: str
     role_name: str
     scope: str
@@ -91,6 +106,8 @@ class AksExport:
     """The client id and the object id of each managed identity, by its resource id in small letters."""
     trusted: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     """The issuers and subjects that the federated credentials of an identity trust, by its resource id."""
+    members: dict[str, dict[_Principal, None]] = field(default_factory=dict)
+    """The members of groups, by the object id of the group."""
     broken: list[str] = field(default_factory=list)
 
     @property
@@ -111,6 +128,10 @@ class AksExport:
             self._take_role(value)
         elif "clientId" in value and "principalId" in value:
             self.identities[text(value, "id").lower()] = (text(value, "clientId"), text(value, "principalId").lower())
+        elif str(value.get("@odata.type")).startswith(_MEMBER) and _ID.fullmatch(PurePath(file).stem.lower()):
+            member, members = _member(value), self.members.setdefault(PurePath(file).stem.lower(), {})
+            if member.kind in ("User", "ServicePrincipal", "Group"):  # devices and contacts send no requests
+                members[member] = None
         elif "issuer" in value and "subject" in value:
             identity = text(value, "id").lower().partition("/federatedidentitycredentials/")[0]
             self.trusted.setdefault(identity, []).append((text(value, "issuer"), text(value, "subject")))
@@ -148,7 +169,16 @@ def _assignment(value: Mapping[str, Any]) -> _Assignment:
         raise Unexpected(f"{principal!r} with {role!r} are not the ids of a principal and a role")
     kind, name = optional_text(value, "principalType"), optional_text(value, "principalName")
     told, scope = optional_text(value, "roleDefinitionName"), text(value, "scope").rstrip("/")
-    return _Assignment(principal, kind, name, role, told, scope, bool(optional_text(value, "condition")))
+    who = _Principal(principal, kind, name)
+    return _Assignment(who, role, told, scope, bool(optional_text(value, "condition")))
+
+
+def _member(value: Mapping[str, Any]) -> _Principal:
+    """A member of a group, as Microsoft Graph describes it; the file of the group is named by its object id."""
+    kind, principal = text(value, "@odata.type").removeprefix(_MEMBER), text(value, "id").lower()
+    if not _ID.fullmatch(principal):
+        raise Unexpected(f"{principal!r} is not the id of a principal")
+    return _Principal(principal, kind[:1].upper() + kind[1:], optional_text(value, "userPrincipalName"))
 
 
 class _Access:
@@ -175,9 +205,17 @@ class _Access:
         for assignment in sorted(self._export.assignments):
             self._assign(assignment)
         self._bind_administrators()
+        groups = self._groups_of_members()
+        administer = {name for kind, name in self._administrators if kind == "Group"}
+        self._administrators |= {one: None for one, mine in groups.items() if not administer.isdisjoint(mine)}
         entries = tuple(
             AccessEntry(
-                name, name, (MASTERS,) if (kind, name) in self._administrators else (), tuple(given), name, kind
+                name,
+                name,
+                (*groups.get((kind, name), ()), *((MASTERS,) if (kind, name) in self._administrators else ())),
+                tuple(given),
+                name,
+                kind,
             )
             for (kind, name), given in self._entries.items()
         )
@@ -216,9 +254,10 @@ class _Access:
         administers = role is not None and not namespace and any(map(role.may, self._admin_actions))
         if role is not None and not (rules or administers):
             return
-        subject = self._subject(one)
+        subject = self._subject(one.who)
         if role is None or one.conditional:
-            self._unknown[f"{name} (on a condition)" if one.conditional else name, one.name or one.principal] = None
+            told = one.who.name or one.who.principal
+            self._unknown[f"{name} (on a condition)" if one.conditional else name, told] = None
         elif subject is not None:
             given = self._entries.setdefault(subject, {})
             if rules:
@@ -227,7 +266,7 @@ class _Access:
             if administers:
                 self._administrators[subject] = None
 
-    def _subject(self, one: _Assignment) -> tuple[str, str] | None:
+    def _subject(self, one: _Principal) -> tuple[str, str] | None:
         """The kind and the name of a principal in the cluster; None if it is not known."""
         if one.kind in _GROUPS:
             return "Group", one.principal
@@ -239,6 +278,21 @@ class _Access:
             return "User", f"{AZURE}{one.principal}"
         is_member = one.kind != "ServicePrincipal" and "@" in one.name and "#EXT#" not in one.name.upper()
         return "User", one.name if is_member else one.principal
+
+    def _groups_of_members(self) -> dict[tuple[str, str], list[str]]:
+        """The groups of each user and application in described groups, nested ones included."""
+        members = self._export.members
+        known = {one.principal: one for some in members.values() for one in some}
+        found: dict[tuple[str, str], list[str]] = {}
+        for principal, groups in groups_of_members(
+            {group: [one.principal for one in some] for group, some in members.items()}
+        ).items():
+            if known[principal].kind in _GROUPS:
+                self._missing.append(f"the members of group:{principal}, which is in group:{groups[0]}, are not in it")
+            elif (subject := self._subject(known[principal])) is not None:
+                found[subject] = groups
+                self._entries.setdefault(subject, {})
+        return found
 
     def _bind_administrators(self) -> None:
         """The groups that the cluster names as its administrators, in a binding that AKS keeps in the cluster."""

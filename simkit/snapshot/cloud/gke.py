@@ -29,6 +29,7 @@ from simkit.snapshot.cloud.output import (
     FOLDER,
     Unexpected,
     custom_resources,
+    groups_of_members,
     mapping,
     mappings,
     optional_text,
@@ -51,8 +52,6 @@ _POOL: Final = re.compile(
 )
 """Pods as principals: one service account, those of a namespace, those of a cluster, or all of a pool."""
 _POD: Final = re.compile(r"serviceAccount:([\w.:-]+\.svc\.id\.goog)\[([\w-]+)/([\w.-]+)\]", re.ASCII)
-_MOST_MEMBERSHIPS: Final = 2_000_000
-"""The most memberships of users in groups, nested ones included, that are read."""
 _ROLE: Final = re.compile(r"(?:(?:projects|organizations)/[\w.:-]+/)?roles/[\w.]+", re.ASCII)
 
 COMMANDS: Final = f"""\
@@ -279,27 +278,12 @@ class _Access:
 
     def _groups_of_members(self) -> dict[str, list[str]]:
         """The groups of each user and service account in described groups, by address, nested ones included."""
-        export, within = self._export, dict[str, list[str]]()
-        for name, address in export.groups.items():
-            for member in export.memberships.get(name, ()):
-                within.setdefault(member, []).append(address)
-        found, count = dict[str, list[str]](), 0
-        for member in sorted(within.keys() - set(export.groups.values())):
-            if member in export.nested:
-                self._missing.append(
-                    f"the members of group:{member}, which is in group:{within[member][0]}, are not in it"
-                )
-                continue
-            groups, left = dict[str, None](), list(within[member])
-            while left:
-                group = left.pop()
-                if group not in groups:
-                    groups[group] = None
-                    left += within.get(group, ())
-            found[member] = list(groups)
-            count += len(groups)
-            if count > _MOST_MEMBERSHIPS:
-                raise SimkitError(f"the export has more than {_MOST_MEMBERSHIPS:,} memberships of nested groups")
+        export = self._export
+        members = {address: list(export.memberships.get(name, ())) for name, address in export.groups.items()}
+        found = groups_of_members(members)
+        for group in sorted(export.nested & found.keys()):
+            told = f"the members of group:{group}, which is in group:{found.pop(group)[0]}"
+            self._missing.append(f"{told}, are not in it")
         return found
 
     def _grant_members(self, groups: Mapping[str, Collection[str]]) -> None:

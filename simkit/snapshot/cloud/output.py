@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, Protocol
 
 from simkit.meta.domain import EXTENSIONS_GROUP
+from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
 from simkit.seams.authorization import ProviderAccess
@@ -14,6 +16,7 @@ from simkit.seams.snapshot import Snapshot
 
 FOLDER: Final = "cloud"
 """The folder into which the commands of ``simkit dump --cloud`` write."""
+_MOST_MEMBERSHIPS: Final = 2_000_000
 DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 TEMPLATE: Final = re.compile(r"\{\{\w+\}\}")
 """A part of a user name that is filled in for each session."""
@@ -149,6 +152,38 @@ def rules_of(allowed: Mapping[tuple[str, str], Collection[str]]) -> tuple[Object
         {"verbs": list(verbs), "apiGroups": [group], "resources": resources}
         for (group, verbs), resources in found.items()
     )
+
+
+def groups_of_members(members: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """The groups of each member that is no group itself, the nearest first, by the members of each group.
+
+    Raises
+    ------
+    SimkitError
+        For more memberships than anybody has.
+
+    Examples
+    --------
+    >>> groups_of_members({"all": ["devs", "bob"], "devs": ["ann"]})
+    {'ann': ['devs', 'all'], 'bob': ['all']}
+    """
+    within: dict[str, list[str]] = {}
+    for group, names in members.items():
+        for name in names:
+            within.setdefault(name, []).append(group)
+    found, count = dict[str, list[str]](), 0
+    for name in sorted(within.keys() - members.keys()):
+        groups, left = dict[str, None](), deque(within[name])
+        while left:
+            group = left.popleft()
+            if group not in groups:
+                groups[group] = None
+                left.extend(within.get(group, ()))
+        found[name] = list(groups)
+        count += len(groups)
+        if count > _MOST_MEMBERSHIPS:
+            raise SimkitError(f"the export has more than {_MOST_MEMBERSHIPS:,} memberships of nested groups")
+    return found
 
 
 EVERYTHING: Final[tuple[Object, ...]] = ({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},)

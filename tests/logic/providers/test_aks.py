@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -217,6 +219,35 @@ def test_a_pod_becomes_the_identity_that_trusts_its_service_account(
     path = found.escalations("user:ann", goal="cluster-admin")
     assert [one.primitives[-2:] for one in path] == [("K19", "A1")] * paths
     assert len(found.findings(checks=["cloud-admin"])) == paths
+
+
+def member(number: int, kind: str, name: str | None = None) -> dict[str, Any]:
+    """A member of a group as ``az ad group member list`` has it."""
+    return {"@odata.type": f"#microsoft.graph.{kind}", "id": object_id(number), "userPrincipalName": name}
+
+
+def test_members_of_groups_are_read_by_the_name_of_their_file(tmp_path: Path) -> None:
+    """Also of groups in groups, also administrators; devices send no requests, and a group without a file is told."""
+    outer, inner = object_id(1), object_id(11)
+    files: dict[str, Any] = {
+        "export": export(assignment(WRITER, 1, CLUSTER), assignment(OWNER, 1, GROUP), disableLocalAccounts=False),
+        outer: [member(11, "group"), member(12, "device"), member(13, "group")],
+        inner: [
+            member(20, "user", "zoe@acme.example"),
+            member(21, "servicePrincipal"),
+            member(22, "user", "x#EXT#@acme"),
+        ],
+    }
+    for name, outputs in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(outputs, indent=1))
+    found = dump(str(tmp_path))
+    for who in ("user:zoe@acme.example", f"user:{object_id(21)}", f"user:{object_id(22)}"):
+        assert found.can(who, "create", "pods"), who
+        assert found.can(who, "delete", "nodes"), who
+    rows = found.who_can("create", "pods", expand_groups=True)
+    assert set(rows[rows["via_group"] == f"group:{outer}"]["subject"]) >= {"user:zoe@acme.example"}
+    assert f"the members of group:{object_id(13)}, which is in group:{outer}" in caveats(found)
+    assert object_id(12) not in str(found.snapshot().authorization)
 
 
 def test_remedies_name_the_command_of_azure() -> None:
