@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -376,3 +377,39 @@ def test_an_identity_that_the_export_lacks_is_told() -> None:
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account},
     ]
     assert "whether sa:ci/robot can become the identity with the client id 0000ffff" in caveats_of_aks(OF_AKS, *objects)
+
+
+JUNK: tuple[Any, ...] = (None, 7, "", "x", "\x1b[2J", [], {}, [None], {"a": 1}, True, "{{a}}{{b}}{{c}}", "*", "-" * 300)
+
+
+def damaged(value: Any, dice: random.Random, rate: float) -> Any:
+    """A decoded output in which some values are others, some fields are missing, and some entries are there twice."""
+    if dice.random() < rate:
+        return dice.choice(JUNK)
+    if isinstance(value, dict):
+        return {name: damaged(one, dice, rate) for name, one in value.items() if dice.random() > rate}
+    if isinstance(value, list):
+        kept = [damaged(one, dice, rate) for one in value if dice.random() > rate]
+        return kept + kept[: dice.randrange(2)]
+    return value
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("outputs", [OUTPUTS, OF_GKE, OF_AKS], ids=["eks", "gke", "aks"])
+def test_damaged_exports_end_in_answers_or_errors(outputs: Any) -> None:
+    """Sixty exports with junk in random places: no error but ours, no letters for terminals, and mostly a caveat."""
+    answered = 0
+    for seed in range(60):
+        dice = random.Random(seed)
+        account = {"name": "shiftwork", "namespace": "ci", "annotations": {"iam.gke.io/gcp-service-account": "a@b"}}
+        objects = [{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account}]
+        found = damaged(outputs, dice, 0.01 if seed % 2 else 0.1)
+        try:
+            cluster = simkit.load(objects, captured=["*"], cloud=json.dumps([found]))
+        except simkit.SimkitError:
+            continue
+        told = " ".join(map(str, cluster.snapshot().authorization.caveats))
+        rows = cluster.who_can("get", "secrets", expand_groups=True)
+        assert "\x1b" not in f"{told}{rows.to_dict()}"
+        answered += bool(told)
+    assert answered > 20

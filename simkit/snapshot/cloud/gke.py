@@ -191,8 +191,8 @@ class GkeExport:
 
 def _grants(place: str, policy: Mapping[str, Any]) -> Iterator[_Grant]:
     for binding in mappings(policy, "bindings", optional=True):
-        condition = mapping(binding, "condition") if binding.get("condition") is not None else {}
-        title = (optional_text(condition, "title") or "without a title") if condition else ""
+        told = binding.get("condition") is not None
+        title = (optional_text(mapping(binding, "condition"), "title") or "without a title") if told else ""
         yield _Grant(place, text(binding, "role"), tuple(texts(binding, "members", optional=True)), title)
 
 

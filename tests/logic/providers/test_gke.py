@@ -143,6 +143,8 @@ def test_conditions_and_roles_that_are_not_known_are_told() -> None:
     assert "roles/container.admin (on the condition 'one day') of user:d@acme.example" in told
     assert "storage" not in told
     assert not cluster.can("user:d@acme.example", "get", "pods")
+    outputs[1][0]["policy"]["bindings"][3]["condition"] = {}
+    assert "on the condition 'without a title'" in caveats(dump(outputs))
 
 
 def test_a_permission_that_the_table_lacks_is_told() -> None:
