@@ -225,6 +225,8 @@ class Strategy:
     """True if the generation is raised before the fields of disabled features are dropped, and so by them alone."""
     empty: Object = field(default_factory=dict)
     """The values that an object without any has in kube-apiserver, as bookmarks of watches show it, besides zeroes."""
+    version_annotations: frozenset[str] = frozenset()
+    """Annotations that a version writes for fields that it lacks. Tables and partial metadata are without them."""
     selectable_fields: Callable[[Object], Mapping[str, str]] = _no_fields
     """Values for field selectors besides ``metadata.name`` and ``metadata.namespace``."""
     print_row: RowPrinter | None = None

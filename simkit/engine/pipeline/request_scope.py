@@ -259,8 +259,15 @@ class RequestScope:
         return made
 
     def ordered_metadata(self, obj: Object) -> Draft:
-        """An object's metadata in the order of its type, which custom kinds share."""
+        """An object's metadata as they are shown alone, in the order of their type, which custom kinds share."""
         made: Draft = self._metadata_order(obj["metadata"])
+        annotations, apart = made.get("annotations"), self.strategy.version_annotations
+        if annotations and apart:
+            kept = {name: value for name, value in annotations.items() if name not in apart}
+            if not kept:
+                del made["annotations"]
+            else:
+                made["annotations"] = kept
         return made
 
     @cached_property

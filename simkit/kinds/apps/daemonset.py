@@ -149,6 +149,7 @@ def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
 _STABLE: Final = Strategy(
     default=_default,
     empty={"metadata": {"annotations": {GENERATION: "0"}}},
+    version_annotations=frozenset({GENERATION}),
     prepare=_prepare,
     metadata_checks=checked_twice(_ONCE),
     validate=_validate,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.kinds.conversions.horizontalpodautoscaler import BEHAVIOR, CONDITIONS, CURRENT, METRICS
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, UNSET, created
 from simkit.kinds.parts.validation.fields import segment
@@ -294,5 +295,6 @@ STRATEGY = Strategy(
     prepare=_prepare,
     validate=_validate,
     print_row=_row,
+    version_annotations=frozenset({METRICS, CURRENT, CONDITIONS, BEHAVIOR}),
     subresources={"status": Subresource(keep_all_but_status, _STATUS)},
 )
