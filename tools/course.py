@@ -56,6 +56,8 @@ def _metadata(cell: Any) -> Iterator[tuple[str, Any]]:
     said = cell.metadata
     if "tags" in said:
         yield "tags", said["tags"]
+        if "hide-input" in said["tags"]:
+            yield "jupyter", {"source_hidden": True}
     if "exercise" in said:
         yield "tags", ["exercise"]
         yield "nbgrader", _nbgrader(said["exercise"], solution=True)

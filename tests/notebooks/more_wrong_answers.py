@@ -443,4 +443,19 @@ MORE_WRONG: Final[dict[str, list[tuple[str, str, list[str]]]]] = {
         ("moment", "answer = {'now'}", ["write one of the words early, between and late"]),
         ("read", "answer = {'Manifest'}", ["write them as the task does"]),
     ],
+    "13-a-break-in-told-backwards": [
+        ("who", 'answer = "user:tess@pellowick.example"', ["no from 22:00 to 05:08", "1 more"]),
+        ("who", "answer = {'sa:kube-system/kube-dns-cache', 'sa:nobody'}", ["sa:nobody"]),
+        ("hand", 'answer = {"user:eve"}', ["no write to a role or a binding is about 'user:eve'", "2 more"]),
+        ("hand", 'answer = {"sa:kube-system/kube-dns-cache"}', ["01:35 sa:kube-system/kube-dns-cache: create"]),
+        ("loot", 'answer = {"app-settings"}', ["write namespace/name", "2 more"]),
+        (
+            "clean",
+            "def answer(trial):\n    trial.delete('rolebinding', 'auditors', 'billing')\n"
+            "    trial.delete('clusterrolebinding', 'release-train-admin')",
+            ["sa:ci/release-train can no longer"],
+        ),
+        ("clean", "def answer(trial):\n    trial.delete('rolebinding', 'intruder')", ["not found"]),
+        ("clean", RAISES, ["ValueError: boom"]),
+    ],
 }

@@ -21,9 +21,9 @@ HEADS = ("**Time**: ", "**You need**: ", "**You will have learned**", "**The sto
 END = ("## A question to think about", "*Your answer:*", "## What to read in the specification")
 
 
-def test_there_are_twelve_lessons() -> None:
+def test_there_are_thirteen_lessons() -> None:
     """In the order of their numbers; each has a source, and a notebook with solutions."""
-    assert [name[:2] for name in lessons()] == [f"{number:02}" for number in range(1, 13)]
+    assert [name[:2] for name in lessons()] == [f"{number:02}" for number in range(1, 14)]
     assert [source.stem for source in sources()] == lessons() == sorted(WRONG) == sorted(MORE_WRONG)
 
 

@@ -328,4 +328,19 @@ spec:
         ),
         "moment": ('answer = {"late"}', ["GET batch/v1 at 1.23 answers 200", "GET batch/v1beta1 at 1.25 answers 404"]),
     },
+    "13-a-break-in-told-backwards": {
+        "who": (
+            'answer = {"sa:ci/release-train", "kube-dns-cache"}',
+            ["could do everything: yes from 22:00 to 05:08", "'kube-dns-cache' is no subject", "1 more"],
+        ),
+        "hand": (
+            'answer = {"user:rosa@pellowick.example", "ClusterRoleBinding kube-dns-cache"}',
+            ["22:45 user:rosa@pellowick.example: create RoleBinding parcels/weekend", "1 more"],
+        ),
+        "loot": ('answer = {"billing/stripe-live", "billing/app-settings"}', ["answered 404", "1 more"]),
+        "clean": (
+            "def answer(trial):\n    trial.delete('rolebinding', 'weekend', 'parcels')",
+            ["user:audit-readonly@pellowick.example still can", "Omar cannot delete pods in parcels"],
+        ),
+    },
 }

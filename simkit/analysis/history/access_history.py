@@ -32,6 +32,7 @@ from simkit.logic.authorizers.node import node_of
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource
+from simkit.meta.warning import warn_user, warnings_heard_by
 from simkit.seams.authorization import Authorization
 from simkit.seams.caveats import Caveat
 from simkit.snapshot.resources import DEFINITIONS
@@ -178,15 +179,22 @@ class AccessHistory(Result):
         narrowed = about_identity(self.timeline, named)
 
         known: dict[Hashable, Verdict] = {}
+        doubts = list[dict[str, Warning]]()
 
         def verdict(time: float) -> Verdict:
             state = state_for(narrowed, named, time)
             if state not in known:
-                moment = self._moment_of(narrowed, time, self._without_nodes)
-                known[state] = decided(moment, subject, verb, resource, **asked).verdict
+                moment, heard = self._moment_of(narrowed, time, self._without_nodes), list[Warning]()
+                with warnings_heard_by(heard.append):
+                    known[state] = decided(moment, subject, verb, resource, **asked).verdict
+                doubts.append({str(one): one for one in heard})
             return known[state]
 
-        return self._told(verdict, narrowed)
+        rows = self._told(verdict, narrowed)
+        for text, doubt in doubts[0].items() if doubts else ():
+            if all(text in other for other in doubts):  # nobody doubts what existed at some time
+                warn_user(doubt)
+        return rows
 
     def exposed_for(self, finding: Finding) -> pd.DataFrame:
         """The intervals in which a finding of an audit held, did not, or in which that is not known.

@@ -22,7 +22,7 @@ from simkit.analysis.history.reconstruction import history
 from simkit.analysis.rbac.objects import RBAC
 from simkit.cluster.options import Options
 from simkit.meta.clock import SimulatedClock, timestamp
-from simkit.meta.errors import StatusError
+from simkit.meta.errors import StatusError, UnknownSubject
 from simkit.meta.identity import Identity
 from simkit.seams.snapshot import Snapshot
 from simkit.snapshot.dump import Dump
@@ -134,6 +134,21 @@ def test_a_hundred_moments(level: str) -> None:
         for then, now in zip(past_answers(past, moment + 1), answers(snapshot), strict=True):
             assert then in (("yes" if now else "no"), "unknown")
     assert len(states) == 101
+
+
+def test_subjects_that_existed_for_a_while() -> None:
+    """A service account that was there at some time is no mistake; one that never was is doubted once."""
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "dev"}}
+    place = {"resource": "serviceaccounts", "namespace": "dev", "name": "robot"}
+    made = event(1, "create", "", objectRef=place, level="RequestResponse", responseObject=account)
+    gone = event(60, "delete", "", objectRef=place, level="RequestResponse", responseObject={"kind": "Status"})
+    bound = event(2, "create", "clusterrolebindings", "c", responseObject=binding("c", "r", "sa:dev/robot"))
+    other = {**account, "metadata": {"name": "other", "namespace": "dev"}}
+    past = history([*GRANTS, other], at=START, audit_log=[made, bound, gone, END])
+    assert "yes" in set(past.since_when("sa:dev/robot", "get", "pods")["verdict"])
+    with pytest.warns(UnknownSubject, match="there is no service account sa:dev/robt") as told:
+        past.since_when("sa:dev/robt", "get", "pods")
+    assert len(told) == 1
 
 
 def test_authorizers_are_those_of_the_dump() -> None:
