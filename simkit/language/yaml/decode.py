@@ -60,8 +60,7 @@ def decode_body(text: str, repeats: list[Repeat]) -> Any:
     Keys of mappings come sorted, as a server has them that makes JSON out of YAML first; of repeated keys the last
     counts, and all are put into ``repeats``. Raises BrokenText.
     """
-    reader = _WireReader(text)
-    return _decoded(reader, text, lambda: reader.get_node() if reader.check_node() else None, 1, repeats, wire=True)
+    return _decoded(_WireReader, _first_node, text, 1, repeats, wire=True)
 
 
 def decode(text: str, *, first_line: int = 1, repeats: list[Repeat] | None = None) -> Any:
@@ -84,22 +83,27 @@ def decode(text: str, *, first_line: int = 1, repeats: list[Repeat] | None = Non
     >>> decode("created: 2024-04-17T10:00:00Z\\nport: 080\\nmode: 0644\\nwhen: 22:30\\nop: =")
     {'created': '2024-04-17T10:00:00Z', 'port': '080', 'mode': 420, 'when': '22:30', 'op': '='}
     """
-    reader = _Reader(text)
-    return _decoded(reader, text, reader.get_single_node, first_line, repeats)
+    return _decoded(_Reader, _Reader.get_single_node, text, first_line, repeats)
+
+
+def _first_node(reader: Any) -> Any:
+    return reader.get_node() if reader.check_node() else None
 
 
 def _decoded(
-    reader: Any,
+    loader: Callable[[str], Any],
+    compose: Callable[[Any], Any],
     text: str,
-    compose: Callable[[], Any],
     first_line: int,
     repeats: list[Repeat] | None,
     *,
     wire: bool = False,
 ) -> Any:
+    reader = None
     try:
         _check_depth(text)
-        node = compose()
+        reader = loader(text)  # the one in Python, where libyaml is absent, refuses characters at once
+        node = compose(reader)
         return None if node is None else _Construction("&" in text, first_line, repeats, wire=wire).value(node)
     except RecursionError:
         raise BrokenText(first_line, _TOO_DEEP) from None
@@ -113,7 +117,8 @@ def _decoded(
         reason = getattr(error, "reason", "") or "unreadable characters"
         raise BrokenText(line, f"not YAML: {reason}", reason) from None
     finally:
-        reader.dispose()
+        if reader is not None:
+            reader.dispose()
 
 
 class _Unplaced(yaml.MarkedYAMLError):
