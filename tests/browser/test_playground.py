@@ -155,6 +155,20 @@ def test_hostile_names_stay_text(page: Page, site: Site) -> None:
     assert not {"script", "img", "svg", "object", "embed", "link", "style", "form"} & set(found)
 
 
+def test_a_dump_that_ends_python_is_told_and_the_page_goes_on(page: Page, site: Site, tmp_path: Path) -> None:
+    """The stack of a browser overflows at depths for which Python has an error."""
+    page.goto(site.url)
+    answered(page, "who")
+    deep = tmp_path / "deep.json"
+    deep.write_text("[" * 100_000)
+    page.set_input_files("#file", deep)
+    expect(page.locator("#error")).to_be_visible()
+    expect(page.locator("#about")).to_have_text("No cluster is open.")
+    page.click("#demo")
+    expect(page.locator("#about")).to_contain_text("demo cluster: 902 objects")
+    answered(page, "who")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_readable_and_fits_a_telephone(page: Page, site: Site, scheme: str) -> None:
     """All text stands out from its ground, all controls have a name, and nothing is wider than the window."""

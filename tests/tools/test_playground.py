@@ -79,6 +79,18 @@ def test_access_is_answered_as_by_simkit() -> None:
     assert "did you mean 'get'?" in wrong["error"]
 
 
+def test_a_file_that_is_no_dump_is_refused_with_its_reason(tmp_path: Path) -> None:
+    """Bytes, deep nesting and nothing at all; what was open before is not asked about any more."""
+    files = {"bytes": bytes(range(256)), "deep.json": b"[" * 100_000, "empty.yaml": b""}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    questions = [{"ask": "open", "paths": [str(tmp_path / name)]} for name in files]
+    _, *refused, after = asked({"ask": "open", "paths": []}, *questions, {"ask": "graph"})
+    for answer, reason in zip(refused, ("special characters", "not JSON", "nothing is in it"), strict=True):
+        assert reason in answer["error"]
+    assert after == {"error": "open a dump first"}
+
+
 @pytest.mark.slow
 def test_paths_causes_and_report_need_no_tables() -> None:
     """The graph, causes with a plan, a proof and the report are made; what a browser cannot do has a sentence."""
@@ -147,4 +159,11 @@ def test_nesting_is_limited_alike(levels: int) -> None:
     for _ in range(levels):
         value = [value]
     assert outcome(stand_in.dumps, value) == outcome(orjson.dumps, value)
-    assert outcome(stand_in.loads, "[" * 100_000) == outcome(orjson.loads, "[" * 100_000)
+    for text in (
+        "[" * 100_000,
+        "[" * 900 + "]" * 900,
+        "[" * 2_000 + "]" * 2_000,
+        "[[],{}]" * 3_000,
+        "[" + "[{}]," * 9_000 + "1]",
+    ):
+        assert outcome(stand_in.loads, text)[0] == outcome(orjson.loads, text)[0]

@@ -45,8 +45,12 @@ class Session:
         parser = argparse.ArgumentParser()
         add_source(parser, paths=True)
         told = StringIO()
-        with redirect_stderr(told):
-            self.dump: Dump = opened(parser.parse_args([*READING, *(["--demo"] if not paths else ["--", *paths])]))
+        try:
+            with redirect_stderr(told):
+                args = parser.parse_args([*READING, *(["--demo"] if not paths else ["--", *paths])])
+                self.dump: Dump = opened(args)
+        except SimkitError as error:
+            raise SimkitError(f"{error}\n{told.getvalue()}".strip().replace("simkit: ", "")) from None
         self._name = ", ".join(PurePath(path).name for path in paths) or "demo cluster"
         lines = told.getvalue().replace("simkit: ", "").splitlines()
         self.limits = [one.text for one in self.dump.authorization.caveats]

@@ -28,7 +28,8 @@ async function ask(question, transfer = []) {
   const about = opened;
   const began = performance.now();
   const id = ++number;
-  const { answer, notes, error } = await new Promise((done) => { waiting.set(id, done); worker.postMessage({ id, ...question }, transfer); });
+  const { answer, notes, error, ended } = await new Promise((done) => { waiting.set(id, done); worker.postMessage({ id, ...question }, transfer); });
+  if (ended) end();
   if (about !== opened && question.ask !== "open") return null;
   if (!waiting.size) tell(`Answered in ${((performance.now() - began) / 1000).toFixed(1)} s`);
   if (error !== undefined) {
@@ -43,11 +44,16 @@ async function ask(question, transfer = []) {
 // What is open, for when Python was stopped.
 let source = [];
 
-function stop() {
+function end() {
   worker.terminate();
-  for (const done of waiting.values()) done({ error: "stopped" });
+  for (const done of waiting.values()) done({ error: "Python was ended." });
   waiting.clear();
   begin();
+  by("about").textContent = "No cluster is open.";
+}
+
+function stop() {
+  end();
   open(source, "who");
 }
 

@@ -61,7 +61,9 @@ async function answer({ id, early, files, ...question }) {
     if (early === "last" && !rest) fetchRest();
   } catch (error) {
     const lines = String(error.message || error).trim().split("\n");
-    postMessage({ id, error: `This question failed: ${lines[lines.length - 1]}` });
+    const ended = Boolean(error.pyodide_fatal_error);
+    const told = ended ? `Python ended: ${lines[0]}. The dump may be too large or nest too deeply for a browser; the command line may read it.` : `This question failed: ${lines[lines.length - 1]}`;
+    postMessage({ id, error: told, ended });
   }
 }
 

@@ -7,6 +7,7 @@ Values, errors and bytes are those of orjson, but for numbers with an exponent, 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict, is_dataclass
 from datetime import date, datetime, time
@@ -25,6 +26,8 @@ OPT_SERIALIZE_NUMPY: Final = 1 << 4
 OPT_SORT_KEYS: Final = 1 << 5
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1
 _DEEPEST_READ, _DEEPEST_WRITTEN = 1024, 254
+_BRACKET: Final = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 
 
 class JSONEncodeError(TypeError):
@@ -33,25 +36,22 @@ class JSONEncodeError(TypeError):
 
 def loads(text: bytes | bytearray | memoryview | str, /) -> Any:
     """The decoded value. Raises JSONDecodeError."""
-    if not isinstance(text, str):
-        try:
-            text = bytes(text).decode()
-        except UnicodeDecodeError as error:
-            raise JSONDecodeError(f"str is not valid UTF-8: {error.reason}", "", 0) from None
     try:
+        raw = text.encode() if isinstance(text, str) else bytes(text)
+        text = raw.decode()
+        if _may_be_deep(raw) and _depth(text) > _DEEPEST_READ:  # before the decoder, whose stack would overflow
+            raise JSONDecodeError("Recursion limit reached", "", 0)
         value = _DECODER.decode(text)
-        if "\\u" in text or not text.isascii():
-            _written(value, None, sort_keys=False).encode()  # lone surrogates
-        if text.count("[") + text.count("{") > _DEEPEST_READ and _depth(value) > _DEEPEST_READ:
-            raise RecursionError
+        if "\\ud" in text or "\\uD" in text:  # lone surrogates
+            _written(value, None, sort_keys=False).encode()
     except JSONDecodeError as error:
         if error.msg != "Extra data":
             raise
         raise JSONDecodeError("unexpected content after document", error.doc, error.pos) from None
     except RecursionError:
-        raise JSONDecodeError("Recursion limit reached", text, 0) from None
-    except ValueError as error:
-        raise JSONDecodeError(str(error), text, 0) from None
+        raise JSONDecodeError("Recursion limit reached", "", 0) from None
+    except ValueError as error:  # Unicode's errors too
+        raise JSONDecodeError(str(error), "", 0) from None
     return value
 
 
@@ -91,13 +91,23 @@ def _no_constant(name: str) -> NoReturn:
 _DECODER: Final = json.JSONDecoder(parse_int=_integer, parse_float=_float, parse_constant=_no_constant)
 
 
-def _depth(value: Any) -> int:
-    """The number of containers in each other, found without recursion."""
-    depth, level = 0, [value]
-    while level := [one for one in level if isinstance(one, dict | list)]:
-        depth += 1
-        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
-    return depth
+def _may_be_deep(raw: bytes) -> bool:
+    """False if no value of the text nests too deeply, as its brackets show, those in strings among them."""
+    left, rounds = raw.translate(None, _NO_BRACKETS), 0
+    while (less := left.replace(b"[]", b"").replace(b"{}", b"")) != left and 2 * rounds + len(less) > _DEEPEST_READ:
+        left, rounds = less, rounds + 1
+        if 2 * rounds > _DEEPEST_READ:
+            return True
+    return 2 * (rounds + 1) + len(less) > _DEEPEST_READ
+
+
+def _depth(text: str) -> int:
+    """The number of containers in each other."""
+    depth = deepest = 0
+    for found in _BRACKET.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _plain(value: Any, default: Callable[[Any], Any] | None, room: int, *, any_key: bool) -> Any:
