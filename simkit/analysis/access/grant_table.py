@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,13 +84,15 @@ class GrantTable:
         grants = sorted((grant for grant in index.all_grants() if grant.rules), key=_order)
         self.rows: Sequence[tuple[str, ...]] = [_MASTERS_ROW, *map(_row, grants)]
         self._codes: dict[str, int] = {"": 0}
-        self._scopes = [0]
+        self._scopes = array("q", [0])
         alike: dict[int, tuple[Grant, list[int]]] = {}
         for number, grant in enumerate(grants, 1):
             self._scopes.append(self._codes.setdefault(grant.namespace, len(self._codes)))
             alike.setdefault(id(grant.rules), (grant, []))[1].append(number)
         self._picked: dict[tuple[Question, bool], PickedGrants] = {}
-        self._by_rules: dict[RuleSet, Numbers] = {RuleSet.of(grant.rules): numbers for grant, numbers in alike.values()}
+        self._by_rules: dict[RuleSet, Numbers] = {
+            RuleSet.of(grant.rules): array("q", numbers) for grant, numbers in alike.values()
+        }
 
     @cached_property
     def pandas_columns(self) -> dict[str, Any]:
