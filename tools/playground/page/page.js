@@ -76,12 +76,13 @@ function begin() {
 
 // Every file passes the service worker, which keeps it for the next visit. Where there is none, the page works without.
 async function kept() {
-  if (!("serviceWorker" in navigator)) return;
-  const claimed = new Promise((done) => navigator.serviceWorker.addEventListener("controllerchange", done, { once: true }));
-  try {
-    await navigator.serviceWorker.register("service-worker.js");
-    if (!navigator.serviceWorker.controller) await Promise.race([claimed, new Promise((done) => setTimeout(done, 2000))]);
-  } catch { /* private windows of some browsers have none */ }
+  const workers = navigator.serviceWorker;
+  if (!workers) return;
+  const claimed = new Promise((done) => workers.addEventListener("controllerchange", done, { once: true }));
+  const registered = workers.register("service-worker.js").catch(() => {}); // private windows of some browsers have none
+  if (workers.controller) return;
+  await registered;
+  if (!workers.controller) await Promise.race([claimed, new Promise((done) => setTimeout(done, 2000))]);
 }
 
 // ---- elements of answers
