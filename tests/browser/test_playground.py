@@ -29,6 +29,15 @@ REGISTRIES = (
 )
 
 
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, uid: a}\n"
+DROP = """text => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([text], "role.yaml"));
+  document.body.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+}"""
+REFUSED = "url => fetch(url).then(() => 'answered', () => 'refused')"
+
+
 class Site:
     """The playground on a free port, and the paths that were asked for."""
 
@@ -85,7 +94,7 @@ def shown_subjects(page: Page) -> list[str]:
 
 
 def test_it_answers_as_python_does_and_asks_its_own_folder_alone(
-    page: Page, context: BrowserContext, site: Site, tmp_path: Path
+    page: Page, context: BrowserContext, site: Site
 ) -> None:
     """Each tab about the demo cluster and a dropped dump; then no request is made, and a second visit needs no server."""
     faults: list[str] = []
@@ -118,11 +127,7 @@ def test_it_answers_as_python_does_and_asks_its_own_folder_alone(
 
     page.set_input_files("#file", datasets.path(datasets.DEMO))
     expect(page.locator("#about")).to_contain_text("pellowick.json.gz: 902 objects")
-    dump = tmp_path / "role.yaml"
-    dump.write_text(
-        "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Namespace, metadata: {name: shop, uid: a}}\n"
-    )
-    page.set_input_files("#file", dump)
+    page.evaluate(DROP, NAMESPACE)
     expect(page.locator("#about")).to_contain_text("role.yaml: 1 object")
     page.click("#tab-who")
     expect(page.locator("#error")).to_contain_text("the snapshot does not hold clusterrolebindings")
@@ -140,6 +145,17 @@ def test_it_answers_as_python_does_and_asks_its_own_folder_alone(
     assert set(shown_subjects(again)) <= expected
     assert "verb=delete" in again.evaluate("location.hash")
     again.close()
+
+
+def test_requests_to_another_place_are_refused(page: Page, site: Site, built: Path) -> None:
+    """Of the page by its policy, of the thread in which Python runs by the service worker."""
+    other = Site(built)
+    page.goto(site.url)
+    answered(page, "who")
+    assert page.evaluate(REFUSED, other.url) == "refused"
+    assert [worker.evaluate(REFUSED, other.url) for worker in page.workers] == ["refused"]
+    other.stop()
+    assert other.asked == []
 
 
 def test_hostile_names_stay_text(page: Page, site: Site) -> None:
