@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import tracemalloc
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -157,6 +159,27 @@ def test_it_knows_what_a_new_look_would_find(seed: int) -> None:
             }
             assert {one.subject for one in events if one.kind == "path opened"} >= {who for who, _ in now - known}
             known = now
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_what_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many writes came, only the objects that are there are kept, and a bounded number of earlier states."""
+    monkeypatch.setattr(following, "_LAYERS", 4)
+    follower, held = _follower(), list[int]()
+
+    def churn(count: int) -> None:
+        for number in range(count):
+            made = binding(f"b{number % 8}", "pods", f"user:u{number % 8}", namespace="dev")
+            follower.take([ObjectChange(made, deleted=number % 16 >= 8)], float(number))
+        gc.collect()
+        held.append(tracemalloc.get_traced_memory()[0])
+
+    churn(16)  # what is computed once for all
+    tracemalloc.start()
+    churn(16)
+    churn(80)
+    tracemalloc.stop()
+    assert held[2] - held[1] < 300_000
 
 
 @pytest.fixture
