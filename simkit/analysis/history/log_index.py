@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from glob import escape
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,6 +77,7 @@ class LogIndex:
             known = self._made(audit_log, sources)
         if known is None:
             raise SimkitError(f"there is no index of an audit log at {self._folder}; name the log as well")
+        self._files: list[str] = known["files"]
         self.span: tuple[float, float] | None = tuple(known["span"]) if known["span"] else None
         for text in known["remarks"]:
             warnings.warn(text, stacklevel=3)
@@ -97,8 +100,9 @@ class LogIndex:
         query = f"SELECT {column} FROM {read} WHERE {where} ORDER BY file_row_number"  # noqa: S608
         try:
             with self._connection() as connection:
-                for file in sorted(self._folder.glob(f"{kind}-*.parquet")):
-                    yield from connection.execute(query, [str(file), *values]).fetchall()
+                for name in (one for one in self._files if one.startswith(kind)):
+                    file = escape(str(self._folder / name))  # DuckDB takes paths for patterns
+                    yield from connection.execute(query, [file, *values]).fetchall()
         except self._duckdb.Error as error:
             raise SimkitError(f"the index at {self._folder} cannot be read, delete it: {error}") from error
 
@@ -113,7 +117,7 @@ class LogIndex:
             return None
         except (OSError, ValueError) as error:
             raise SimkitError(f"the index at {self._folder} cannot be read, delete it: {error}") from error
-        fields = {"form", "sources", "span", "remarks"}
+        fields = {"form", "sources", "files", "span", "remarks"}
         return known if isinstance(known, dict) and fields <= known.keys() and known["form"] == _FORM else None
 
     def _made(self, audit_log: AuditLog, sources: object) -> dict[str, Any]:
@@ -121,9 +125,9 @@ class LogIndex:
         self._clear()
         times = list[float]()
         with warnings.catch_warnings(record=True, action="always") as told, self._connection() as connection:
-            self._write(connection, _noted(read_events(audit_log), times))
+            files = list(self._written(connection, _noted(read_events(audit_log), times)))
         remarks = [str(warning.message) for warning in told]
-        known = {"form": _FORM, "sources": sources, "span": span_of(times), "remarks": remarks}
+        known = {"form": _FORM, "sources": sources, "files": files, "span": span_of(times), "remarks": remarks}
         write_whole(self._folder / _MANIFEST, orjson.dumps(known), mode=PRIVATE)
         return known
 
@@ -131,22 +135,24 @@ class LogIndex:
         """Make the folder, for its owner alone, without the files of an earlier index."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         names = sorted(path.name for path in self._folder.iterdir())
-        others = [name for name in names if name != _MANIFEST and not name.endswith(".parquet")]
-        if others or (names and _MANIFEST not in names and not all(map(_is_ours, names))):
-            raise SimkitError(f"{self._folder} has files that are no index of an audit log: {(others or names)[0]}")
+        others = [name for name in names if name != _MANIFEST and not _is_ours(name)]
+        if others:
+            raise SimkitError(f"{self._folder} has files that are no index of an audit log: {others[0]}")
         for name in sorted(names, key=_MANIFEST.__ne__):  # an index without its manifest is none
             (self._folder / name).unlink()
 
-    def _write(self, connection: Any, events: Iterable[Object]) -> None:
-        first, writes, uses, size = FirstStage(), list[tuple[str, str]](), list[tuple[Any, ...]](), 0
+    def _written(self, connection: Any, events: Iterable[Object]) -> Iterator[str]:
+        """Write the rows of events, and give the names of the files, which no other process uses."""
+        first, mark, numbers = FirstStage(), os.urandom(4).hex(), count()
+        writes, uses, size = list[tuple[str, str]](), list[tuple[Any, ...]](), 0
 
-        def flush(kind: str, rows: list[Any], columns: Mapping[str, str]) -> None:
+        def flushed(kind: str, rows: list[Any], columns: Mapping[str, str]) -> Iterator[str]:
             if rows:
                 frame = pd.DataFrame.from_records(rows, columns=list(columns)).astype(dict(columns))
-                number = sum(1 for _ in self._folder.glob(f"{kind}-*.parquet"))
-                path = self._folder / f"{kind}-{number:06}.parquet"
-                connection.from_df(frame).write_parquet(str(path), compression="zstd")
+                name = f"{kind}-{mark}-{next(numbers):06}.parquet"
+                connection.from_df(frame).write_parquet(str(self._folder / name), compression="zstd")
                 rows.clear()
+                yield name
 
         for event in events:
             for write in writes_of([event]):
@@ -154,16 +160,16 @@ class LogIndex:
                 size += len(writes[-1][1])
             uses.extend(uses_of(event, first))
             if size > _BYTES or len(writes) > _ROWS:
-                flush("writes", writes, _WRITES)
+                yield from flushed("writes", writes, _WRITES)
                 size = 0
             if len(uses) > _ROWS:
-                flush("uses", uses, _USES)
-        flush("writes", writes, _WRITES)
-        flush("uses", uses, _USES)
+                yield from flushed("uses", uses, _USES)
+        yield from flushed("writes", writes, _WRITES)
+        yield from flushed("uses", uses, _USES)
 
 
 def _is_ours(name: str) -> bool:
-    return name.startswith(("writes-", "uses-"))
+    return name.startswith(("writes-", "uses-", "duckdb_temp"))
 
 
 def _kept(event: Object) -> str:

@@ -130,9 +130,19 @@ def test_folders_that_are_no_index(tmp_path: Path, log: Path) -> None:
         file.write_bytes(b"damaged")
     with pytest.raises(SimkitError, match="cannot be read, delete it"):
         list(index.writes())
+    for file in (tmp_path / "index").glob("*.parquet"):
+        file.unlink()
+    with pytest.raises(SimkitError, match="cannot be read, delete it"):
+        list(index.writes())
     (tmp_path / "index" / "index.json").write_text("{")
     with pytest.raises(SimkitError, match="cannot be read, delete it"):
         LogIndex(tmp_path / "index", log)
+
+
+def test_folders_whose_names_are_patterns(tmp_path: Path, log: Path) -> None:
+    """They are the folders that they name."""
+    for name in ("in[dx]", "in*", "ind"):
+        assert len(list(opened(tmp_path / name, log).writes())) > 0
 
 
 def test_an_index_that_was_not_finished_is_made_again(tmp_path: Path, log: Path) -> None:
