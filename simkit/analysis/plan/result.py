@@ -114,7 +114,7 @@ COLUMNS: Final = (
     *("step", "change", "kind", "object", "namespace", "closes", "remaining", "subjects", "findings"),
     *("cumulative_share", "breaks", "harm", "loses", "cost", "risk", "command"),
 )
-HARMS: Final = ("none known", "perhaps", "surely")
+HARMS: Final = ("nothing known", "perhaps something in use", "something in use")
 
 
 @dataclass(frozen=True)
@@ -234,12 +234,11 @@ class RemediationPlan(InLines, Sequence[PlanStep]):
 
     def lines(self) -> Iterator[str]:
         """The answer, line by line."""
-        yield (
-            f"{counted(len(self), 'change')}: {self.paths:,} paths to {', '.join(self.goals)} become {len(self.left):,}"
-        )
+        verb, closed = "closes" if len(self) == 1 else "close", self.paths - len(self.left)
+        yield f"{counted(len(self), 'change')} {verb} {closed:,} of {self.paths:,} paths to {' or '.join(self.goals)}"
         for step in self.steps:
             fewer = "; later steps close less" if step.number == self.diminishing_after and len(self) > 2 else ""
             yield (
-                f"{step.number}. {step.change}: closes {step.closes:,}, {step.remaining:,} remain, "
-                f"{self.share(step):.0%} are closed; harm: {step.harm}{fewer}"
+                f"{step.number}. {step.change}: closes {step.closes:,}, {step.remaining:,} remain "
+                f"({self.share(step):.0%} closed); breaks {step.harm}{fewer}"
             )

@@ -221,7 +221,7 @@ def test_a_label_is_a_change() -> None:
     )
     [step] = remediation_plan(snapshot, goal="a node", best=3)
     assert str(step.change) == "enforce the baseline pod security level in namespace dev"
-    assert (step.closes, step.harm, step.remaining) == (3, "none known", 0)
+    assert (step.closes, step.harm, step.remaining) == (3, "nothing known", 0)
     privileged = {"containers": [{"name": "c", "image": "i", "securityContext": {"privileged": True}}]}
     worse = MemorySnapshot(
         [*(obj for _, obj in snapshot.items()), pod("dev", "root", "app", privileged)], captured=["*"]
@@ -247,13 +247,13 @@ def test_used_permissions_stay_if_the_plan_shall_cost_nothing() -> None:
     """With a log, changes that break nothing come first, and alone where only those are wanted."""
     snapshot = world(*attackers("ann", "bob"))
     free = remediation_plan(snapshot, goal="cluster-admin", best=5, free=True, audit_log=LOG)
-    assert all(step.breaks == () and step.harm == "none known" for step in free)
+    assert all(step.breaks == () and step.harm == "nothing known" for step in free)
     used = [str(step.change) for step in free if "user:ann" in str(step.change)]
     assert not used or used[0].startswith("leave")
     every = remediation_plan(snapshot, goal="cluster-admin", best=5, audit_log=LOG)
-    harms = [step.harm == "surely" for step in every]
+    harms = [step.harm == "something in use" for step in every]
     assert harms == sorted(harms)
-    assert all(step.breaks for step in every if step.harm == "surely")
+    assert all(step.breaks for step in every if step.harm == "something in use")
 
 
 def test_all_changes_close_all_paths() -> None:
