@@ -121,6 +121,52 @@ def test_only_metadata_in_the_log(seed: int) -> None:
         assert "unknown" not in set(past_answers(past, moment))
 
 
+def as_cloud_logging(event: dict[str, Any]) -> dict[str, Any]:
+    """An event as GKE exports it: without groups, level and status code."""
+    reference, code = event["objectRef"], event["responseStatus"]["code"]
+    group = reference.get("apiGroup") or "core"
+    place = ["namespaces", reference["namespace"]] if reference.get("namespace") else []
+    if reference["resource"] == "namespaces":
+        place = []
+    words = (*place, reference["resource"], reference.get("name", ""), reference.get("subresource", ""))
+    name = "/".join([group, reference["apiVersion"], *filter(None, words)])
+    method = [*reversed(group.split(".")), reference["apiVersion"], reference["resource"], reference.get("subresource")]
+    bodies = {
+        part: {"@type": "a.Type", **event[f"{part}Object"]}
+        for part in ("request", "response")
+        if isinstance(event.get(f"{part}Object"), dict)
+    }
+    return {
+        "insertId": event["auditID"],
+        "timestamp": event["stageTimestamp"],
+        "labels": event["annotations"],
+        "protoPayload": {
+            "serviceName": "k8s.io",
+            "methodName": ".".join([*filter(None, method), event["verb"]]),
+            "resourceName": name,
+            "authenticationInfo": {"principalEmail": event["user"]["username"]},
+            **({} if code < 400 else {"status": {"code": 7}}),
+            **bodies,
+        },
+    }
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_history_of_a_cluster_on_gke(seed: int) -> None:
+    """Entries of Cloud Logging tell the same of access as the events that they were made of."""
+    cluster, states = recorded("RequestResponse", seed, 8)
+    entries = [
+        as_cloud_logging(one) for one in log_of(cluster) if one["stage"] == "ResponseComplete" and "objectRef" in one
+    ]
+    past = history(dump_of(states[0][1]), audit_log=entries, at=states[0][0])
+    for moment, snapshot in states:
+        for then, now in zip(past_answers(past, moment + 1), answers(snapshot), strict=True):
+            assert then == ("yes" if now else "no")
+    plain = history(dump_of(states[0][1]), audit_log=log_of(cluster), at=states[0][0])
+    columns = ["time", "user", "verb", "object", "gained", "lost"]
+    assert past.changes()[columns].to_dict("records") == plain.changes()[columns].to_dict("records")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("level", ["Metadata", "RequestResponse"])
 def test_a_hundred_moments(level: str) -> None:
