@@ -146,6 +146,10 @@ def test_lists_that_repeat_words(tmp_path: Path, capsys: pytest.CaptureFixture[s
     dump.write_bytes(orjson.dumps(_list(role(many), binding(EVE))))
     assert main(["audit", str(dump), "--complete", "*"]) == 1
     assert "user:eve may get secrets" in capsys.readouterr().out
+    other = {name: [*words, *(f"x{number}" for number in range(100))] for name, words in SECRETS[0].items()}
+    dump.write_bytes(orjson.dumps(_list(role([other]), binding(EVE))))
+    assert main(["audit", str(dump), "--complete", "*"]) == 2
+    assert "a rule of ClusterRole r gives user:eve 1,030,301 permissions" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [("check", "FILE"), ("audit", "--rules", "FILE")])

@@ -13,8 +13,9 @@ from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rbac.unknown_names import check_namespace
 from simkit.logic.rbac.binding import Grant, Subject
-from simkit.logic.rbac.cover import covers, uncovered
+from simkit.logic.rbac.cover import count_of_pieces, covers, uncovered
 from simkit.logic.rbac.rule import Rule
+from simkit.meta.errors import SimkitError
 from simkit.present.progress import tracked
 from simkit.seams.snapshot import Sandbox, Snapshot
 
@@ -71,7 +72,8 @@ def compare(
     Raises
     ------
     SimkitError
-        For an empty namespace, a text that is no subject, and what is neither a cluster nor a snapshot.
+        For an empty namespace, a text that is no subject, what is neither a cluster nor a snapshot, and a rule with
+        more than 300,000 permissions.
     IncompleteSnapshot
         Where roles or bindings were not captured.
 
@@ -138,6 +140,7 @@ def _holdings(grants: Iterable[Grant]) -> dict[Subject, GrantsByNamespace]:
 def _beyond(subject: Subject, less: GrantsByNamespace, more: GrantsByNamespace) -> Iterator[tuple[Any, ...]]:
     """The single permissions in ``more`` that ``less`` does not include, with the bindings that give them."""
     for scope in sorted(more):
+        _check_size(subject, more[scope])
         owned = _rules(less.get("", ())) + (_rules(less.get(scope, ())) if scope else ())
         for piece in dict.fromkeys(uncovered(owned, _rules(more[scope], local=bool(scope)))):
             resource, group = (piece.resources or ("",))[0], (piece.api_groups or ("",))[0]
@@ -148,11 +151,26 @@ def _beyond(subject: Subject, less: GrantsByNamespace, more: GrantsByNamespace) 
             yield (text_of(subject), scope or EVERYWHERE, piece.verbs[0], group, resource, name, url, by)
 
 
+def _check_size(subject: Subject, grants: Iterable[Grant]) -> None:
+    """Raise SimkitError for a rule with more permissions than can be listed one by one."""
+    for grant in grants:
+        for rule in grant.rules:
+            count = count_of_pieces(rule)
+            if count > MOST_OF_A_RULE:
+                role, who = display_name(grant.role), text_of(subject)
+                raise SimkitError(
+                    f"a rule of {role} gives {who} {count:,} permissions (verbs by groups by resources by names), more "
+                    f"than the {MOST_OF_A_RULE:,} that are compared one by one; shorten it, or leave out the role"
+                )
+
+
 def _rules(grants: Iterable[Grant], *, local: bool = False) -> tuple[Rule, ...]:
     """All rules of some grants; for bindings in a namespace only the rules about resources."""
     return tuple(rule for grant in grants for rule in grant.rules if rule.resources or not local)
 
 
+MOST_OF_A_RULE: Final = 300_000
+"""The most permissions of one rule, a few seconds of work."""
 VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 _GRAVE: Final = frozenset({"escalate", "bind", "impersonate"})
 _TELLING: Final = frozenset({"secrets", "serviceaccounts/token", "pods/exec", "pods/attach", "nodes/proxy", "*", "*/*"})

@@ -68,6 +68,18 @@ def breakdown(rule: Rule) -> Iterator[Rule]:
         yield Rule(verbs=(verb,), paths=(path,))
 
 
+def count_of_pieces(rule: Rule) -> int:
+    """The number of rules into which ``breakdown`` splits a rule.
+
+    Examples
+    --------
+    >>> count_of_pieces(Rule(("get", "get", "list"), ("",), ("pods", "secrets"), ("a", "b", "c")))
+    12
+    """
+    names, verbs = max(1, len({*rule.resource_names})), len({*rule.verbs})
+    return len({*rule.api_groups}) * len({*rule.resources}) * verbs * names + len({*rule.paths}) * verbs
+
+
 def compact_rules(rules: Iterable[Rule]) -> list[Rule]:
     """The rules merged if they differ only in their verbs.
 
