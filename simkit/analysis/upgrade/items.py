@@ -138,7 +138,7 @@ def read_items(source: Source) -> Items:
     found, templates, report, server_release = read_documents([each for each in sources if each not in named])
     items: list[Item] = [item for path in paths for item in _lines(Path(path).expanduser())]
     values: list[Item] = []
-    lost = [each for each in report if each.weight == "lost" and not _is_node_file(Path(each.file))]
+    lost = [each for each in report if each.weight != "note" and not _is_node_file(Path(each.file))]
     for each in found:
         item = _item(each)
         if isinstance(item, Problem):
