@@ -56,7 +56,9 @@ def _odd_json(
 ) -> Iterator[Document]:
     """The documents of JSON lines, of several documents in a row, of YAML that begins like JSON, or of broken text."""
     first = text.lstrip().partition("\n")[0]
-    if _loads(first) is not None:
+    if "\n---" in text:  # strings of JSON have no line breaks, so that this separates documents of YAML
+        yield from yaml_documents(file, text, line, report, advance)
+    elif _loads(first) is not None:
         yield from _json_lines(file, text, line, report, advance)
     elif error.msg.startswith("unexpected content after") or (_LIKE_JSON.match(text) and "\n{" in text):
         yield from _json_row(file, text, line, report, advance, positions)

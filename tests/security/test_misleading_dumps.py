@@ -114,6 +114,8 @@ KINDS: Final[dict[str, Misleading]] = {
         ),
         told="'rules' is there twice",
     ),
+    "YAML behind JSON": Misleading(f"{orjson.dumps(role()).decode()}\n---\n{_text(binding(EVE))}", EVE_CAN),
+    "a kind behind a mark": Misleading(f"a: b\n--- # {{}}\n{_text(role(), binding(EVE))}", EVE_CAN),
     "rules twice in JSON": Misleading(
         orjson.dumps(role()).decode()[:-1] + ',"rules":[]}\n' + orjson.dumps(binding(EVE)).decode(),
         told="rules is there twice",
