@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import io
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from tests.security.hostile_cluster import HOSTILE
+from tests.security.hostile_commands import FILES, PROSE, TABLES
 
 
 def _archive(name: str, **member: object) -> bytes:
@@ -63,7 +65,26 @@ ATTACKS: Final[dict[str, bytes]] = {
     "items that are none": b'{"apiVersion": "v1", "kind": "List", "items": [null, 1, "a", [], {"kind": 5}]}',
 }
 
+
+def _readers_of_dumps() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """For each command that shows the hostile cluster, a line that reads the attack in its place."""
+    for words in (*TABLES.values(), *PROSE.values(), *FILES.values()):
+        if HOSTILE in words:
+            named = {at for at, word in enumerate(words) if word.isupper() and words[at - 1].startswith("--")}
+            kept = (word for at, word in enumerate(words) if not {at, at + 1} & named)
+            yield f"the dump of {words[0]}", tuple("FILE" if word == HOSTILE else word for word in kept)
+
+
+_DUMPS: Final[dict[str, tuple[str, ...]]] = {
+    **dict(reversed(list(_readers_of_dumps()))),
+    "the dump of serve": ("serve", "--insecure-port", "0", "FILE"),
+    "the dump of mcp": ("mcp", "FILE"),
+    "the dump of save": ("save", "FILE", "--to", "sqlite:OUT.db"),
+    "the dump of rehearse": ("rehearse", "drain", "a", "--dump", "FILE"),
+}
+READERS_OF_DUMPS: Final = frozenset(_DUMPS.values())
 READERS: Final[dict[str, tuple[str, ...]]] = {
+    **_DUMPS,
     "a dump": ("who-can", "get", "secrets", "--dump", "FILE"),
     "a packed dump": ("who-can", "get", "secrets", "--dump", "FILE.gz"),
     "an archive": ("audit", "FILE.tar.gz"),
