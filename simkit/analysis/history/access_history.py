@@ -12,6 +12,7 @@ import pandas as pd
 
 from simkit.analysis.access.who_can import who_can
 from simkit.analysis.caveats import with_caveats
+from simkit.analysis.findings.audit import CHECKS
 from simkit.analysis.findings.check import Finding
 from simkit.analysis.history.past_access import Moment, PastDecision, Verdict, decided, held, moment_of
 from simkit.analysis.history.rbac_changes import INSTANT, about_identity, permission_changes, state_for
@@ -29,6 +30,7 @@ from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of_ide
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.result import Result
 from simkit.logic.authorizers.node import node_of
+from simkit.logic.authorizers.node_graph import FOLLOWED
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource
@@ -174,7 +176,12 @@ class AccessHistory(Result):
         """
         asking = identity_of(subject)
         if self._authorization.access is not None or self._about_node(asking):
-            return self._told(lambda time: self.can(subject, verb, resource, at=time, **asked).verdict, self.timeline)
+            timeline, matter = (
+                (self._everything, (*RBAC, *FOLLOWED)) if self._about_node(asking) else (self.timeline, RBAC)
+            )
+            return self._told(
+                lambda time: self.can(subject, verb, resource, at=time, **asked).verdict, timeline, matter
+            )
         named = replace(asking, groups=(*asking.groups, parse_subject(subject).name))
         narrowed = about_identity(self.timeline, named)
 
@@ -211,7 +218,7 @@ class AccessHistory(Result):
 
         Notes
         -----
-        One check at each moment at which access may have changed.
+        One check at each write to roles, bindings and the resources that the check needs.
 
         Examples
         --------
@@ -221,15 +228,23 @@ class AccessHistory(Result):
         >>> past.exposed_for(finding)["verdict"].tolist()
         ['yes']
         """
-        return self._told(lambda time: held(self._whole(time), finding), self.timeline)
+        needed = next((check.needs for check in CHECKS if check.id == finding.check), ())
+        return self._told(lambda time: held(self._whole(time), finding), self._everything, (*RBAC, *needed))
 
-    def _told(self, verdict: Callable[[float], Verdict], timeline: Timeline) -> pd.DataFrame:
-        return with_caveats(table(list(self._intervals(verdict, timeline)), INTERVALS), self.caveats)
+    def _told(
+        self, verdict: Callable[[float], Verdict], timeline: Timeline, matter: Collection[GroupResource] = RBAC
+    ) -> pd.DataFrame:
+        return with_caveats(table(list(self._intervals(verdict, timeline, matter)), INTERVALS), self.caveats)
 
-    def _intervals(self, verdict_at: Callable[[float], Verdict], timeline: Timeline) -> Iterator[tuple[Any, ...]]:
-        """Neighbouring moments with the same verdict are one interval; the first and the last are those of all."""
-        every, writes = _moments(self.timeline), {write.time: write for write in _rbac_writes(timeline)}
-        moments = sorted({*every[:1], *_moments(timeline), *every[-1:]})
+    def _intervals(
+        self, verdict_at: Callable[[float], Verdict], timeline: Timeline, matter: Collection[GroupResource]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Neighbouring moments with the same verdict are one interval; the first and the last are those of all.
+
+        ``matter``: the resources whose writes may change the verdict.
+        """
+        every, writes = _moments(self.timeline), {write.time: write for write in _writes(timeline, matter)}
+        moments = sorted({*every[:1], *_moments(timeline, matter), *every[-1:]})
         for first in moments[:1]:
             writes.pop(first, None)  # what was so from the start has no known beginning
         begun: tuple[float, str] | None = None
@@ -285,7 +300,7 @@ class AccessHistory(Result):
         first = -float("inf") if start is None else seconds_since_epoch(start)
         last = float("inf") if end is None else seconds_since_epoch(end)
         amounts = {time: counts for time, *counts in permission_changes(self.timeline, self._moment)}
-        writes = [write for write in _rbac_writes(self.timeline) if first <= write.time <= last]
+        writes = [write for write in _writes(self.timeline) if first <= write.time <= last]
         found = table([self._change(write, amounts[write.time]) for write in writes], CHANGES)
         found[["gained", "lost"]] = found[["gained", "lost"]].astype("Int64")
         return with_caveats(found, self.caveats)
@@ -343,20 +358,20 @@ class AccessHistory(Result):
         return self.changes()
 
     def __repr__(self) -> str:
-        writes = len(_rbac_writes(self.timeline))
+        writes = len(_writes(self.timeline))
         span = self.timeline.covered
         log = f"log from {_date(span[0])} to {_date(span[1])}" if span else "no log"
         return f"<AccessHistory: {len(self.timeline.dumps)} dumps, {log}, {writes:,} writes to roles and bindings>"
 
 
-def _moments(timeline: Timeline) -> list[float]:
-    """The moments at which access may change: writes of roles and bindings, and dumps."""
-    times = {write.time for write in _rbac_writes(timeline)} | {dump.time for dump in timeline.dumps}
+def _moments(timeline: Timeline, resources: Collection[GroupResource] = RBAC) -> list[float]:
+    """The moments at which access may change: writes to objects of some resources, and dumps."""
+    times = {write.time for write in _writes(timeline, resources)} | {dump.time for dump in timeline.dumps}
     return sorted(times | set(timeline.covered or ()))
 
 
-def _rbac_writes(timeline: Timeline) -> list[RecordedWrite]:
-    return list({id(write): write for write in timeline.writes() if write.key.resource in RBAC}.values())
+def _writes(timeline: Timeline, resources: Collection[GroupResource] = RBAC) -> list[RecordedWrite]:
+    return list({id(write): write for write in timeline.writes() if write.key.resource in resources}.values())
 
 
 def _narrowed(dump: DumpedMoment, resources: Collection[GroupResource]) -> DumpedMoment:

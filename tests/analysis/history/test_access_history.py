@@ -182,6 +182,24 @@ def test_a_hundred_moments(level: str) -> None:
     assert len(states) == 101
 
 
+def test_what_writes_to_other_objects_change() -> None:
+    """A pod that is bound to a node lets it read secrets, and its service account is no longer unused."""
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "dev"}}
+    spec = {"nodeName": "n1", "volumes": [{"name": "v", "secret": {"secretName": "s"}}], "serviceAccountName": "robot"}
+    place = {"resource": "pods", "namespace": "dev", "name": "p"}
+    made = event(30, "create", "", objectRef=place, level="RequestResponse", responseObject={**pod, "spec": spec})
+    other = {**pod, "metadata": {"name": "other", "namespace": "dev"}, "spec": {"containers": []}}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "dev"}}
+    objects = [*dump_of(Cluster(seed=1).snapshot()), other, account, binding("b", "view", "sa:dev/robot")]
+    dump = load(objects, authorization_mode=["Node", "RBAC"])
+    past = history(dump, at=START, audit_log=[event(0, "get", "pods"), made, END])
+    rows = past.since_when("user:system:node:n1", "get", "secrets", namespace="dev", name="s")
+    assert rows["verdict"].tolist() == ["no", "yes"]
+    assert rows["object"].tolist() == ["", "pods dev/p"]
+    [found] = audit(past.moment(START + 10).certain, checks=["unused-account"]).findings
+    assert past.exposed_for(found)["verdict"].tolist() == ["yes", "no"]
+
+
 def test_subjects_that_existed_for_a_while() -> None:
     """A service account that was there at some time is no mistake; one that never was is doubted once."""
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "dev"}}
