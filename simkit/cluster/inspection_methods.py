@@ -12,13 +12,13 @@ from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.seams.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from simkit.analysis.access.expectations import Suite
+    from simkit.analysis.history.follow import AccessEvent
     from simkit.analysis.rbac.subject import Members
     from simkit.cluster.admit import Admitted
     from simkit.cluster.control_plane import ControlPlane
-    from simkit.cluster.followed import FollowedCluster
     from simkit.cluster.object_history import History
     from simkit.cluster.traced_request import TracedRequest
 
@@ -163,7 +163,7 @@ class InspectionMethods:
         goals: Sequence[str] | None = None,
         members: Members | None = None,
         expectations: Suite | None = None,
-    ) -> FollowedCluster:
+    ) -> Iterable[AccessEvent]:
         """The changes of access from now on: what ``simkit watch`` prints of a running cluster.
 
         Parameters
@@ -175,7 +175,7 @@ class InspectionMethods:
 
         Returns
         -------
-        FollowedCluster
+        Iterable of AccessEvent
             Each iteration gives an ``AccessEvent`` for every consequence of the writes since the last iteration.
 
         Raises
