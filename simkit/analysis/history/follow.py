@@ -23,6 +23,7 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, display_name
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import records
+from simkit.analysis.rendering import html_lines
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, name_of, with_metadata
@@ -106,6 +107,9 @@ class AccessEvent:
     def __str__(self) -> str:
         by = f" by {self.author}" if self.author else ""
         return f"{self.kind}: {self.subject}: {self.what} ({', '.join(self.objects)}{by})"
+
+    def _repr_html_(self) -> str:
+        return html_lines((str(self), *(f"    undo: {one}" for one in self.undo)))
 
 
 class AccessFollower:
