@@ -88,8 +88,8 @@ _GO_ON: Final = frozenset(
 _LOGIN_FLAGS: Final = frozenset({"-u", "-U", "--user", "--proxy-user"})
 _SHAPES: Final = (
     (re.compile(r"(\w://)(?!git@)[^/\s@]+@(?!sha256:)"), rf"\1{GONE}@"),
-    (re.compile(r"(?<![^\s'\"=])([^\s:@'\"]+:)[^\s@'\"]+@(?=\w*\()"), rf"\1{GONE}@"),
-    (re.compile(r"(jdbc:oracle:\w+:)[^\s/@]*/[^\s@]+@"), rf"\1{GONE}@"),
+    (re.compile(r"(?<![^\s'\"=])([^\s:@'\"]{1,128}:)[^\s@'\"]{1,256}@(?=\w{0,16}\()"), rf"\1{GONE}@"),
+    (re.compile(r"(jdbc:oracle:\w{1,16}:)[^\s/@]{0,128}/[^\s@]{1,256}@"), rf"\1{GONE}@"),
     (re.compile(r"(--from-literal[= ]['\"]?[\w.-]+=)[^\s'\"]+"), rf"\1{GONE}"),
     (re.compile(r"(?i)\b((?:bearer|basic) )[A-Za-z0-9._~+/=-]{8,}"), rf"\1{GONE}"),
     (re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]+\.[\w-]*"), GONE),
