@@ -98,7 +98,7 @@ def _client(scheduler: str, workers: int | None) -> Iterator[Any]:
             n_workers=count if separate else 1,
             threads_per_worker=1 if separate else count,
             processes=separate,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # None is port 8787 of all addresses, which a second fleet finds taken
             silence_logs=50,
         ) as cluster,
         distributed.Client(cluster) as client,
