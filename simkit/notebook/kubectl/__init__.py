@@ -1,1 +1,0 @@
-"""A kubectl for clusters in this process, and its magics for notebooks."""
