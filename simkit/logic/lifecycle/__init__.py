@@ -9,7 +9,7 @@ from simkit.logic.lifecycle.findings import Finding
 from simkit.logic.lifecycle.plan import Plan, Step, plan
 from simkit.logic.lifecycle.policy import EDITIONS, check
 from simkit.logic.lifecycle.reading import read_history
-from simkit.logic.lifecycle.sources import of_definitions, of_releases
+from simkit.logic.lifecycle.sources import of_releases
 from simkit.logic.lifecycle.stability import Track, track_of
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "Step",
     "Track",
     "check",
-    "of_definitions",
     "of_releases",
     "plan",
     "read_history",

@@ -36,7 +36,8 @@ class Span(NamedTuple):
     months: int
 
     def __str__(self) -> str:
-        return f"{self.releases} release{'' if self.releases == 1 else 's'} and {self.months} months"
+        counted = f"{self.releases} release{'' if self.releases == 1 else 's'} and " if self.releases else ""
+        return f"{counted}{self.months} months"
 
 
 class Calendar:

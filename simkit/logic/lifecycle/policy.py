@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from simkit.logic.lifecycle import rules_api, rules_command, rules_gates, rules_metrics, rules_versions
+from simkit.logic.lifecycle import rules_elements, rules_versions
 from simkit.logic.lifecycle.calendar import Calendar
 from simkit.logic.lifecycle.document import History
-from simkit.logic.lifecycle.edition import Edition
-from simkit.logic.lifecycle.findings import Finding
+from simkit.logic.lifecycle.findings import Edition, Finding
 from simkit.meta.errors import SimkitError
 
 EDITIONS: Final = {
@@ -25,26 +24,21 @@ The present one also limits betas upwards and brought rules 5c and 8: what only 
 Rule = Callable[[History, Calendar, Edition], Iterator[Finding]]
 
 RULES: Final[tuple[Rule, ...]] = (
-    rules_api.nothing_goes_within_a_version,
-    rules_api.numbers_are_not_reused,
-    rules_api.round_trips,
+    rules_elements.nothing_goes_within_a_version,
+    rules_elements.numbers_are_not_reused,
+    rules_elements.round_trips,
     rules_versions.replacements_are_as_stable,
     rules_versions.stable_versions_stay,
     rules_versions.betas_are_deprecated_in_time,
     rules_versions.betas_are_served_long_enough,
     rules_versions.stored_versions_stay_readable,
     rules_versions.preferred_and_stored_versions_overlap,
-    rules_command.flags_work_long_enough,
-    rules_command.flags_have_stable_replacements,
-    rules_command.flags_warn,
-    rules_command.behaviors_work_for_a_year,
-    rules_command.features_have_stable_replacements,
-    rules_gates.gates_work_long_enough,
-    rules_gates.gates_have_the_right_states,
-    rules_gates.deprecated_gates_are_told,
-    rules_metrics.metrics_live_long_enough,
-    rules_metrics.deprecated_metrics_stay_long_enough,
-    rules_metrics.deprecated_metrics_are_told,
+    rules_elements.flags,
+    rules_elements.behaviors,
+    rules_elements.gates_work_long_enough,
+    rules_elements.gates_have_the_right_states,
+    rules_elements.deprecated_gates_are_told,
+    rules_elements.metrics,
 )
 """Rules 1 to 11b in the order of the policy."""
 

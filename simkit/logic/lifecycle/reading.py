@@ -1,14 +1,13 @@
-"""The reader of histories: errors have the line, the message and a suggestion."""
+"""The reader of histories: errors have the place and the message."""
 
 from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from simkit.language.yaml.complaints import BrokenText
@@ -32,7 +31,7 @@ def read_history(source: str | Path) -> History:
     Raises
     ------
     SimkitError
-        With every place where the document is not as it must be: the line, what is wrong, what to try.
+        With every place where the document is not as it must be, and what is wrong.
 
     Examples
     --------
@@ -54,78 +53,13 @@ def read_history(source: str | Path) -> History:
     try:
         history = History.model_validate(document)
     except ValidationError as error:
-        errors = [(tuple(each["loc"]), _explained(each, document)) for each in error.errors()]
+        errors = [(each["loc"], each["msg"].removeprefix("Value error, ")) for each in error.errors()]
     else:
         errors = list(_errors(history))
     if errors:
-        tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        lines = [f"{_line(tree, place)}{'.'.join(map(str, place))}: {text}" for place, text in errors]
-        raise SimkitError(f"{where} is not as it must be: " + "; ".join(lines))
+        told = "; ".join(f"{'.'.join(map(str, place))}: {text}" for place, text in errors)
+        raise SimkitError(f"{where} is not as it must be: {told}")
     return history
-
-
-def _line(node: yaml.Node | None, place: Location) -> str:
-    """The line of a field, or of the nearest existing parent."""
-    for step in place:
-        inner = _step(node, step)
-        if inner is None:
-            break
-        node = inner
-    return f"line {node.start_mark.line + 1}: " if node is not None else ""
-
-
-def _step(node: yaml.Node | None, step: str | int) -> yaml.Node | None:
-    if isinstance(node, yaml.MappingNode):
-        return next((value for key, value in node.value if key.value == str(step)), None)
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        found: yaml.Node = node.value[step]
-        return found
-    return None
-
-
-def _explained(error: Mapping[str, Any], document: Any) -> str:
-    """The message of a pydantic error, with a suggestion if one is known."""
-    place, kind = tuple(error["loc"]), error["type"]
-    if kind == "extra_forbidden":
-        known = sorted(_known_keys(place[:-1]))
-        near = difflib.get_close_matches(str(place[-1]), known, n=1)
-        return (
-            f"there is no such key; did you mean {near[0]!r}?" if near else f"there is no such key: {', '.join(known)}"
-        )
-    if kind == "missing":
-        return "it is missing"
-    if kind in _WANTED:
-        return f"it must be {_WANTED[kind]}"
-    message = str(error["msg"]).removeprefix("Value error, ")
-    given = error.get("input")
-    return f"{message}, not {given!r}" if isinstance(given, str | int) and kind != "value_error" else message
-
-
-_WANTED: Final = {
-    "tuple_type": "a list",
-    "model_type": "an object",
-    "model_attributes_type": "an object",
-    "dict_type": "an object",
-    "mapping_type": "an object",
-    "string_type": "text",
-}
-"""The words for what a document must hold, by pydantic's word for a value of a wrong type."""
-
-
-def _known_keys(place: Location) -> Sequence[str]:
-    """The keys that a part of the document may have."""
-    model: Any = History
-    for step in place:
-        if isinstance(step, str) and isinstance(model, type) and issubclass(model, BaseModel):
-            model = _part(model.model_fields[step].annotation) if step in model.model_fields else None
-    return list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else []
-
-
-def _part(annotation: Any) -> Any:
-    """The model in an annotation, such as ``tuple[Group, ...]`` or ``Replacement | None``."""
-    inner = [_part(each) for each in getattr(annotation, "__args__", ())]
-    found = next((each for each in inner if isinstance(each, type) and issubclass(each, BaseModel)), None)
-    return found if found is not None else annotation
 
 
 # What only the whole document can tell

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from simkit.logic.lifecycle.calendar import Calendar, Release, Span
+from simkit.logic.lifecycle.calendar import Calendar, Release
 from simkit.logic.lifecycle.document import Group, History, Version
-from simkit.logic.lifecycle.edition import BETA, STABLE_ONCE, Edition
-from simkit.logic.lifecycle.findings import Finding, Weight
+from simkit.logic.lifecycle.findings import BETA, STABLE_ONCE, Edition, Finding, Weight, ended_early
 from simkit.logic.lifecycle.stability import Track, track_of
 
 
@@ -78,10 +77,9 @@ def stable_versions_stay(history: History, calendar: Calendar, edition: Edition)
             if not _outlived_its_major(version, calendar):
                 text = f"a stable version, removed in {version.removed}"
                 yield Finding("4a", _name(group, version), text)
-        elif not version.deprecated:
-            yield _without_warning(_name(group, version), version, calendar, STABLE_ONCE)
-        elif not calendar.passed(version.deprecated, version.removed, STABLE_ONCE):
-            yield _too_early("4a", _name(group, version), version, calendar)
+        else:
+            name = _name(group, version)
+            yield from ended_early("4a", name, version.deprecated, version.removed, STABLE_ONCE, calendar)
 
 
 def _outlived_its_major(version: Version, calendar: Calendar) -> bool:
@@ -89,12 +87,6 @@ def _outlived_its_major(version: Version, calendar: Calendar) -> bool:
     start = calendar.major(version.introduced or calendar.releases[0].name)
     end = calendar.major(version.removed)
     return start is not None and end is not None and start < end
-
-
-def _without_warning(name: str, version: Version, calendar: Calendar, span: Span) -> Finding:
-    """A removal without announcement: a deprecation in that release would have delayed it."""
-    text = f"removed in {version.removed} without being deprecated before"
-    return Finding("4a", name, text, earliest=calendar.after(version.removed, span))
 
 
 def betas_are_deprecated_in_time(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
@@ -118,11 +110,9 @@ def betas_are_served_long_enough(history: History, calendar: Calendar, edition: 
         if version.track is not Track.BETA:
             continue
         name = _name(group, version)
-        if version.removed and not version.deprecated:
-            yield _without_warning(name, version, calendar, BETA)
-        elif version.removed and not calendar.passed(version.deprecated, version.removed, BETA):
-            yield _too_early("4a", name, version, calendar)
-        elif version.deprecated and edition.beta_must_end:
+        if version.removed:
+            yield from ended_early("4a", name, version.deprecated, version.removed, BETA, calendar)
+        if version.deprecated and edition.beta_must_end:
             yield from _overrun(name, version, calendar)
 
 
@@ -133,13 +123,6 @@ def _overrun(name: str, version: Version, calendar: Calendar) -> Iterator[Findin
         text = f"deprecated in {version.deprecated}, to end with {due}, served until {until}"
         text = text if version.removed else f"deprecated in {version.deprecated}, to end with {due}, still served"
         yield Finding("4a", name, text, "overrun")
-
-
-def _too_early(rule: str, name: str, version: Version, calendar: Calendar) -> Finding:
-    span = BETA if version.track is Track.BETA else STABLE_ONCE
-    lasted = calendar.describe(version.deprecated, version.removed)
-    text = f"removed {lasted} after its deprecation in {version.deprecated}, where {span} are due"
-    return Finding(rule, name, text, earliest=calendar.after(version.deprecated, span))
 
 
 def stored_versions_stay_readable(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:

@@ -1,14 +1,12 @@
-"""Histories of known data: Kubernetes' releases, and custom resource definitions."""
+"""The history of Kubernetes itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from simkit.logic.lifecycle.document import DatedRelease, Element, Gate, Group, History, Stage, Version
+from simkit.logic.lifecycle.document import DatedRelease, Gate, Group, History, Stage, Version
 from simkit.logic.lifecycle.fieldchanges import changes
 from simkit.meta.errors import SimkitError
-from simkit.meta.objects import Object, at, name_of
 from simkit.schema import feature_gates as feature_gates
 from simkit.schema import lifecycle
 from simkit.schema.releases import RELEASES, dated, minor_of
@@ -88,108 +86,3 @@ def _group(name: str, versions: Sequence[Version]) -> Group:
             moves[release] = latest = preferred
     ordered = sorted(versions, key=lambda each: (each.name, each.kinds))
     return Group(name=name, versions=tuple(ordered), preferred=moves)
-
-
-# Custom resource definitions
-
-
-def of_definitions(states: Sequence[tuple[DatedRelease, Iterable[Object]]], *, name: str = "") -> History:
-    """The history of a series of custom resource definitions, one set per release.
-
-    A version is introduced where it first appears and removed where it is no longer served; ``deprecated`` of a
-    version says since when. Fields that go while their version stays are elements that were removed.
-
-    Parameters
-    ----------
-    states
-        Releases in order, each with its definitions.
-    """
-    if not states:
-        raise SimkitError("a history needs the definitions of at least one release")
-    names = [release.name for release, _ in states]
-    by_name: dict[str, list[Object | None]] = {}
-    for place, (_, definitions) in enumerate(states):
-        for definition in definitions:
-            column = by_name.setdefault(name_of(definition), [None] * len(states))
-            column[place] = definition
-    groups: dict[str, list[Group]] = {}
-    elements: list[Element] = []
-    for column in by_name.values():
-        group = _group_of(column, names)
-        groups.setdefault(group.name, []).append(group)
-        elements += _lost_fields(column, names, group.name)
-    merged = tuple(_merged(name, parts) for name, parts in groups.items())
-    releases = tuple(release for release, _ in states)
-    return History(name=name, releases=releases, groups=merged, elements=tuple(elements))
-
-
-def _merged(name: str, parts: Sequence[Group]) -> Group:
-    versions = tuple(version for part in parts for version in part.versions)
-    return Group(name=name, versions=versions, preferred=parts[0].preferred, storage=parts[0].storage)
-
-
-def _group_of(column: Sequence[Object | None], names: Sequence[str]) -> Group:
-    present = [(place, definition) for place, definition in enumerate(column) if definition is not None]
-    newest = present[-1][1]
-    kind, group = str(at(newest, "spec", "names", "kind") or ""), str(at(newest, "spec", "group") or "")
-    lives: dict[str, dict[str, Any]] = {}
-    storage: dict[str, str] = {}
-    for place, definition in present:
-        for version in _served(definition):
-            life = lives.setdefault(version["name"], {"introduced": names[place]})
-            if version.get("deprecated"):
-                life.setdefault("deprecated", names[place])
-        for version in at(definition, "spec", "versions") or ():
-            if version.get("storage") and version["name"] != next(reversed(storage.values()), None):
-                storage[names[place]] = version["name"]
-    for name, life in lives.items():
-        gone = _first_without(name, column, names.index(life["introduced"]))
-        if gone is not None:
-            life["removed"] = names[gone]
-    versions = tuple(Version(name=name, kinds=(kind,), **life) for name, life in lives.items())
-    return Group(name=group, versions=versions, preferred=dict(storage), storage=storage)
-
-
-def _served(definition: Object) -> Iterator[Mapping[str, Any]]:
-    for version in at(definition, "spec", "versions") or ():
-        if version.get("served"):
-            yield version
-
-
-def _first_without(name: str, column: Sequence[Object | None], start: int) -> int | None:
-    for place in range(start, len(column)):
-        definition = column[place]
-        if definition is None or all(version["name"] != name for version in _served(definition)):
-            return place
-    return None
-
-
-def _lost_fields(column: Sequence[Object | None], names: Sequence[str], group: str) -> Iterator[Element]:
-    """Fields of a served version that are missing in the next release."""
-    for place in range(1, len(column)):
-        before, after = column[place - 1], column[place]
-        if before is None or after is None:
-            continue
-        later = {version["name"]: _paths(at(version, "schema", "openAPIV3Schema")) for version in _served(after)}
-        kind = str(at(after, "spec", "names", "kind"))
-        for version in _served(before):
-            if version["name"] not in later:
-                continue
-            gone = _paths(at(version, "schema", "openAPIV3Schema")) - later[version["name"]]
-            for path in sorted(gone):
-                yield Element(
-                    sort="field", name=f"{kind}.{path}", group=group, version=version["name"], removed=names[place]
-                )
-
-
-def _paths(schema: Any, prefix: str = "") -> set[str]:
-    """All property paths of a schema; those inside a list have its name in front."""
-    found: set[str] = set()
-    if not isinstance(schema, Mapping):
-        return found
-    for name, child in (schema.get("properties") or {}).items():
-        path = f"{prefix}.{name}" if prefix else name
-        found.add(path)
-        found |= _paths(child, path)
-    found |= _paths(schema.get("items"), prefix)
-    return found

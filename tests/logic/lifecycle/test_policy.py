@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from simkit.logic.lifecycle import History, check, of_definitions, of_releases, read_history
-from simkit.logic.lifecycle.document import DatedRelease
+from simkit.logic.lifecycle import History, check, of_releases, read_history
 from simkit.logic.lifecycle.plan import served_at
 from simkit.meta.errors import SimkitError
 
@@ -236,39 +235,3 @@ def test_real_histories_that_broke_the_policy_are_found() -> None:
     assert ("4a", "extensions/v1beta1 Ingress") in found
     assert ("4a", "policy/v1beta1 PodSecurityPolicy") in found
     assert not any(element.startswith("flowcontrol.apiserver.k8s.io/v1beta3") for _, element in found)
-
-
-# Custom resource definitions
-
-
-def definition(*versions: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "metadata": {"name": "shops.example.com"},
-        "spec": {"group": "example.com", "names": {"kind": "Shop", "plural": "shops"}, "versions": list(versions)},
-    }
-
-
-def version(name: str, *fields: str, **more: Any) -> dict[str, Any]:
-    schema = {"type": "object", "properties": {field: {"type": "string"} for field in fields}}
-    return {"name": name, "served": True, "storage": False, "schema": {"openAPIV3Schema": schema}, **more}
-
-
-def test_definitions_of_several_releases_make_a_history() -> None:
-    """Versions come, are deprecated and go; a field that goes while its version stays breaks rule 1."""
-    days = [DatedRelease.model_validate({"name": f"r{n}", "date": f"202{n}-01-01"}) for n in range(3)]
-    states = [
-        [definition(version("v1beta1", "size", "colour", storage=True))],
-        [definition(version("v1beta1", "size", deprecated=True), version("v1", "size", storage=True))],
-        [definition(version("v1", "size", storage=True))],
-    ]
-    history = of_definitions(list(zip(days, states, strict=True)))
-    beta, stable = history.groups[0].versions
-    assert (beta.introduced, beta.deprecated, beta.removed) == ("r0", "r1", "r2")
-    assert (stable.introduced, stable.removed) == ("r1", "")
-    assert history.groups[0].storage == {"r0": "v1beta1", "r1": "v1"}
-    assert [(each.rule, each.element) for each in check(history)] == [
-        ("1", "field Shop.colour of example.com/v1beta1"),
-        ("4a", "example.com/v1beta1 Shop"),
-        ("4b", "preferred version of example.com"),
-        ("4b", "storage version of example.com"),
-    ]

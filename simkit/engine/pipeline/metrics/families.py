@@ -123,7 +123,7 @@ def registered(families: Iterable[Metric], release: str, show_hidden_for: str, t
     -----
     The rules are imported at the first look: a start has no need of them.
     """
-    from simkit.logic.lifecycle.rules_metrics import description_of, visibility
+    from simkit.logic.lifecycle.rules_elements import description_of, visibility
 
     for family in families:
         name = f"{family.name}_total" if family.type == "counter" else family.name
