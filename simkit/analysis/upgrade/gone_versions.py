@@ -13,7 +13,6 @@ from simkit.analysis.upgrade.removed_resources import GUIDE, RemovedResource, Re
 from simkit.analysis.upgrade.span import ReleaseSpan
 from simkit.kinds.conversions import ConversionError, convertible, explain
 from simkit.meta.domain import LAST_APPLIED
-from simkit.meta.names import GroupVersion
 from simkit.meta.objects import annotations_of, at
 from simkit.schema.lifecycle import Lifecycle, is_served, lifecycle_of
 from simkit.schema.releases import dated, minor_of
@@ -28,7 +27,6 @@ _FAIRNESS: Final = "api-priority-and-fairness-config-"
 """How the names of the field managers begin that are kube-apiserver itself."""
 _UNDATED: Final = "unknown"
 """Stands for a time that is not told; as a text it comes after all times."""
-_APPLICATION: Final = ("argoproj.io", "Application")
 _DEEPEST: Final = 60
 
 
@@ -49,8 +47,6 @@ class GoneVersions:
             yield from self._written(item, life)
         if not body or any(needle in body for needle in self.needles):
             yield from self._named(item)
-        if (item.group, item.kind) == _APPLICATION:
-            yield from self._deployed(item)
 
     # Manifests
 
@@ -176,21 +172,6 @@ class GoneVersions:
                 item, life, evidence, severity, remedy=self._instead(life), breaks=not spelled, field=path,
                 api_version=version,
             )  # fmt: skip
-
-    def _deployed(self, item: Item) -> Iterator[Break]:
-        """The resources of an application of Argo CD, in the versions in which it applies them."""
-        resources = at(item.obj, "status", "resources")
-        for index, each in enumerate(resources if isinstance(resources, list) else ()):
-            if not isinstance(each, Mapping):
-                continue
-            version = str(GroupVersion(str(each.get("group") or ""), str(each.get("version"))))
-            life = lifecycle_of(version, str(each.get("kind")))
-            if life is not None and self.is_gone(life):
-                name = f"{each.get('namespace') or ''}/{each.get('name')}".strip("/")
-                yield self._row(
-                    item, life, f"Argo CD applies {life.kind} {name} in this version", "high",
-                    remedy=self._instead(life), field=f"status.resources[{index}]", api_version=version,
-                )  # fmt: skip
 
     def is_gone(self, life: Lifecycle) -> bool:
         """True if a version is not served at the end of the span."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any, Final, Literal
 
 import orjson
@@ -22,11 +22,8 @@ from simkit.snapshot.sources import Piece, Source
 from simkit.snapshot.templates import Template
 
 Origin = Literal["stored", "manifest", "chart release"]
-FILE: Final = "File"
-"""The kind of a line of a node's file that is no object, such as a drop-in of systemd: it has a path and a content."""
 _VALUES: Final = ".Values."
 _IS_VALUE: Final = re.compile(r"\.Values(\.\w+)+")
-_NODE_FILES: Final = frozenset((".conf", ".service", ".env"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,17 +125,12 @@ def stored_items(snapshot: Snapshot, dump: Dump | None = None) -> Iterator[Item]
 
 
 def read_items(source: Source) -> Items:
-    """The items of files, folders, texts or objects. What has a uid was listed by a server, and counts as stored.
-
-    Of files of nodes that are no manifests, drop-ins and units of systemd or ``kubeadm-flags.env``, each line is one.
-    """
+    """The items of files, folders, texts or objects. What has a uid was listed by a server, and counts as stored."""
     sources: list[Any] = list(source) if isinstance(source, list | tuple) else [source]
-    paths = [each for each in sources if isinstance(each, Path) or (isinstance(each, str) and "\n" not in each)]
-    named = [each for each in paths if _is_node_file(Path(each))]
-    found, templates, report, server_release = read_documents([each for each in sources if each not in named])
-    items: list[Item] = [item for path in paths for item in _lines(Path(path).expanduser())]
+    found, templates, report, server_release = read_documents(sources)
+    items: list[Item] = []
     values: list[Item] = []
-    lost = [each for each in report if each.weight != "note" and not _is_node_file(Path(each.file))]
+    lost = [each for each in report if each.weight != "note"]
     for each in found:
         item = _item(each)
         if isinstance(item, Problem):
@@ -149,27 +141,6 @@ def read_items(source: Source) -> Items:
             items.append(item)
             items += release_items(item.obj)
     return Items(tuple(items), tuple(templates), tuple(lost), tuple(values), server_release)
-
-
-def _lines(path: Path) -> Iterator[Item]:
-    """The lines with flags of a node's file, or of those in a folder."""
-    files = [each for each in sorted(path.rglob("*")) if _is_node_file(each)] if path.is_dir() else [path]
-    for file in filter(_is_node_file, files):
-        for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
-            if "--" in line and not line.lstrip().startswith("#"):
-                obj = {
-                    "apiVersion": "",
-                    "kind": FILE,
-                    "metadata": {"name": file.name},
-                    "path": str(file),
-                    "content": line,
-                }
-                yield Item(obj, "manifest", str(file), number)
-
-
-def _is_node_file(path: Path) -> bool:
-    """True for a file of settings of a node: a unit or drop-in of systemd, an environment file."""
-    return (path.suffix in _NODE_FILES or path.parent.name in ("default", "sysconfig")) and path.is_file()
 
 
 def _item(found: Found) -> Item | Problem | None:

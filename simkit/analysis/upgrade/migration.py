@@ -15,15 +15,14 @@ from simkit.analysis.result import Result
 from simkit.logic.migration.documents import Document, Rewritten, objects_of, rewrite
 from simkit.logic.migration.kustomizations import (
     FILES,
+    held_back,
     is_json_patch,
     json_patch_file,
     patch_files,
     retargeted,
     strategic_patch,
 )
-from simkit.logic.migration.kustomize_trees import held_back
-from simkit.logic.migration.migrate_object import migrate_object
-from simkit.logic.migration.migrated import MigratedObject
+from simkit.logic.migration.migrate_object import MigratedObject, migrate_object
 from simkit.logic.migration.patches import Pair, Patches
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
@@ -255,7 +254,7 @@ def _patches(files: Sequence[MigratedFile]) -> _Targets:
 
 def _referring(files: Sequence[MigratedFile], patches: _Targets, release: str) -> list[MigratedFile]:
     """The files, in which kustomizations and their patches follow the objects that were rewritten."""
-    if not any(each.place.name in FILES or "patches" in each.before for each in files):
+    if not any(each.place.name in FILES for each in files):
         return list(files)
     known = Patches([pair for each in files if each.place not in patches for pair in _pairs(each, release)], release)
     made = {each.place: _following(each, patches.get(each.place), known) for each in files}
@@ -273,9 +272,11 @@ def _pairs(file: MigratedFile, release: str) -> Iterator[Pair]:
 
 
 def _following(file: MigratedFile, targets: Sequence[Mapping[str, Any]] | None, patches: Patches) -> Rewritten:
-    if targets is None:
-        made, old = retargeted(file.after, patches, own=file.place.name in FILES), file.rewritten
+    if targets is None and file.place.name in FILES:
+        made, old = retargeted(file.after, patches), file.rewritten
         return replace(old, text=made.text, documents=(*old.documents, *made.documents))
+    if targets is None:
+        return file.rewritten
     if is_json_patch(file.before):
         return json_patch_file(file.before, targets, patches)
     return strategic_patch(file.before, patches)

@@ -13,8 +13,7 @@ from simkit.analysis.upgrade.migration import MigratedFile, Migration
 from simkit.kinds.conversions.explain import differences
 from simkit.logic.migration.documents import Document, objects_of
 from simkit.logic.migration.kustomizations import FILES
-from simkit.logic.migration.migrate_object import migrate_object
-from simkit.logic.migration.migrated import MigratedObject
+from simkit.logic.migration.migrate_object import MigratedObject, migrate_object
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object, at

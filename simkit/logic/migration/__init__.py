@@ -6,7 +6,6 @@ many objects and leaves everything else in them as it stands.
 """
 
 from simkit.logic.migration.documents import Rewritten, rewrite
-from simkit.logic.migration.migrate_object import migrate_object
-from simkit.logic.migration.migrated import MigratedObject
+from simkit.logic.migration.migrate_object import MigratedObject, migrate_object
 
 __all__ = ["MigratedObject", "Rewritten", "migrate_object", "rewrite"]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from typing import Any, Final
 
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.language.yaml.roundtrip import rewritten
-from simkit.logic.migration.json_layout import laid_out_like
-from simkit.logic.migration.kept_comments import with_comments
-from simkit.logic.migration.migrate_object import migrate_object, reshapes
-from simkit.logic.migration.migrated import MigratedObject
+from simkit.logic.migration.migrate_object import MigratedObject, migrate_object, reshapes
 from simkit.meta.objects import Object, name_of
 from simkit.schema.lifecycle import is_served, lifecycle_of
 from simkit.snapshot.sources import Piece
@@ -26,6 +25,7 @@ _JSON_VERSION: Final = re.compile(r"(\"apiVersion\"\s*:\s*\")([^\"\\]+)(\")")
 _VERSION: Final = re.compile(r"^(apiVersion:[ \t]*)([\"']?)([^\s\"'#]+)([\"']?)", re.MULTILINE)
 _MARK: Final = "\ufeff"
 """The byte order mark, which editors put in front of a text."""
+_INDENT: Final = re.compile(r"\n([ \t]+)\S")
 _ACTION: Final = re.compile(r"\{\{-? ?[^\s{]")
 
 
@@ -211,7 +211,15 @@ def _json(text: str, release: str, output_version: str) -> Rewritten:
     with_versions = _with_versions(text, documents)
     if json.loads(with_versions) == wanted:
         return Rewritten(with_versions, tuple(documents))
-    return Rewritten(laid_out_like(text, wanted) + ("\n" if text.endswith("\n") else ""), tuple(documents))
+    return Rewritten(_like(text, wanted) + ("\n" if text.endswith("\n") else ""), tuple(documents))
+
+
+def _like(text: str, wanted: Any) -> str:
+    """A value as JSON with the indentation of a text; on one line if the text is."""
+    indent = _INDENT.search(text)
+    if indent is None:
+        return json.dumps(wanted, ensure_ascii=False, separators=None if '": ' in text else (",", ":"))
+    return json.dumps(wanted, ensure_ascii=False, indent=indent[1])
 
 
 def _with_versions(text: str, documents: list[Document]) -> str:
@@ -254,3 +262,51 @@ def _template_text(chunk: str, documents: list[Document]) -> str:
         return chunk
     match = _VERSION.search(chunk)
     return chunk[: match.start(3)] + documents[0].migrated.to + chunk[match.end(3) :] if match else chunk
+
+
+_COMMENT: Final = re.compile(r"(?:^|\s)(#(?:\s.*|))$")
+
+
+def with_comments(old: str, new: str) -> str:
+    """The new text with the comments that only the old one has; itself where they cannot be placed.
+
+    Examples
+    --------
+    >>> print(with_comments("a:\\n  b: 1  # ours\\n", "a:\\n  c: {d: 1}\\n"), end="")
+    a:
+      # ours
+      c: {d: 1}
+    """
+    lost = Counter(_comments(old.split("\n"))) - Counter(_comments(new.split("\n")))
+    if not lost:
+        return new
+    before, after = old.split("\n"), new.split("\n")
+    made: list[str] = []
+    for _, start, end, first, last in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        kept = after[first:last]
+        for comment in _comments(before[start:end]):
+            if lost[comment]:
+                lost[comment] -= 1
+                made.append(f"{_indentation(kept or after[first : first + 1])}{comment}")
+        made += kept
+    text = "\n".join(made)
+    return text if _says_the_same(text, new) else new
+
+
+def _comments(lines: list[str]) -> Iterator[str]:
+    for line in lines:
+        match = _COMMENT.search(line)
+        if match is not None and all(line[: match.start(1)].count(quote) % 2 == 0 for quote in "\"'"):
+            yield match[1].rstrip()
+
+
+def _indentation(lines: list[str]) -> str:
+    first = next((line for line in lines if line.strip()), "")
+    return first[: len(first) - len(first.lstrip())]
+
+
+def _says_the_same(text: str, other: str) -> bool:
+    try:
+        return bool(decode(text) == decode(other))
+    except BrokenText:
+        return False

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.logic.migration.documents import Document, Rewritten, laid_out, objects_of, pieces, rewrite
-from simkit.logic.migration.migrated import MigratedObject
+from simkit.logic.migration.migrate_object import MigratedObject
 from simkit.logic.migration.patches import Pair, Patches
-from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion
-from simkit.meta.objects import Object, at, copied, name_of
+from simkit.meta.objects import Object, copied, name_of
 from simkit.schema.lifecycle import is_served, lifecycle_of
 
-GROUP: Final = api_group("kustomize.config")
 FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _KIND: Final = "Kustomization"
-_PLACES: Final[Mapping[str, tuple[str, ...]]] = {
-    _KIND: ("spec",),
-    "Application": ("spec", "source", "kustomize"),
-    "ApplicationSet": ("spec", "template", "spec", "source", "kustomize"),
-}
-"""Where the kinds of Flux and Argo CD have the parts of a kustomization."""
 
 
 def patch_files(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -56,11 +49,9 @@ def is_json_patch(text: str) -> bool:
     return False
 
 
-def retargeted(text: str, patches: Patches, *, own: bool) -> Rewritten:
+def retargeted(text: str, patches: Patches) -> Rewritten:
     """The text of kustomizations whose targets name the versions that their objects were rewritten in, and whose own
     patches do to the rewritten objects what they did.
-
-    ``own`` is True for the file of a kustomization; in others, those of Flux and of applications of Argo CD count.
 
     What cannot be decided is left to a person: a target of which no object was rewritten, and a patch that would do
     something else.
@@ -70,10 +61,7 @@ def retargeted(text: str, patches: Patches, *, own: bool) -> Rewritten:
     for chunk, line in pieces(text):
         wanted: dict[str, Any] = copied(_read(chunk))
         change = _Change(patches)
-        place = () if own else _PLACES.get(str(wanted.get("kind")))
-        kustomization = at(wanted, *place) if place is not None else None
-        if isinstance(kustomization, dict):
-            change.follow(kustomization)
+        change.follow(wanted)
         if not (change.person or change.changed):
             parts.append(chunk)
             continue
@@ -134,8 +122,6 @@ class _Change:
             self._select(target.get("select"))
             for rejected in _listed(target, "reject"):
                 self._select(rejected)
-        for variable in _listed(wanted, "vars"):
-            self._reference(variable.get("objref"))
 
     def _select(self, target: Any) -> None:
         """Point a selector of group, version and kind at the new version."""
@@ -151,17 +137,6 @@ class _Change:
             target.update({name: new for name, new in (("group", group), ("version", version)) if name in target})
         else:
             self._missing(str(GroupVersion(str(target.get("group") or ""), str(target.get("version")))), target)
-
-    def _reference(self, reference: Any) -> None:
-        if not isinstance(reference, dict):
-            return
-        old = str(reference.get("apiVersion"))
-        found = self._patches.selected({**GroupVersion.parse(old)._asdict(), "kind": reference.get("kind")})
-        if found:
-            self._note(found)
-            reference["apiVersion"] = found[0].new["apiVersion"]
-        else:
-            self._missing(old, reference)
 
     def _note(self, found: Sequence[Pair]) -> None:
         self.changed = True
@@ -225,3 +200,57 @@ def json_patch_file(text: str, targets: Iterable[Mapping[str, Any]], patches: Pa
     if made == text and not person:
         return Rewritten(text)
     return Rewritten(made, (Document(1, "JSON patch", "", "", MigratedObject({}, "", made != text, person), False),))
+
+
+_HELD: Final = "it stays as it is, since a kustomization that it belongs to is left to a person"
+
+
+def held_back(
+    texts: Mapping[Path, str], made: Mapping[Path, Rewritten], patches: Collection[Path]
+) -> dict[Path, Rewritten]:
+    """The rewritten files, those of a tree left as they were if a kustomization or a patch in it needs a person.
+
+    Otherwise the rewritten objects would reach the cluster without the patches that are for them.
+    """
+    trees = _trees(texts)
+    refused = {
+        trees[place]
+        for place, each in made.items()
+        if place in trees and (place.name in FILES or place in patches)
+        if any(document.migrated.person for document in each.documents)
+    }
+    return {
+        place: _as_it_was(each, texts[place]) if trees.get(place) in refused else each for place, each in made.items()
+    }
+
+
+def _trees(texts: Mapping[Path, str]) -> dict[Path, Path]:
+    """A file that stands for the tree of each file: kustomizations, what they name, and what that names."""
+    parents: dict[Path, Path] = {}
+
+    def root(place: Path) -> Path:
+        while parents.setdefault(place, place) != place:
+            place = parents[place]
+        return place
+
+    for place in (each for each in texts if each.name in FILES):
+        for other in _named(place, texts):
+            parents[root(other)] = root(place)
+    return {place: root(place) for place in list(parents)}
+
+
+def _named(place: Path, texts: Mapping[Path, str]) -> Iterator[Path]:
+    """A kustomization, and the files that it names; of a folder its kustomization."""
+    yield place
+    for name in named_paths(texts[place]):
+        other = (place.parent / name).resolve()
+        yield from (each for each in (other, *(other / name for name in FILES)) if each in texts)
+
+
+def _as_it_was(each: Rewritten, text: str) -> Rewritten:
+    return replace(each, text=text, documents=tuple(map(_held, each.documents)))
+
+
+def _held(document: Document) -> Document:
+    migrated = document.migrated
+    return replace(document, migrated=replace(migrated, changed=False, person=migrated.person or (_HELD,)))

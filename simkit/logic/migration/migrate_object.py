@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from simkit.kinds.apiextensions.customresourcedefinition import APPROVAL, is_protected
 from simkit.kinds.conversions import ConversionError, convert, convertible
 from simkit.kinds.conversions.convert import family_of
-from simkit.logic.migration.foreign_documents import configurations_within, migrate_foreign
-from simkit.logic.migration.migrated import MigratedObject
 from simkit.logic.migration.structural_schema import PRESERVE, structural
 from simkit.meta.domain import ADMISSION_GROUP, CERTIFICATES_GROUP, EXTENSIONS_GROUP, label
 from simkit.meta.errors import SimkitError
@@ -28,6 +26,25 @@ _DEEPEST: Final = 60
 _OF_REQUESTS: Final = ("Binding", "DeleteOptions", "Eviction", "Scale", "Status", "TokenRequest")
 """Kinds that are sent to the server's own groups without a resource of their own."""
 _SAFE_EFFECTS: Final = ("None", "NoneOnDryRun")
+
+
+@dataclass(frozen=True, slots=True)
+class MigratedObject:
+    """An object as it should be written, and what is to be said about it."""
+
+    object: Object
+    to: str = ""
+    """The version that it was rewritten in; empty where its version stays."""
+    changed: bool = False
+    person: tuple[str, ...] = ()
+    """The decisions for a person. Without them the object can be applied as it is."""
+    notes: tuple[str, ...] = ()
+    """The changes that keep the meaning and may be worth a look."""
+
+    @property
+    def is_concerned(self) -> bool:
+        """True if something is to change, or for a person to decide."""
+        return self.changed or bool(self.person)
 
 
 def migrate_object(obj: Object, release: str, *, output_version: str = "") -> MigratedObject:
@@ -51,11 +68,10 @@ def migrate_object(obj: Object, release: str, *, output_version: str = "") -> Mi
         if _is_of_nobody(version, kind, release):
             told = f"no release from {RELEASES[0]} on serves {version} {kind}, and its group is the server's own"
             return MigratedObject(obj, person=(told,))
-        return _with_references(migrate_foreign(obj, release), release)
+        return _with_references(MigratedObject(obj), release)
     wanted = output_version if output_version and convertible(kind, version, output_version) else ""
     if not wanted and is_served(version, kind, release):
-        unread = tuple(configurations_within(obj, release)) if kind == "ConfigMap" else ()
-        return _with_references(MigratedObject(obj, person=unread), release)
+        return _with_references(MigratedObject(obj), release)
     target = wanted or successor(version, kind, release).partition(" ")[0]
     if wanted == version:
         return _with_references(MigratedObject(obj), release)

@@ -24,14 +24,14 @@ BY_REQUESTS = {"kubectl-skew"}
 WHOLE = ReleaseSpan("", RELEASES[-1])
 
 
-def found(objects: Iterable[Any], span: ReleaseSpan = WHOLE, beside: Iterable[Any] = ()) -> list[Break]:
-    """The rows about objects, in a cluster that has others beside them."""
+def found(objects: Iterable[Any], span: ReleaseSpan = WHOLE, beside: Iterable[Any] = (), file: str = "") -> list[Break]:
+    """The rows about objects of a file, in a cluster that has others beside them."""
     search = BehaviourSearch(span, map(Item, beside))
-    return [row for obj in objects for row in search.find(Item(obj), orjson.dumps(obj))]
+    return [row for obj in objects for row in search.find(Item(obj, file=file), orjson.dumps(obj))]
 
 
-def checks(objects: Iterable[Any], span: ReleaseSpan = WHOLE, beside: Iterable[Any] = ()) -> set[str]:
-    return {row.check for row in found(objects, span, beside)}
+def checks(objects: Iterable[Any], span: ReleaseSpan = WHOLE, beside: Iterable[Any] = (), file: str = "") -> set[str]:
+    return {row.check for row in found(objects, span, beside, file)}
 
 
 def static_pod(component: str, flag: str) -> dict[str, Any]:
@@ -82,21 +82,22 @@ def test_entry(entry: Entry) -> None:
     assert any(yes for yes, _ in told)
     assert any(no for _, no in told)
     for yes, no in told:
-        beside = CASES.get(entry.id, {}).get("beside", ())
+        beside, file = CASES.get(entry.id, {}).get("beside", ()), CASES.get(entry.id, {}).get("file", "")
         if yes is not None:
-            assert entry.id in checks([yes], WHOLE, beside), yes
+            assert entry.id in checks([yes], WHOLE, beside, file), yes
         if no is not None:
-            assert entry.id not in checks([no], WHOLE, beside), no
+            assert entry.id not in checks([no], WHOLE, beside, file), no
 
 
 @pytest.mark.parametrize("entry", [each for each in ENTRIES.values() if each.release and minor_of(each.release) > 16])
 def test_only_on_the_way_over_its_release(entry: Entry) -> None:
     """A change shows on the way into its release, not afterwards."""
     yes = [obj for obj, _ in pairs(entry) if obj is not None]
-    before, beside = f"1.{minor_of(entry.release) - 1}", CASES.get(entry.id, {}).get("beside", ())
-    assert entry.id in checks(yes, ReleaseSpan(before, entry.release), beside)
+    before, case = f"1.{minor_of(entry.release) - 1}", CASES.get(entry.id, {})
+    beside, file = case.get("beside", ()), case.get("file", "")
+    assert entry.id in checks(yes, ReleaseSpan(before, entry.release), beside, file)
     if entry.release != RELEASES[-1]:
-        assert entry.id not in checks(yes, ReleaseSpan(entry.release, RELEASES[-1]), beside)
+        assert entry.id not in checks(yes, ReleaseSpan(entry.release, RELEASES[-1]), beside, file)
 
 
 def test_cases_name_entries() -> None:
@@ -225,31 +226,6 @@ def test_rows_name_what_is_meant() -> None:
     }
 
 
-def test_files_of_nodes(tmp_path: Path) -> None:
-    """Drop-ins, units and environment files of kubelets are read line by line, in folders and where they are named."""
-    folder = tmp_path / "kubelet.service.d"
-    folder.mkdir()
-    (folder / "10-kubeadm.conf").write_text(
-        '[Service]\n# --containerd=a\nEnvironment="KUBELET_EXTRA_ARGS=--pod-infra-container-image=pause:3.9"\n'
-    )
-    (tmp_path / "kubeadm-flags.env").write_text('KUBELET_KUBEADM_ARGS="--register-schedulable=false"\n')
-    (tmp_path / "default").mkdir()
-    (tmp_path / "default" / "kubelet").write_text(
-        "KUBELET_EXTRA_ARGS=--cloud-config=/a --feature-gates=SidecarContainers=true\n"
-    )
-    (tmp_path / "default" / "grub").write_text("GRUB_CMDLINE=--cloud-config=/a\n")
-    expected = {
-        ("pod-infra-container-image", "10-kubeadm.conf", 3),
-        ("removed-flags-1.34", "kubeadm-flags.env", 1),
-        ("removed-flags-1.34", "kubelet", 1),
-        ("feature-gates", "kubelet", 1),
-    }
-    files = [folder / "10-kubeadm.conf", tmp_path / "kubeadm-flags.env", tmp_path / "default" / "kubelet"]
-    for source in (tmp_path, list(map(str, files))):
-        rows = upgrade_report(MemorySnapshot([], release="1.33"), "1.37", manifests=source).rows
-        assert {(row.check, Path(row.file).name, row.line) for row in rows} == expected
-
-
 def test_broken_objects_are_survived() -> None:
     """Objects of any shape are looked through without an error."""
     shapes: tuple[Any, ...] = (
@@ -261,44 +237,6 @@ def test_broken_objects_are_survived() -> None:
     )
     for spec in shapes:
         found([{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": spec}])
-
-
-KUBELET = "/etc/systemd/system/kubelet.service.d/20-extra.conf"
-
-
-@pytest.mark.parametrize(
-    ("kind", "place"),
-    [
-        ("KubeadmControlPlane", ("spec", "kubeadmConfigSpec")),
-        ("KubeadmConfigTemplate", ("spec", "template", "spec")),
-    ],
-)
-def test_settings_within_cluster_api(kind: str, place: tuple[str, ...]) -> None:
-    """Arguments, drop-ins of systemd and static pods that Cluster API writes onto nodes are read, each with its path."""
-    drop_in = '[Service]\nEnvironment="KUBELET_EXTRA_ARGS=--node-ip=1.2.3.4 --pod-infra-container-image=pause:3.9"\n'
-    server = orjson.dumps(static_pod("kube-apiserver", "--enable-admission-plugins=PodSecurityPolicy")).decode()
-    inner: dict[str, Any] = {
-        "clusterConfiguration": {"controllerManager": {"extraArgs": {"concurrent-service-syncs": "2"}}},
-        "joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": {"event-qps": "0"}}},
-        "preKubeadmCommands": ["echo KUBELET_EXTRA_ARGS=--register-schedulable=false > /etc/default/kubelet"],
-        "files": [
-            {"path": KUBELET, "content": drop_in},
-            {"path": "/etc/kubernetes/manifests/kube-apiserver.yaml", "content": server},
-            {"path": "/etc/motd", "content": "--containerd=yes"},
-        ],
-    }
-    for step in reversed(place):
-        inner = {step: inner}
-    obj = {"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": kind, "metadata": {"name": "a"}, **inner}
-    rows = {row.check: row.field for row in found([obj])}
-    start = ".".join(place)
-    assert rows == {
-        "removed-flags-1.37": f"{start}.clusterConfiguration.controllerManager.extraArgs.concurrent-service-syncs",
-        "event-record-qps": f"{start}.joinConfiguration.nodeRegistration.kubeletExtraArgs.event-qps",
-        "removed-flags-1.34": f"{start}.preKubeadmCommands[0]",
-        "pod-infra-container-image": f"{start}.files[0].content",
-        "admission-plugins": f"{start}.files[1].content.spec.containers[0].command[1]",
-    }
 
 
 def test_configurations_in_config_maps_have_their_rows() -> None:

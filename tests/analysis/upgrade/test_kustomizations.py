@@ -143,33 +143,6 @@ def test_json_patches_that_cannot_follow_are_left_to_a_person(patch: str, told: 
     assert not found
 
 
-@pytest.mark.parametrize(
-    ("kind", "place"),
-    [
-        ("kustomize.toolkit.fluxcd.io/v1 Kustomization", ("spec",)),
-        ("argoproj.io/v1alpha1 Application", ("spec", "source", "kustomize")),
-    ],
-)
-def test_patches_of_flux_and_argo(kind: str, place: tuple[str, ...], tmp_path: Path) -> None:
-    """Their objects hold parts of a kustomization, whose targets and patches follow too."""
-    target = {"group": "networking.k8s.io", "version": "v1beta1", "kind": "Ingress"}
-    patch = "- {op: replace, path: /spec/backend/serviceName, value: shop}\n"
-    part: dict[str, object] = {"patches": [{"target": target, "patch": patch}]}
-    for step in reversed(place):
-        part = {step: part}
-    version, name = kind.split(" ")
-    text = yaml.safe_dump({"apiVersion": version, "kind": name, "metadata": {"name": "a"}, **part})
-    (tmp_path / "base.yaml").write_text(INGRESS)
-    (tmp_path / "app.yaml").write_text(text)
-    found = migrate(tmp_path, "1.33")
-    assert found, found.to_frame()["person"].tolist()
-    value = yaml.safe_load(next(each.after for each in found.files if each.path.endswith("app.yaml")))
-    for step in place:
-        value = value[step]
-    assert value["patches"][0]["target"]["version"] == "v1"
-    assert "/spec/defaultBackend/service/name" in value["patches"][0]["patch"]
-
-
 def test_strategic_patches_that_do_the_same_need_nobody(tmp_path: Path) -> None:
     """A patch of fields that move is tried on the object that it is for, before and after; unknown ones are told."""
     patch = INGRESS.replace("serviceName: web", "serviceName: shop")

@@ -386,23 +386,6 @@ def test_values_of_wrong_types_are_told_and_left_out() -> None:
     assert [row.kind for row in found if row.breaks] == ["PodDisruptionBudget"]
 
 
-def test_what_argo_cd_applies() -> None:
-    """Its applications tell the version of each resource that they apply."""
-    resources = [
-        {"group": "policy", "version": "v1beta1", "kind": "PodDisruptionBudget", "namespace": "shop", "name": "web"},
-        {"group": "policy", "version": "v1", "kind": "PodDisruptionBudget", "namespace": "shop", "name": "other"},
-        {"version": "v1", "kind": "Service", "name": "web"},
-    ]
-    application = {
-        "apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "shop", "uid": "1"},
-        "status": {"resources": resources},
-    }  # fmt: skip
-    found = report_of(read_items([application]), ReleaseSpan.of("1.24", "1.25"))
-    (row,) = (row for row in found.rows if row.breaks)
-    assert (row.check, row.field, row.release) == ("api-version", "status.resources[0]", "1.25")
-    assert "shop/web" in row.evidence
-
-
 POLICY = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: a}\n"
 
 

@@ -1,16 +1,15 @@
 """Flags of components: in static pods, in kubeadm's configuration, in the configuration of kubelets.
 
-Configurations are also found within other objects: in config maps, and in what Cluster API writes onto nodes.
+Configurations are also found in the config maps that kubeadm keeps them in.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from simkit.analysis.upgrade.items import FILE
 from simkit.language.yaml.complaints import BrokenText
 from simkit.language.yaml.decode import decode
 from simkit.meta.objects import Object, at, name_of
@@ -28,20 +27,8 @@ _KUBEADM: Final = (
     ("kubelet", ("nodeRegistration", "kubeletExtraArgs")),
 )
 _CONFIGURATIONS: Final = {"KubeletConfiguration": "kubelet", "KubeProxyConfiguration": "kube-proxy"}
-_CLUSTER_API: Final[Mapping[str, tuple[str, ...]]] = {
-    "KubeadmControlPlane": ("spec", "kubeadmConfigSpec"),
-    "KubeadmControlPlaneTemplate": ("spec", "template", "spec", "kubeadmConfigSpec"),
-    "KubeadmConfig": ("spec",),
-    "KubeadmConfigTemplate": ("spec", "template", "spec"),
-}
-"""Where the kinds of Cluster API have the parts of a configuration of kubeadm."""
 _PARTS: Final = ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration")
-_CALLED: Final = (("kubelet", "kubelet"), ("kubeadm", "kubeadm "))
-"""The programs whose flags stand in commands and files of nodes, with what such texts have."""
-_FLAG: Final = re.compile(r"--([a-z][a-z0-9-]*)(?:[= ](?!-)\"?([^\s\"']*))?")
-MARKS: Final = (
-    *(f'"{name}'.encode() for name in COMPONENTS), b"Configuration", b"/kube", b"KubeadmCo", f'"{FILE}"'.encode(),
-)  # fmt: skip
+MARKS: Final = (*(f'"{name}'.encode() for name in COMPONENTS), b"Configuration", b"/kube")
 """The texts of which one occurs in every object with settings."""
 
 
@@ -54,54 +41,18 @@ class Setting(NamedTuple):
     path: tuple[str, ...]
 
 
-class Document(NamedTuple):
-    """A document within an object: a mapping, or a text that is none."""
-
-    value: Mapping[str, Any] | str
-    path: tuple[str, ...]
-    file: str = ""
-    """The file of a node that it is written to, where the object says one."""
-
-
-def documents(obj: Object) -> Iterator[Document]:
-    """The configurations and static pods within an object."""
-    if obj.get("kind") == FILE:
-        yield Document(str(obj["content"]), (), str(obj["path"]))
-    if obj.get("kind") == "ConfigMap" and name_of(obj).startswith(("kubeadm-config", "kubelet-config", "kube-proxy")):
-        data = obj.get("data")
-        for name, text in data.items() if isinstance(data, Mapping) else ():
-            yield _document(text, ("data", str(name)))
-    place = _CLUSTER_API.get(str(obj.get("kind")))
-    found = at(obj, *place) if place is not None else None
-    if place is None or not isinstance(found, Mapping):
+def documents(obj: Object) -> Iterator[tuple[Mapping[str, Any], tuple[str, ...]]]:
+    """The configurations within a config map, each with its path."""
+    if obj.get("kind") != "ConfigMap" or not name_of(obj).startswith(
+        ("kubeadm-config", "kubelet-config", "kube-proxy")
+    ):
         return
-    for kind in _PARTS:
-        name = kind[0].lower() + kind[1:]
-        if isinstance(found.get(name), Mapping):
-            yield Document({"kind": kind, **found[name]}, (*place, name))
-    for name in ("preKubeadmCommands", "postKubeadmCommands"):
-        for index, text in _texts(found.get(name)):
-            yield Document(text, (*place, name, f"[{index}]"))
-    files = found.get("files")
-    for index, file in enumerate(files if isinstance(files, list) else ()):
-        if isinstance(file, Mapping) and isinstance(file.get("content"), str):
-            yield _document(file["content"], (*place, "files", f"[{index}]", "content"), str(file.get("path")))
-
-
-def _document(text: Any, path: tuple[str, ...], file: str = "") -> Document:
-    try:
-        value = decode(str(text))
-    except BrokenText:
-        value = None
-    return Document(value if isinstance(value, Mapping) else str(text), path, file)
-
-
-def flags_in(document: Document) -> Iterator[Setting]:
-    """The flags for the kubelet and for kubeadm in a text that is no YAML: a drop-in of systemd, a command."""
-    text = document.value if isinstance(document.value, str) else ""
-    for component, mark in _CALLED:
-        for match in _FLAG.finditer(text) if mark in (document.file + text).lower() else ():
-            yield Setting(component, match[1], match[2] or "", document.path)
+    data = obj.get("data")
+    for name, text in data.items() if isinstance(data, Mapping) else ():
+        with suppress(BrokenText):
+            value = decode(str(text))
+            if isinstance(value, Mapping):
+                yield value, ("data", str(name))
 
 
 def settings(obj: Object, templates: list[tuple[tuple[str, ...], Mapping[str, Any]]]) -> Iterator[Setting]:

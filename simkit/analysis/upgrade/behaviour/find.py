@@ -12,7 +12,6 @@ from simkit.analysis.upgrade.behaviour.components import (
     PLUGIN_FLAGS,
     Setting,
     documents,
-    flags_in,
     gate_changes,
     plugin_changes,
     settings,
@@ -109,10 +108,7 @@ class BehaviourSearch:
         configures = any(mark in body for mark in MARKS) or not body
         yield from self._within(item, item.obj, (), body, item.file, configures=configures)
         for document in documents(item.obj) if configures else ():
-            if isinstance(document.value, str):
-                yield from self._settings(item, flags_in(document))
-            else:
-                yield from self._within(item, document.value, document.path, b"", document.file, configures=True)
+            yield from self._within(item, *document, b"", "", configures=True)
         for name, aim in self._names:
             if not body or name in body or (_ESCAPED in body and name.replace(b".", _ESCAPED) in body):
                 yield from self._named(item, aim)
@@ -262,8 +258,7 @@ def _harmless_entries(items: Iterable[Item]) -> set[str]:
     return {
         aim.entry.id
         for item in items
-        for obj in (item.obj, *(document.value for document in documents(item.obj)))
-        if isinstance(obj, Mapping)
+        for obj in (item.obj, *(document for document, _ in documents(item.obj)))
         for aim, _, value in tree.matches(obj)
         if obj.get("kind") in aim.detector.kinds and _agrees(aim.detector, value, obj)
     }
