@@ -8,8 +8,7 @@ Every function is also a method of ``simkit.Cluster``, with the same arguments. 
   column ``subject``, on which they can be joined; ``subject_parts`` splits them.
 - ``namespace=None`` means all namespaces; a single request is then one across all namespaces. ``"*"`` means the whole
   cluster, as in the column ``scope``. An empty text is an error.
-- ``members`` maps the names of groups to subjects, since Kubernetes does not store them
-  (``simkit.analysis.membership``).
+- ``members`` maps the names of groups to subjects, since Kubernetes does not store them.
 - Severities have one ordered type, ``Severity``, and are an ordered category in tables: ``rows["severity"] >= "high"``.
 - Answers that are more than a table have ``to_frame()``, ``to_dict()``, ``summary()`` and often ``plot(ax=None)``.
   ``prove()`` and ``verify()`` execute a claim on a fork.

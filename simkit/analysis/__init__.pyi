@@ -47,14 +47,6 @@ from simkit.analysis.least_privilege import (
 )
 from simkit.analysis.manifest_plan.planning import plan
 from simkit.analysis.manifest_plan.result import ManifestPlan
-from simkit.analysis.membership import (
-    members_of_audit_log,
-    members_of_certificates,
-    members_of_export,
-    members_of_files,
-    members_of_snapshot,
-    merge_members,
-)
 from simkit.analysis.operations.rehearsals import drain_nodes, lose_nodes, roll_out
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.plan import PlanStep, PlanVerified, RemediationPlan, remediation_plan
@@ -71,6 +63,7 @@ from simkit.analysis.prove import (
     never,
     no_new_access,
 )
+from simkit.analysis.rbac.members import members_of_files
 from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
 from simkit.analysis.rbac.tables import access_graph, bindings, roles, rules, subject_parts, subjects
 from simkit.analysis.readable_frame import ReadableFrame
@@ -151,12 +144,7 @@ __all__ = [
     "implies",
     "least_privilege",
     "lose_nodes",
-    "members_of_audit_log",
-    "members_of_certificates",
-    "members_of_export",
     "members_of_files",
-    "members_of_snapshot",
-    "merge_members",
     "migrate",
     "minimal_rules",
     "never",

@@ -51,7 +51,7 @@ examples:
   simkit audit cluster.yaml --suppress accepted.yaml -o sarif > audit.sarif
   simkit audit cluster.yaml --write-baseline known.json
   simkit audit cluster.yaml --baseline known.json
-  simkit audit cluster.yaml --rules our-checks.yaml --managed auto --members realm-export.json
+  simkit audit cluster.yaml --rules our-checks.yaml --managed auto --members groups.yaml
   simkit audit --demo
 
 A file of rules has a list 'rules'. Each entry has id, title, severity, each (binding, grant or rule) and when, an

@@ -98,11 +98,11 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
 def write_permissions(args: argparse.Namespace, subject: str) -> int:
     """List what a subject may do, and return the exit code."""
     from simkit.analysis.access.permissions import COLUMNS, permissions
-    from simkit.analysis.membership import merge_members
     from simkit.analysis.rbac.subject import parse_subject, text_of
 
-    own = {group: [text_of(parse_subject(subject))] for group in args.groups}
-    members = merge_members(read_members(args), own)
+    members = dict(read_members(args))
+    for group in args.groups:
+        members[group] = (*members.get(group, ()), text_of(parse_subject(subject)))
     snapshot = read(args, namespace=args.namespace)
     unknown = unknown_subject(snapshot, subject, args)
     if unknown:

@@ -135,7 +135,7 @@ def add_members(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="the members of groups: a table, certificates, tokens, an audit log or an identity provider's export",
+        help="the members of groups, as YAML or JSON: a list of subjects for each group",
     )
 
 
@@ -166,7 +166,7 @@ def read_audit_log(args: argparse.Namespace) -> list[str | bytes] | None:
 
 def read_members(args: argparse.Namespace) -> Mapping[str, Sequence[str]]:
     """The members of groups according to the files of ``--members``."""
-    from simkit.analysis.membership import members_of_files
+    from simkit.analysis.rbac.members import members_of_files
 
     return members_of_files(args.members) if args.members else {}
 

@@ -24,7 +24,6 @@ class AnalysisMethods(AnalysedCluster):
     roles = Question("rbac.tables")
     rules = Question("rbac.tables")
     access_graph = Question("rbac.tables")
-    members_of_snapshot = Question("membership.cluster")
 
     audit = Question("findings.audit")
     findings = Question("findings.audit")

@@ -25,7 +25,6 @@ from simkit.analysis.least_privilege.recorded_access import AccessRequest
 from simkit.analysis.least_privilege.roles import Names
 from simkit.analysis.least_privilege.usage import Usage
 from simkit.analysis.manifest_plan.result import ManifestPlan
-from simkit.analysis.membership.cluster import MembershipTable
 from simkit.analysis.operations.result import Operation
 from simkit.analysis.plan.result import RemediationPlan
 from simkit.analysis.prove.answer import ProofAnswer
@@ -107,7 +106,6 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
     def roles(self) -> pd.DataFrame: ...
     def rules(self) -> pd.DataFrame: ...
     def access_graph(self, *, rules: bool = True, namespace: str | None = None) -> nx.MultiDiGraph[str]: ...
-    def members_of_snapshot(self) -> MembershipTable: ...
     def audit(
         self,
         *,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from simkit.meta.domain import CERTIFICATES_GROUP, EVENTS_GROUP, EXTENSIONS_GROUP, RBAC_GROUP, api_group, label
+from simkit.meta.domain import EVENTS_GROUP, EXTENSIONS_GROUP, RBAC_GROUP, api_group, label
 from simkit.meta.errors import SimkitError
 
 FOLDER: Final = "dump"
@@ -29,7 +29,6 @@ AUDIT: Final = (
     *(f"{plural}.apps" for plural in ("daemonsets", "deployments", "replicasets", "statefulsets")),
     *(f"{plural}.batch" for plural in ("cronjobs", "jobs")),
     "configmaps",
-    f"certificatesigningrequests.{CERTIFICATES_GROUP}",
     f"customresourcedefinitions.{EXTENSIONS_GROUP}",
     f"networkpolicies.{api_group('networking')}",
 )

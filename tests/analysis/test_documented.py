@@ -1,4 +1,4 @@
-"""The page about analyses names every column of every table, and every module of memberships."""
+"""The page about analyses names every column of every table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from simkit.analysis import membership
 from simkit.analysis.findings.exposure import REACH_COLUMNS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "analyses.md").read_text(encoding="utf-8")
@@ -27,8 +26,3 @@ def test_every_column_is_on_the_page(module: str) -> None:
     assert listed
     for column in {*COLUMNS, *(column for columns in listed for column in columns)}:
         assert column in PAGE, f"{module}: {column}"
-
-
-def test_every_source_of_groups_is_on_the_page() -> None:
-    """All ways to make a table of members are named."""
-    assert [name for name in membership.__all__ if name.startswith("members_of") and name not in PAGE] == []

@@ -21,7 +21,6 @@ PACKAGES = [
             "escalation",
             "findings",
             "least_privilege",
-            "membership",
             "plan",
             "plots",
             "prove",

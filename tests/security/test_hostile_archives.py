@@ -11,10 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
-from simkit.analysis.membership import members_of_files
 from simkit.analysis.upgrade.chart_releases import chart_release
 from simkit.cli import rendering
-from simkit.meta.errors import SimkitError
 from simkit.simulation.shell.files import FileError
 from simkit.simulation.shell.user_files import UserFiles, unpack
 from simkit.snapshot.load import load
@@ -111,33 +109,3 @@ def test_the_name_of_a_folder_is_no_flag_of_helm(
     assert words.index("# --") < words.index("# --post-renderer=evil")
     assert [word for word in words[words.index("# --") :] if "kube-version" in word] == []
     assert capsys.readouterr().out == ""
-
-
-MEMBERS = [
-    "apiVersion: v1\nkind: Config\nusers: [1]\n",
-    "apiVersion: v1\nkind: Config\nusers: [{name: a, user: {client-certificate-data: 5}}]\n",
-    'apiVersion: v1\nkind: Config\nusers: [{name: a, user: {client-certificate-data: "!"}}]\n',
-    "apiVersion: v1\nkind: Config\nusers: {a: b}\n",
-    '{"Resources": [{"displayName": {}, "members": [5]}], "schemas": [1]}',
-    '{"groups": [{"name": 1, "path": []}], "users": [[]], "realm": 1}',
-]
-
-
-@pytest.mark.parametrize("text", MEMBERS)
-def test_members_of_other_types_are_refused(tmp_path: Path, text: str) -> None:
-    """Exports and kubeconfigs with a number where an entry belongs are told by their name."""
-    file = tmp_path / "members"
-    file.write_text(text)
-    with pytest.raises(SimkitError, match="members"):
-        members_of_files(file)
-
-
-@pytest.mark.parametrize("entries", ["- {groups: 5}", "[[]]", "5", "- {groups: devs, username: ann}"])
-def test_mappings_of_a_provider_in_a_dump(entries: str) -> None:
-    """The config map ``aws-auth`` of a dump may hold anything: what is no list of groups is one group, or none."""
-    from simkit.analysis.membership import members_of_snapshot
-
-    meta = {"name": "aws-auth", "namespace": "kube-system"}
-    mapped = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"mapUsers": entries}}
-    found = members_of_snapshot(load([mapped], captured=["*"]).snapshot())
-    assert found == ({"devs": ("user:ann",)} if "devs" in entries else {})

@@ -79,13 +79,3 @@ def test_files_end_in_an_error_that_names_them(reader: str, text: str, tmp_path:
     file.write_text(HOSTILE[text])
     with pytest.raises(SimkitError):
         READERS[reader](file)
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_a_config_map_of_a_dump(text: str) -> None:
-    """The mapping of roles to groups is a text that whoever may write one config map has chosen."""
-    cluster = simkit.Cluster(seed=1)
-    meta = {"name": "aws-auth", "namespace": "kube-system"}
-    cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"mapRoles": HOSTILE[text]}})
-    with pytest.raises(SimkitError, match="mapRoles of the config map aws-auth in kube-system is not YAML"):
-        cluster.members_of_snapshot()

@@ -285,17 +285,6 @@ def test_legacy_authorization_is_told() -> None:
     assert "ABAC are not known" in caveats_of_gke([{**OF_GKE[0], "legacyAbac": {"enabled": True}}, *OF_GKE[1:]])
 
 
-def test_the_members_of_aws_auth_count_only_where_the_cluster_reads_it() -> None:
-    """In the mode API the ConfigMap is left over from before."""
-    data = {"mapUsers": "- {userarn: 'arn:aws:iam::111122223333:user/a', username: a, groups: [ops]}"}
-    mapped = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "aws-auth", "namespace": "kube-system"}}
-    for mode, wanted in (("API", {}), ("API_AND_CONFIG_MAP", {"ops": ("user:a",)})):
-        outputs = copy.deepcopy(OUTPUTS)
-        outputs[0]["cluster"]["accessConfig"]["authenticationMode"] = mode
-        cluster = simkit.load([NODE, {**mapped, "data": data}], captured=["*"], cloud=outputs)
-        assert cluster.members_of_snapshot() == wanted
-
-
 AKS_NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"kubernetes.azure.com/x": "a"}}}
 OF_AKS = json.loads(datasets.path("clusters/pellowick-aks.json").read_text())
 ASSIGNMENTS = OF_AKS[1]
