@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simkit.meta.attributes import Attributes, Decision
+from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
 from simkit.meta.names import Key
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from simkit.analysis.access.expectations import Suite
     from simkit.analysis.history.follow import AccessEvent
     from simkit.analysis.rbac.subject import Members
-    from simkit.cluster.admit import Admitted
     from simkit.cluster.control_plane import ControlPlane
     from simkit.cluster.object_history import History
     from simkit.cluster.traced_request import TracedRequest
@@ -32,8 +32,8 @@ class InspectionMethods:
 
         def snapshot(self) -> Snapshot: ...
 
-    def admit(self, obj: Object, *, identity: Identity | None = None) -> Admitted:
-        """The changes, messages and refusals of each admission plugin for an object; nothing is stored.
+    def admit(self, obj: Object, *, identity: Identity | None = None) -> TracedRequest:
+        """The write of an object as a dry run on a fork, with the changes and messages of each admission plugin.
 
         Parameters
         ----------
@@ -44,19 +44,29 @@ class InspectionMethods:
 
         Returns
         -------
-        Admitted: its steps by plugin; false if the object is refused.
+        TracedRequest
+            Its steps, as of ``trace_request``; false if the object is refused. ``response.object`` is what would be
+            stored.
+
+        Raises
+        ------
+        SimkitError
+            For an object that is none of the kinds that are served.
 
         Examples
         --------
         >>> from simkit import Cluster
-        >>> cluster = Cluster(seed=1)
         >>> pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"serviceAccountName": "no"}}
-        >>> bool(cluster.admit(pod))
-        False
+        >>> Cluster(seed=1).admit(pod).refused_at
+        'mutating admission'
         """
-        from simkit.cluster.admit import admit
-
-        return admit(self._control_plane, obj, identity or administrator())
+        plane = self._control_plane
+        resource = plane.catalogue.resource_of(obj)
+        namespace = (namespace_of(obj) or DEFAULT_NAMESPACE) if resource.namespaced else ""
+        key, path = Key(resource.storage, namespace, name_of(obj)), resource.collection(namespace)
+        exists = bool(key.name) and plane.store.get(key) is not None
+        method, target = ("PUT", f"{path}/{key.name}") if exists else ("POST", path)
+        return self.trace_request(Request.of(method, f"{target}?dryRun=All", obj), identity=identity or administrator())
 
     def trace_request(
         self, request: Request, *, identity: Identity | None = None, on_fork: bool = True

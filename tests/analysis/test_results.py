@@ -103,8 +103,8 @@ def test_histories_and_admissions_are_answers(cluster: Cluster) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"serviceAccountName": "no"}}
     admitted = cluster.admit(pod)
     told = admitted.to_frame()
-    assert "ServiceAccount" in set(told.loc[told["refusal"] != "", "plugin"])
-    assert dict(admitted.summary().values)["refusals"] == len(admitted.refusals) > 0
+    assert told.loc[told["outcome"] == "refused", "step"].tolist() == ["ServiceAccount"]
+    assert dict(admitted.summary().values)["mutating admission"] == len(admitted.of("mutating admission")) > 0
 
 
 def test_findings_name_all_subjects() -> None:
