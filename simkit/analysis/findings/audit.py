@@ -336,9 +336,9 @@ def _failed(check: Check, error: BaseException) -> Finding:
     return check.finding(message, fix="Fix the check, or report the error to the package that it is from.")
 
 
-def found_by(survey: Survey, check: Check) -> list[Finding]:
-    """The findings of one check; none if it needs resources that were not captured."""
-    return _found(survey, (check,))[0]
+def count_findings(survey: Survey) -> int:
+    """The number of findings of an audit with all checks of simkit."""
+    return len(_found(survey, CHECKS)[0])
 
 
 def _with_owners(found: Iterable[Finding], natures: Natures) -> list[Finding]:

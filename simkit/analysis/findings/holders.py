@@ -83,13 +83,6 @@ Scope = tuple[Subject, str]
 """A subject and the namespace of its grant."""
 
 
-class HeldRisk(NamedTuple):
-    """The name under which a survey keeps the holders of a risky permission."""
-
-    permission: str
-    administrators: bool
-
-
 def risky_permission_checks() -> tuple[Check, ...]:
     """A check for each risky permission of the table."""
     return tuple(_check(permission) for permission in risky_permission_table().every)
@@ -121,7 +114,7 @@ def holders(survey: Survey, permission: RiskyPermission, *, administrators: bool
     O(grants that meet one of the requirements). Computed once per audit, as several checks ask for it.
     """
     known: dict[Scope, Holding] = survey.once(
-        HeldRisk(permission.id, administrators), lambda: _holders(survey, permission, administrators)
+        (permission.id, administrators), lambda: _holders(survey, permission, administrators)
     )
     return known
 

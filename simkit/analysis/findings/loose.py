@@ -14,7 +14,7 @@ from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES, REQUEST_VERB
 from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Check, Finding, binding_evidence, delete_command, described_check
-from simkit.analysis.findings.survey import OfObjects, OfRole, Survey, listed
+from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, display_name
 from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.analysis.rbac.tables import rule_text
@@ -163,7 +163,7 @@ def _is_too_much(rule: Rule, role: str) -> bool:
 def dead_rules(survey: Survey, check: Check) -> Iterator[Finding]:
     """Rules of bound roles that have no effect, because of the scope of the binding or the way they are written."""
     for role in sorted({binding.role for binding in survey.bindings}):
-        dead: Mapping[int, str] = survey.once(OfRole("dead rules", role), partial(_dead_rules, survey, role))
+        dead: Mapping[int, str] = survey.once(("dead rules", role), partial(_dead_rules, survey, role))
         for number, why in dead.items():
             bindings = [binding for binding in survey.index.bindings_of(role) if binding.subjects]
             yield check.finding(
@@ -193,7 +193,7 @@ def _dead_parts(survey: Survey, rule: Rule) -> Iterator[str]:
     for group in rule.api_groups:
         if "/" in group:
             yield f"{group} includes a version, but rules take only the API group"
-    built_in: Set[str] = survey.once(OfObjects("built-in groups"), partial(_built_in_groups, survey))
+    built_in: Set[str] = survey.once("built-in groups", partial(_built_in_groups, survey))
     if rule.resources and set(rule.api_groups) <= built_in:
         for verb in rule.verbs:
             if verb not in (*REQUEST_VERBS, *SPECIAL_VERBS, ALL):
@@ -222,7 +222,7 @@ def unknown_resources(survey: Survey, check: Check) -> Iterator[Finding]:
     """Rules of bound roles about resources that a known group does not have in the release."""
     for role in sorted({binding.role for binding in survey.bindings}):
         unknown: Mapping[int, list[str]] = survey.once(
-            OfRole("unknown resources", role), partial(_unknown_resources, survey, role)
+            ("unknown resources", role), partial(_unknown_resources, survey, role)
         )
         for number, plurals in unknown.items():
             groups = survey.rules(role)[number].api_groups
@@ -237,7 +237,7 @@ def unknown_resources(survey: Survey, check: Check) -> Iterator[Finding]:
 
 def _unknown_resources(survey: Survey, role: Key) -> dict[int, list[str]]:
     """The resources that nothing serves of rules of a role, by the number of the rule."""
-    served: _Served = survey.once(OfObjects("served"), lambda: _Served.of(survey))
+    served: _Served = survey.once("served", lambda: _Served.of(survey))
     found: dict[int, list[str]] = {}
     for number, rule in enumerate(survey.rules(role)):
         plurals = dict.fromkeys(resource.partition("/")[0] for resource in rule.resources)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
@@ -27,19 +27,6 @@ from simkit.seams.snapshot import Snapshot
 
 NAMESPACE_ROLES: Final = (Key(CLUSTER_ROLES, "", "admin"), Key(CLUSTER_ROLES, "", "edit"))
 """The default roles for people who work in a namespace."""
-
-
-class OfObjects(NamedTuple):
-    """The name of what a survey works out of other objects than roles and bindings."""
-
-    name: str
-
-
-class OfRole(NamedTuple):
-    """The name of what a survey works out of one role, its bindings and the served resources."""
-
-    name: str
-    role: Key
 
 
 class Survey:
@@ -72,14 +59,6 @@ class Survey:
         if name not in self._worked_out:
             self._worked_out[name] = make()
         return self._worked_out[name]
-
-    def known(self) -> Set[Hashable]:
-        """The names of what ``once`` has computed."""
-        return self._worked_out.keys()
-
-    def keep(self, earlier: Survey, names: Iterable[Hashable]) -> None:
-        """Take over what ``once`` has computed in an earlier audit under some names."""
-        self._worked_out |= {name: earlier._worked_out[name] for name in names}
 
     @cached_property
     def defaults(self) -> frozenset[Key]:

@@ -11,7 +11,7 @@ from simkit.analysis.escalation.table.risky_permission import risky_permission_t
 from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.findings.check import Check, Finding, account_manifest, described_check, pods_run
 from simkit.analysis.findings.holders import holders
-from simkit.analysis.findings.survey import OfObjects, Survey, listed
+from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.default_objects import control_plane
 from simkit.analysis.rbac.objects import PODS, RBAC, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import text_of
@@ -90,7 +90,7 @@ def accounts_in_use(survey: Survey) -> frozenset[Subject]:
         running = pods_by_account(survey).keys()
         return frozenset((*running, *_named_in_templates(survey), *control_plane(survey.snapshot.release)))
 
-    known: frozenset[Subject] = survey.once(OfObjects("accounts in use"), found)
+    known: frozenset[Subject] = survey.once("accounts in use", found)
     return known
 
 
@@ -115,9 +115,7 @@ def _is_bound(survey: Survey, subject: Subject) -> bool:
 
 def _mounting(survey: Survey) -> Mapping[Subject, tuple[Object | None, list[str]]]:
     """The pods that mount a token, by account, with the account object if it exists."""
-    known: Mapping[Subject, tuple[Object | None, list[str]]] = survey.once(
-        OfObjects("mounting"), lambda: _found_mounting(survey)
-    )
+    known: Mapping[Subject, tuple[Object | None, list[str]]] = survey.once("mounting", lambda: _found_mounting(survey))
     return known
 
 
@@ -144,7 +142,7 @@ def pods_by_account(survey: Survey) -> Mapping[Subject, list[str]]:
             pods[_account_of(pod)].append(name_of(pod))
         return pods
 
-    known: Mapping[Subject, list[str]] = survey.once(OfObjects("pods by account"), found)
+    known: Mapping[Subject, list[str]] = survey.once("pods by account", found)
     return known
 
 

@@ -104,7 +104,7 @@ def remediation_plan(
         chosen = _needed(first, audit_log) if best is None else None
         steps, last = _steps(first, best, free, chosen)
     return RemediationPlan(
-        *(tuple(one.name for one in goals), tuple(steps), len(first.paths), len(first.subjects), len(first.findings)),
+        *(tuple(one.name for one in goals), tuple(steps), len(first.paths), len(first.subjects), first.findings),
         last.paths,
         with_log=audit_log is not None,
         used=tuple(used),
@@ -140,7 +140,7 @@ def _step(number: int, now: Round, one: Candidate, then: Round) -> PlanStep:
     closed = tuple(path for path in now.paths if (path.start, path.goal.name) not in open_still)
     return PlanStep(
         *(number, one, now.remedy(one), len(now.paths) - len(then.paths), closed, len(then.paths)),
-        *(len(then.subjects), len(then.findings), now.candidates.breaks(one)),
+        *(len(then.subjects), then.findings, now.candidates.breaks(one)),
         HARMS[now.candidates.harm(one)],
         now.candidates.cost(one),
     )

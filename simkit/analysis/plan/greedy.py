@@ -21,7 +21,7 @@ from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import count_paths, escalations
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.findings.kept import CountedFindings
+from simkit.analysis.findings.audit import count_findings
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.recorded_access import Use
@@ -31,7 +31,6 @@ from simkit.analysis.plan.open_paths import LeftOver, OpenPaths
 from simkit.analysis.rbac.subject import Members
 from simkit.logic.rbac.binding import Subject
 from simkit.seams.snapshot import Snapshot
-from simkit.snapshot.overlay import OverlaySnapshot
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Round:
     """One snapshot on the way, asked when it is needed."""
 
     def __init__(self, snapshot: Snapshot, question: Question, earlier: Round | None = None) -> None:
-        self.snapshot, self.question, self._earlier = snapshot, question, earlier
+        self.snapshot, self.question = snapshot, question
         self._candidates_before = earlier.candidates if earlier is not None else None
         self._closed: list[tuple[tuple[Change, ...], int]] = []
         self._best: _Tried | None = None
@@ -93,12 +92,9 @@ class Round:
         return count_paths(self.snapshot, self.question.goals, self.question.members)
 
     @cached_property
-    def findings(self) -> CountedFindings:
+    def findings(self) -> int:
         """The number of findings of an audit."""
-        earlier, self._earlier = self._earlier, None
-        if earlier is None or not isinstance(self.snapshot, OverlaySnapshot):
-            return CountedFindings(self.survey)
-        return CountedFindings(self.survey, earlier.findings, self.snapshot.covered)
+        return count_findings(self.survey)
 
     @cached_property
     def subjects(self) -> frozenset[str]:
