@@ -40,9 +40,8 @@ def remediation_plan(
 ) -> RemediationPlan:
     """The changes that close the most escalation paths, in the order in which to make them.
 
-    Changes are subjects taken out of bindings, permissions taken out of rules, subjects reduced to what they use,
-    levels of pod security, and admission policies that refuse somebody's pods with powerful service accounts. Those
-    that break nothing which is used come first.
+    Changes are subjects taken out of bindings, permissions taken out of rules, subjects reduced to what they use, and
+    levels of pod security. Those that break nothing which is used come first.
 
     Parameters
     ----------

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
-from simkit.analysis.escalation.cut.cutter import Candidate, Policy
-from simkit.analysis.escalation.cut.policies import OPEN_NAMESPACE, EnforceLevel, refusing
+from simkit.analysis.escalation.cut.cutter import Candidate
+from simkit.analysis.escalation.cut.policies import OPEN_NAMESPACE, EnforceLevel
 from simkit.analysis.escalation.cut.removal import GoalHolders, Needed, PossibleRemovals
 from simkit.analysis.escalation.cut.removal_kinds import Removal
 from simkit.analysis.escalation.find.facts import ClusterFacts
@@ -182,7 +182,7 @@ class Stopping:
         """The changes after which a step is not possible any more."""
         if not edge.primitive:
             return ()
-        return (*self._found(edge)[0], *policies_of(self._facts, edge))
+        return (*self._found(edge)[0], *levels_of(edge))
 
     def needs(self, edge: Edge) -> Needs:
         """The grants that a step rests on: the same object for steps with the same grants."""
@@ -199,17 +199,12 @@ class Stopping:
         return known
 
 
-def policies_of(facts: ClusterFacts, edge: Edge) -> Iterator[Policy]:
-    """The levels of pod security and admission policies after which a step is not possible any more."""
-    if not edge.primitive:
-        return
-    if edge.variant.condition == OPEN_NAMESPACE:
+def levels_of(edge: Edge) -> Iterator[EnforceLevel]:
+    """The level of pod security after which a step is not possible any more."""
+    if edge.primitive and edge.variant.condition == OPEN_NAMESPACE:
         level = EnforceLevel(edge.value("namespace"))
         if level.stops(edge):
             yield level
-    policy = refusing(facts, edge)
-    if policy is not None:
-        yield policy
 
 
 class Stopped:
@@ -266,7 +261,7 @@ class Stopped:
 
 
 def _removals(chosen: Iterable[Candidate]) -> frozenset[Removal]:
-    return frozenset(one for one in chosen if not isinstance(one, Policy))
+    return frozenset(one for one in chosen if not isinstance(one, EnforceLevel))
 
 
 class OpenPaths:

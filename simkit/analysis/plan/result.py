@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.escalation.cut.cutter import Candidate
 from simkit.analysis.escalation.cut.minimum_cut import Retried, retry
-from simkit.analysis.escalation.cut.policies import RefuseAccounts
 from simkit.analysis.escalation.cut.remedy import Remedy
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.findings.audit import audit
 from simkit.analysis.least_privilege.change import Change, apply
 from simkit.analysis.least_privilege.recorded_access import Use, may
-from simkit.analysis.plan.candidates import makes_pods, passes, written
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import counted
@@ -94,20 +92,11 @@ def verify(plan: RemediationPlan, sandbox: Sandbox) -> PlanVerified:
         apply(fork, step.changes)
         snapshot = fork.snapshot()
         left = escalations(snapshot, plan.chosen_subjects, goal=plan.goals, members=plan.members)
-        is_lost = partial(_is_refused, step, sandbox, fork)
-        again = retry(fork, step.closed[:REPROVED], in_use, plan.members, is_lost)
+        again = retry(fork, step.closed[:REPROVED], in_use, plan.members)
         in_use = [use for use in in_use if use not in again.lost]
         findings = len(audit(snapshot, members=plan.members))
         made.append(StepVerified(**vars(again), step=step, remaining=len(left), findings=findings))
     return PlanVerified(tuple(made))
-
-
-def _is_refused(step: PlanStep, before: Sandbox, fork: Sandbox, use: Use) -> bool:
-    """True if an admission policy refuses a write that the log shows, and that the cluster took before."""
-    if not isinstance(step.change, RefuseAccounts) or not makes_pods(use[1]):
-        return False
-    obj = written(use[1], before.snapshot())
-    return obj is not None and passes(before.fork(), use, obj) and not passes(fork, use, obj)
 
 
 COLUMNS: Final = (

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.escalation.cut.hitting_set import Solved, cheapest_hitting_set
-from simkit.analysis.escalation.cut.policies import EnforceLevel, RefuseAccounts
+from simkit.analysis.escalation.cut.policies import EnforceLevel
 from simkit.analysis.escalation.cut.remedy import after
 from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, changes_of
 from simkit.analysis.escalation.cut.removal_kinds import Removal
@@ -28,20 +28,19 @@ from simkit.seams.snapshot import Snapshot
 
 ROUNDS: Final = 200
 """The limit of rounds; each round finds only the paths that the cut before left open."""
-Policy = EnforceLevel | RefuseAccounts
-Candidate = Removal | Policy
-"""One change: what is taken out of a binding or a role, a level of pod security, or an admission policy."""
+Candidate = Removal | EnforceLevel
+"""One change: what is taken out of a binding or a role, or a level of pod security."""
 Start = tuple[int, AttackState]
 """The number of a goal, and a state in which a path to it starts."""
 
 
-class Policies(Protocol):
+class Levels(Protocol):
     """The changes besides removals that may be chosen."""
 
-    def of(self, edge: Edge) -> tuple[Policy, ...]:
+    def of(self, edge: Edge) -> tuple[EnforceLevel, ...]:
         """Those by which a step is not possible any more."""
 
-    def cost(self, one: Policy) -> float:
+    def cost(self, one: EnforceLevel) -> float:
         """The cost of one, to be compared with that of removals."""
 
 
@@ -64,14 +63,14 @@ class Cutter:
         log: AuditLog | None,
         keep: frozenset[Subject],
         members: Members,
-        policies: Policies | None = None,
+        levels: Levels | None = None,
     ) -> None:
         self.snapshot, self.goals, self.members = snapshot, tuple(goals), members
         self.graph = graph_of(snapshot, members)
         self.used = dict(usage(snapshot, log).allowed) if log is not None else {}
         self.ways = PossibleRemovals(snapshot, keep, self.used)
         self._in_use = self.ways.in_use
-        self._policies = policies
+        self._levels = levels
         self._ends = [GoalHolders(goal, self.graph) for goal in self.goals]
         self._sets: dict[frozenset[Candidate], dict[Start, Path]] = {}
         """The sets of changes that close paths, each with one path of each start that it closes."""
@@ -105,20 +104,20 @@ class Cutter:
 
     def changes(self, chosen: Iterable[Candidate]) -> tuple[Change, ...]:
         """The objects after changes."""
-        removals, policies = _parted(chosen)
+        removals, levels = _parted(chosen)
         made = changes_of(removals, self.snapshot, self.graph.facts.index, self._in_use)
-        return (*made, *(change for one in sorted(policies, key=str) for change in one.remedy(self.snapshot).changes))
+        return (*made, *(change for one in sorted(levels, key=str) for change in one.remedy(self.snapshot).changes))
 
     def cost(self, one: Candidate) -> float:
         """The cost of a change."""
-        if isinstance(one, Policy):
-            assert self._policies is not None
-            return self._policies.cost(one)
+        if isinstance(one, EnforceLevel):
+            assert self._levels is not None
+            return self._levels.cost(one)
         return self.ways.cost(one)
 
-    def _of(self, edge: Edge) -> tuple[Policy, ...]:
-        """The policies that stop a step, where they may be chosen."""
-        return () if self._policies is None else self._policies.of(edge)
+    def _of(self, edge: Edge) -> tuple[EnforceLevel, ...]:
+        """The levels that stop a step, where they may be chosen."""
+        return () if self._levels is None else self._levels.of(edge)
 
     def _starts(self, subject: Subject | str | Iterable[Subject | str] | None, *, direct: bool) -> Iterator[Start]:
         if subject is not None:
@@ -139,8 +138,8 @@ class Cutter:
         by_goal: dict[int, list[AttackState]] = {}
         for number, state in starts:
             by_goal.setdefault(number, []).append(state)
-        removals, policies = _parted(chosen)
-        usable = self._usable(removals, policies) if chosen else None
+        removals, levels = _parted(chosen)
+        usable = self._usable(removals, levels) if chosen else None
         opened: dict[Start, Path] = {}
         for number, listed in by_goal.items():
             goal = self.goals[number]
@@ -152,11 +151,11 @@ class Cutter:
             return {start: path for start, path in opened.items() if not self._hidden(path.start, path.edges)}
         return opened
 
-    def _usable(self, removals: frozenset[Removal], policies: frozenset[Policy]) -> Callable[[Edge], bool]:
+    def _usable(self, removals: frozenset[Removal], levels: frozenset[EnforceLevel]) -> Callable[[Edge], bool]:
         """The predicate of the steps that are possible after changes."""
 
         def usable(edge: Edge) -> bool:
-            if policies and not policies.isdisjoint(self._of(edge)):
+            if levels and not levels.isdisjoint(self._of(edge)):
                 return False
             return self.ways.usable(edge, removals)
 
@@ -202,12 +201,12 @@ class Cutter:
                 return chosen, exact
 
 
-def _parted(chosen: Iterable[Candidate]) -> tuple[frozenset[Removal], frozenset[Policy]]:
+def _parted(chosen: Iterable[Candidate]) -> tuple[frozenset[Removal], frozenset[EnforceLevel]]:
     """Removals, and the others."""
-    removals, policies = set[Removal](), set[Policy]()
+    removals, levels = set[Removal](), set[EnforceLevel]()
     for one in chosen:
-        if isinstance(one, Policy):
-            policies.add(one)
+        if isinstance(one, EnforceLevel):
+            levels.add(one)
         else:
             removals.add(one)
-    return frozenset(removals), frozenset(policies)
+    return frozenset(removals), frozenset(levels)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.caveats import about_access
-from simkit.analysis.escalation.cut.cutter import Chosen, Cutter, Policy
+from simkit.analysis.escalation.cut.cutter import Candidate, Chosen, Cutter
+from simkit.analysis.escalation.cut.policies import EnforceLevel
 from simkit.analysis.escalation.cut.remedy import ObjectChanges
 from simkit.analysis.escalation.cut.removal_kinds import Removal
 from simkit.analysis.escalation.find.goal import Goal, parse_goal
@@ -54,20 +55,11 @@ class Retried:
         return tally_text((*self.still_proven, *self.refused, *self.not_executed))
 
 
-def retry(
-    fork: Sandbox,
-    closed: Iterable[Path],
-    in_use: Iterable[Use],
-    members: Members,
-    is_lost: Callable[[Use], bool] | None = None,
-) -> Retried:
-    """Execute closed paths again on a fork with changes, and ask for what is in use; ``is_lost`` is a further test."""
+def retry(fork: Sandbox, closed: Iterable[Path], in_use: Iterable[Use], members: Members) -> Retried:
+    """Execute closed paths again on a fork with changes, and ask for what is in use."""
     proofs = [path.prove(fork, members=members) for path in tracked(closed, "executing closed paths")]
     asked = tracked(in_use, "asking for what is in use")
-    return Retried(
-        *by_outcome(proofs),
-        tuple(use for use in asked if not may(fork, *use) or (is_lost is not None and is_lost(use))),
-    )
+    return Retried(*by_outcome(proofs), tuple(use for use in asked if not may(fork, *use)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -242,11 +234,11 @@ def cut(
 
 def _cut(cutter: Cutter, found: Chosen) -> Cut:
     ways = {
-        path: frozenset(one for one in some if not isinstance(one, Policy)) for path, some in cutter.closed().items()
+        path: frozenset(one for one in some if not isinstance(one, EnforceLevel))
+        for path, some in cutter.closed().items()
     }
     closing = Counter(one for some in ways.values() for one in some)
-    chosen = (one for one in found.changes if not isinstance(one, Policy))
-    removals = tuple(sorted(chosen, key=lambda one: (-closing[one], str(one))))
+    removals = tuple(sorted(_removals(found.changes), key=lambda one: (-closing[one], str(one))))
     return Cut(
         *(cutter.goals[0], removals, {one: cutter.cost(one) for one in removals}, tuple(ways)),
         *(tuple(cutter.left.values()), found.exact, cutter.snapshot, cutter.changes(removals)),
@@ -255,3 +247,7 @@ def _cut(cutter: Cutter, found: Chosen) -> Cut:
         members=cutter.members,
         closed_by=ways,
     )
+
+
+def _removals(some: Iterable[Candidate]) -> frozenset[Removal]:
+    return frozenset(one for one in some if not isinstance(one, EnforceLevel))
