@@ -14,7 +14,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.engine.registry.reservation import SERVICE_CIDRS
 from simkit.kinds.conversions import convert
-from simkit.kinds.parts.flowcontrol.rules import flow_objects
+from simkit.kinds.flowcontrol import flow_objects
 from simkit.logic.rbac.defaults import outdated_bindings, reconcile
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import (

@@ -158,7 +158,7 @@ def test_gates_are_those_of_the_registries() -> None:
 
 def test_flow_control_of_fresh_servers() -> None:
     """Leaders elected by endpoints have flow schemas up to 1.33, nodes' heartbeats since 1.22."""
-    from simkit.kinds.parts.flowcontrol.rules import flow_objects
+    from simkit.kinds.flowcontrol import flow_objects
 
     names = {minor: {each["metadata"]["name"] for each in flow_objects(minor)} for minor in (21, 23, 24, 33, 34)}
     assert names[23] - names[21] == {"probes", "system-node-high", "node-high"}

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import ExtensionOID
 
-from simkit.kinds.coordination.leasecandidate import precedence
-from simkit.kinds.internal.storageversion import STRATEGY
-from simkit.kinds.parts.certificates.issued_chain import validate_chain
+from simkit.kinds.coordination import precedence
+from simkit.kinds.internal import STRATEGIES
+from simkit.kinds.parts.certificates import validate_chain
 from simkit.meta.errors import TOLD
 from simkit.meta.wording import told as worded
 from simkit.schema.catalogue import Catalogue
@@ -60,7 +60,7 @@ def test_defaults_of_fields_without_a_feature_cost_what_the_object_has() -> None
 
 def test_errors_that_show_a_whole_list_each_are_bounded() -> None:
     """Of many servers and of one alike: what would not be told any more is not put together."""
-    validate = (STRATEGY.subresources or {})["status"].validate
+    validate = (STRATEGIES["StorageVersion"].subresources or {})["status"].validate
 
     def letters(servers: int, versions: int) -> int:
         decodable = [f"v{number}" for number in range(versions)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simkit.analysis.upgrade.removed_resources import RemovedResource, RemovedResources
-from simkit.kinds.apiregistration.apiservice import AUTOMANAGED
+from simkit.kinds.apiregistration import AUTOMANAGED
 from simkit.meta.domain import REGISTRATION_GROUP, api_group
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object, at, labels_of

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from simkit.analysis.upgrade.migration import MigratedFile, Migration
-from simkit.kinds.conversions.explain import differences
+from simkit.kinds.conversions.convert import differences
 from simkit.logic.migration.documents import Document, objects_of
 from simkit.logic.migration.kustomizations import FILES
 from simkit.logic.migration.migrate_object import MigratedObject, migrate_object

@@ -74,7 +74,7 @@ class WebhookAccessor:
         rows: Sequence[Object] = self.row.get("matchConditions") or ()
         if not rows:  # the language of expressions is only loaded where there are any
             return ()
-        from simkit.kinds.parts.admission.expressions import environment
+        from simkit.kinds.parts.admission_expressions import environment
         from simkit.language.cel.types import BOOL
         from simkit.logic.policy.variables import compiled
 

@@ -15,7 +15,7 @@ from simkit.client.requests import keys_of, replace_status, scale_path
 from simkit.client.resource_watcher import ResourceWatcher
 from simkit.client.resources import BUDGETS, DEPLOYMENTS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from simkit.client.selector_index import SelectorIndex, equalities
-from simkit.kinds.parts.printers.cells import selector_structure
+from simkit.kinds.parts.cells import selector_structure
 from simkit.logic.workloads.budgets import with_allowed, with_failure
 from simkit.logic.workloads.pods import integer_or_percent, is_ready
 from simkit.meta.clock import Clock, moment, timestamp

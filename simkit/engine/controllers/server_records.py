@@ -9,7 +9,7 @@ from urllib.parse import quote
 from simkit.client.controller import Client
 from simkit.client.work_queue import WorkQueue
 from simkit.engine.pipeline.api_services import SERVICES, APIService, api_service
-from simkit.kinds.apiregistration.apiservice import AUTOMANAGED
+from simkit.kinds.apiregistration import AUTOMANAGED
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import (
     EXTENSIONS_GROUP,

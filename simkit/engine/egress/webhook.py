@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from simkit.engine.egress.policy import ConversionFunction, EgressPolicy, Peer, SkippedCall, Unreachable, parse_answer
-from simkit.kinds.apiextensions.definition import Definition
-from simkit.kinds.apiextensions.webhook_conversion import ConversionFailed, kind_text
+from simkit.kinds.apiextensions.definition import ConversionFailed, Definition, kind_text
 from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.foreign import ForeignFault, call, judged_conversion
 from simkit.meta.go_json import go_kind

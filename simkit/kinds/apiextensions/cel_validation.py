@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from simkit.kinds.apiextensions.cel_compilation import CompiledRule, compiled, declared_node
+from simkit.kinds.apiextensions.fieldpath import CompiledRule, compiled, declared_node
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import CALL_LIMIT, BudgetExceeded, EvaluationError, Program
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from simkit.kinds.parts.printers.cells import duration
+from simkit.kinds.parts.cells import duration
 from simkit.meta.objects import Object
 
 _STEP: Final = re.compile(

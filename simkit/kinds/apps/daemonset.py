@@ -9,24 +9,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import created, pairs, selector_text
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.structures import number_or_text, structure
 from simkit.kinds.parts.go_printing.structures import selector as shown_selector
-from simkit.kinds.parts.pod.defaults.spec import default_template
+from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import (
     names_and_images,
     prepare_template,
     validate_lasting,
     validate_template,
 )
-from simkit.kinds.parts.printers.cells import created, pairs, selector_text
-from simkit.kinds.parts.validation.fields import (
-    int_or_percent_value,
-    validate_at_most_100_percent,
-    validate_int_or_percent,
-)
-from simkit.kinds.parts.validation.object_meta import validate_label_selector
-from simkit.kinds.parts.workload.template_owner import (
+from simkit.kinds.parts.template_owner import (
     FIRST,
     MISMATCH,
     changing_selectors,
@@ -39,6 +33,12 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_immutable_selector,
     validate_nonnegative_fields,
 )
+from simkit.kinds.parts.validation.fields import (
+    int_or_percent_value,
+    validate_at_most_100_percent,
+    validate_int_or_percent,
+)
+from simkit.kinds.parts.validation.object_meta import validate_label_selector
 from simkit.kinds.strategy import Strategy, Subresource, checked_twice, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported

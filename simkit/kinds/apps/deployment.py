@@ -9,17 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import created, selector_text
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.structures import number_or_text, structure
-from simkit.kinds.parts.pod.defaults.spec import default_template
+from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images
-from simkit.kinds.parts.printers.cells import created, selector_text
-from simkit.kinds.parts.validation.fields import (
-    int_or_percent_value,
-    validate_at_most_100_percent,
-    validate_int_or_percent,
-)
-from simkit.kinds.parts.workload.template_owner import (
+from simkit.kinds.parts.template_owner import (
     FIRST,
     SERVING,
     changing_selectors,
@@ -31,6 +26,11 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_nonnegative_fields,
     validate_selecting,
     workload_warnings,
+)
+from simkit.kinds.parts.validation.fields import (
+    int_or_percent_value,
+    validate_at_most_100_percent,
+    validate_int_or_percent,
 )
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, without_empty
 from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.pod.defaults.spec import default_template
+from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import (
     names_and_images,
     prepare_template,
@@ -20,9 +21,7 @@ from simkit.kinds.parts.pod.template import (
     validate_metadata,
     validate_template,
 )
-from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.volume.claim_spec import fraction_warnings, validate_persistent_volume_claim_spec
-from simkit.kinds.parts.workload.template_owner import (
+from simkit.kinds.parts.template_owner import (
     counts_checked,
     default_missing,
     keeping_dependents,
@@ -32,6 +31,7 @@ from simkit.kinds.parts.workload.template_owner import (
     validate_nonnegative_fields,
     validate_selector,
 )
+from simkit.kinds.parts.volume.claim_spec import fraction_warnings, validate_persistent_volume_claim_spec
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported

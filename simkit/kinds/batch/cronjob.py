@@ -12,15 +12,15 @@ from functools import cache
 from typing import Any, Final
 
 from simkit.kinds.batch.job import default_failure_policy, many_warnings
+from simkit.kinds.parts.cells import NONE, UNSET, age, created, selector_text
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.job.cron import BadSchedule, parse
 from simkit.kinds.parts.job.spec import validate_job_spec
-from simkit.kinds.parts.pod.defaults.spec import default_template
+from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
-from simkit.kinds.parts.printers.cells import NONE, UNSET, age, created, selector_text
-from simkit.kinds.parts.workload.template_owner import (
+from simkit.kinds.parts.template_owner import (
     default_missing,
     has_generation,
     keeping_dependents,

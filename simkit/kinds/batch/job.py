@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import created, duration, seconds, selector_text
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.structures import selector as shown_selector
 from simkit.kinds.parts.go_printing.structures import structure, template_text, text_map
 from simkit.kinds.parts.job.spec import validate_job_spec
 from simkit.kinds.parts.job.status import validate_job_status
-from simkit.kinds.parts.pod.defaults.spec import default_template
+from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
-from simkit.kinds.parts.printers.cells import created, duration, seconds, selector_text
-from simkit.kinds.parts.validation.object_meta import validate_label_selector
-from simkit.kinds.parts.workload.template_owner import (
+from simkit.kinds.parts.template_owner import (
     MISMATCH,
     default_missing,
     has_generation,
@@ -26,6 +25,7 @@ from simkit.kinds.parts.workload.template_owner import (
     selector_of,
     shown_labels,
 )
+from simkit.kinds.parts.validation.object_meta import validate_label_selector
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.behaviour import ServedBehaviour

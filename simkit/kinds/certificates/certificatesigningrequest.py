@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import NONE, created, duration
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, own_items
 from simkit.kinds.parts.go_printing.diff import difference
-from simkit.kinds.parts.printers.cells import NONE, created, duration
 from simkit.kinds.parts.validation.fields import repeats, validate_signer_name
 from simkit.kinds.parts.validation.pem import certificates_error, octets, request_error
 from simkit.kinds.strategy import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from simkit.kinds.parts.printers.cells import NONE
+from simkit.kinds.parts.cells import NONE
 from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_signer_name
 from simkit.kinds.parts.validation.pem import Entry, entries
 from simkit.kinds.strategy import Strategy, selecting

@@ -10,13 +10,11 @@ import base64
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.certificates.issued_chain import validate_chain
-from simkit.kinds.parts.certificates.requested_key import validate_proven_key, validate_stub_request
+from simkit.kinds.parts.cells import pairs
+from simkit.kinds.parts.certificates import validate_chain, validate_proven_key, validate_stub_request
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, prepared
 from simkit.kinds.parts.go_printing.structures import internal_json
-from simkit.kinds.parts.printers.cells import pairs
-from simkit.kinds.parts.validation.conditions import validate_conditions
-from simkit.kinds.parts.validation.fields import validate_signer_name
+from simkit.kinds.parts.validation.fields import validate_conditions, validate_signer_name
 from simkit.kinds.rules import FIXED
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource, selecting
 from simkit.meta.behaviour import ServedBehaviour

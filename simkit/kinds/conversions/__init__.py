@@ -5,8 +5,7 @@ gives the object, ``explain`` also what it lost on the way and what a change of 
 it.
 """
 
-from simkit.kinds.conversions.convert import convert, convertible, defaulted, versions
-from simkit.kinds.conversions.explain import Conversion, Difference, explain
+from simkit.kinds.conversions.convert import Conversion, Difference, convert, convertible, defaulted, explain, versions
 from simkit.kinds.conversions.family import ConversionError, Family, Spoke
 
 __all__ = [

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from simkit.kinds.parts.cells import NONE, columns, few
 from simkit.kinds.parts.copy_on_write import own_items, prepared
-from simkit.kinds.parts.printers.cells import NONE, columns, few
 from simkit.kinds.parts.validation.ip import PORT, ip_warnings, validate_ip, validate_non_special_ip
 from simkit.kinds.rules import REQUIRED, Check, by, fields, items, must, row, table, validation
 from simkit.kinds.strategy import Strategy

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from simkit.kinds.parts.cells import columns
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
-from simkit.kinds.parts.printers.cells import columns
 from simkit.kinds.rules import by, row, validation
 from simkit.kinds.strategy import CHANGES, WHOLE, DeleteStrategy, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from operator import ne
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import NONE, UNKNOWN, created
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
 from simkit.kinds.parts.go_printing.structures import structure, texts
-from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, created
-from simkit.kinds.parts.validation.conditions import status_of
-from simkit.kinds.parts.validation.fields import key_texts, repeats, validate_text
+from simkit.kinds.parts.validation.fields import key_texts, repeats, status_of, validate_text
 from simkit.kinds.parts.validation.ip import Network, cidr_warnings, network, validate_cidr
 from simkit.kinds.parts.validation.resource_quantities import validate_resource_quantity
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource

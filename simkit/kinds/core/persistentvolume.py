@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.diff import change
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.pod.warnings import VOLUMES
-from simkit.kinds.parts.printers.cells import UNSET, created
-from simkit.kinds.parts.validation.deprecated_node_labels import expression_warnings, newer_label
+from simkit.kinds.parts.validation.object_meta import expression_warnings, newer_label
 from simkit.kinds.parts.volume.claim_spec import modes_text
 from simkit.kinds.parts.volume.persistent_spec import SOURCES, default_sources, validate_volume_spec
 from simkit.kinds.rules import FIXED

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.go_printing.diff import change
-from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.validation.resource_quantities import bare, is_native
 from simkit.kinds.parts.volume.claim_spec import (
     fraction_warnings,

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from simkit.kinds.parts.cells import pairs
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
-from simkit.kinds.parts.pod.defaults.spec import default_template
-from simkit.kinds.parts.printers.cells import pairs
-from simkit.kinds.parts.workload.template_owner import (
+from simkit.kinds.parts.pod.defaults import default_template
+from simkit.kinds.parts.template_owner import (
     default_missing,
     prepared_workload,
     replica_row,

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, repeat
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, prepared
 from simkit.kinds.parts.go_printing.structures import structure, texts
-from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.resource_quantities import (
     is_standard_quota,
     validate_quota_resource_name,

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from simkit.kinds.parts.cells import columns, count
 from simkit.kinds.parts.copy_on_write import prepared
-from simkit.kinds.parts.printers.cells import columns, count
 from simkit.kinds.parts.validation.fields import LARGEST, validate_key
 from simkit.kinds.parts.validation.pem import key_pair_error
 from simkit.kinds.rules import by, changes, fixed, immutable, last, validation, whole

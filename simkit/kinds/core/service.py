@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import NONE, UNKNOWN, created, pairs
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, without_empty
-from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, created, pairs
 from simkit.kinds.parts.service.cluster_ips import (
     CLUSTER_IP,
     EXTERNAL_NAME,

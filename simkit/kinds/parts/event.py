@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import UNKNOWN, age
 from simkit.kinds.parts.go_printing.structures import structure, time
-from simkit.kinds.parts.printers.cells import UNKNOWN, age
 from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.rules import FIXED, REQUIRED, Check, at_root, by, must, row, table
 from simkit.meta.behaviour import ServedBehaviour

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.copy_on_write import (
     keep_all_but_own_status,
     null_where_empty,
@@ -19,13 +20,12 @@ from simkit.kinds.parts.copy_on_write import (
 from simkit.kinds.parts.devices.device import device_key
 from simkit.kinds.parts.devices.requests import (
     defaulted_devices,
+    validate_claim_status,
     validate_devices,
     without_empty_list,
     without_empty_requests,
 )
-from simkit.kinds.parts.devices.status import validate_claim_status
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.strategy import WHOLE, MetadataCheck, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label

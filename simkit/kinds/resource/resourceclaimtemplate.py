@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.devices.requests import defaulted_devices, validate_devices, without_empty_requests
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.volume.claim_spec import validate_template_metadata
 from simkit.kinds.resource.resourceclaim import admin_errors
 from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import NONE, created
 from simkit.kinds.parts.copy_on_write import keep_all_but_own_status
 from simkit.kinds.parts.devices.names import POOL_IN_SEGMENTS
 from simkit.kinds.parts.go_printing.structures import internal_json
-from simkit.kinds.parts.printers.cells import NONE, created
-from simkit.kinds.parts.validation.conditions import shown_conditions, validate_conditions
+from simkit.kinds.parts.validation.fields import shown_conditions, validate_conditions
 from simkit.kinds.rules import FIXED, REQUIRED, at_root, by, fixed, must, placed, row, table, validation
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, Subresource
 from simkit.meta.behaviour import ServedBehaviour

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.copy_on_write import own_copy, own_items, without_empty
 from simkit.kinds.parts.devices.device import default_taint, validate_slice
-from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.rules import placed
 from simkit.kinds.strategy import CHANGES, MetadataChecks, Strategy, WriteContext, spec_differs
 from simkit.meta.behaviour import ServedBehaviour

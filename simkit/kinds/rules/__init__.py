@@ -18,8 +18,28 @@ has to be computed is a function with a path and a value, which ``by`` makes a c
 from __future__ import annotations
 
 from simkit.kinds.rules import fields, must
-from simkit.kinds.rules.changes import FIXED, Change, at_root, changes, fixed, immutable, last, validation, whole
-from simkit.kinds.rules.row import REQUIRED, Check, Condition, Row, by, distinct, first, items, placed, row, table
+from simkit.kinds.rules.row import (
+    FIXED,
+    REQUIRED,
+    Change,
+    Check,
+    Condition,
+    Row,
+    at_root,
+    by,
+    changes,
+    distinct,
+    first,
+    fixed,
+    immutable,
+    items,
+    last,
+    placed,
+    row,
+    table,
+    validation,
+    whole,
+)
 
 __all__ = [
     "FIXED",

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from simkit.kinds.rules.row import NONE, Check, Needed
+from simkit.kinds.rules.row import NONE, Check, Needed, Show
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, too_long, too_many, unsupported
 from simkit.meta.fielderror import required as required_field
 from simkit.meta.wording import Text
-
-Show = Callable[[Any], Any]
-"""A function that makes the value of an error, where it is not the field's own: a printed struct."""
 
 
 def be_given(detail: Text = "", *, pointer: bool = False) -> Check:

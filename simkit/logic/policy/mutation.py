@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from simkit.kinds.parts.admission.expressions import MUTATION_FIELDS, MUTATION_TYPES, environment
+from simkit.kinds.parts.admission_expressions import MUTATION_FIELDS, MUTATION_TYPES, environment
 from simkit.language.cel.environment import Environment
 from simkit.language.cel.limits import OBJECT_BUDGET
 from simkit.language.cel.types import BOOL

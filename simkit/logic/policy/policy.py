@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
 
-from simkit.kinds.parts.admission.expressions import AUDIT_TYPES, environment
+from simkit.kinds.parts.admission_expressions import AUDIT_TYPES, environment
 from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.types import BOOL, STRING

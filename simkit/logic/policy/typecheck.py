@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Final
 
-from simkit.kinds.parts.admission.expressions import environment, variable_type
+from simkit.kinds.parts.admission_expressions import environment, variable_type
 from simkit.language.cel.decl_types import DeclType, schema_decl_type
 from simkit.language.cel.environment import Environment
 from simkit.language.cel.errors import CompileError

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.kinds.parts.admission.expressions import environment, explained, variable_type
+from simkit.kinds.parts.admission_expressions import environment, explained, variable_type
 from simkit.language.cel.environment import Environment, Program
 from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError
 from simkit.language.cel.limits import CALL_LIMIT

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from simkit.kinds.conversions import ConversionError, convert
-from simkit.kinds.conversions.explain import differences
+from simkit.kinds.conversions.convert import differences
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema.behaviour import default_behaviour
 from simkit.schema.decoding import decode

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simkit.kinds.conversions import convert, defaulted, versions
-from simkit.kinds.conversions.explain import differences
+from simkit.kinds.conversions.convert import differences
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema.behaviour import default_behaviour
 from simkit.schema.definitions import definitions

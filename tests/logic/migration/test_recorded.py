@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from simkit.kinds.conversions import convert
-from simkit.kinds.conversions.explain import differences
+from simkit.kinds.conversions.convert import differences
 from simkit.logic.migration.migrate_object import migrate_object
 from simkit.schema.behaviour import default_behaviour
 from tests.kinds.conversions.test_recorded import EXCEPTIONS, lines, plain, typed

@@ -23,7 +23,7 @@ from simkit.engine.pipeline.verbs.patch import APPLY, patcher
 from simkit.engine.pipeline.verbs.write import applied_body, report_repeats
 from simkit.engine.registry.write import Write
 from simkit.kinds.apiextensions.definition import CustomVersion
-from simkit.kinds.parts.printers.cells import selector_text
+from simkit.kinds.parts.cells import selector_text
 from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.language.merge.apply import apply
 from simkit.language.merge.refusal import failed

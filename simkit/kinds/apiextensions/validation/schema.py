@@ -10,8 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from simkit.kinds.apiextensions.cel_compilation import CompiledRule, Rule, cardinality, compiled, declared_node
-from simkit.kinds.apiextensions.fieldpath import BadPath, normalized
+from simkit.kinds.apiextensions.fieldpath import (
+    BadPath,
+    CompiledRule,
+    Rule,
+    cardinality,
+    compiled,
+    declared_node,
+    normalized,
+)
 from simkit.kinds.parts.go_printing.structures import structure, texts
 from simkit.language.cel.limits import RULE_ESTIMATE, SCHEMA_ESTIMATE, excess
 from simkit.meta.behaviour import ServedBehaviour

@@ -6,10 +6,9 @@ Follows ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/valid
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from simkit.kinds.apiextensions.internal_form import Internal, internal_of
 from simkit.kinds.apiextensions.validation.defaults import unpruned_defaults, validate_default
 from simkit.kinds.apiextensions.validation.parts import NAMES, VERSION_PARTS, WARNING, at_once, validate_selectable
 from simkit.kinds.apiextensions.validation.schema import (
@@ -21,14 +20,14 @@ from simkit.kinds.apiextensions.validation.schema import (
     validate_set,
 )
 from simkit.kinds.apiextensions.validation.structural import unreadable, validate_structure
-from simkit.kinds.parts.admission.webhook_configuration import validate_client, validate_review_versions
-from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.parts.admission_requests import validate_client, validate_review_versions
+from simkit.kinds.parts.go_printing.structures import structure, structures
 from simkit.kinds.rules import REQUIRED, Check, by, fields, must, placed, row, table
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 from simkit.meta.name_validation import dns1035_label, dns_subdomain
 from simkit.meta.objects import Object
-from simkit.meta.wording import Worded
+from simkit.meta.wording import Worded, Written
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.structural import row_of, schema_of
 from simkit.schema.structural import Schema
@@ -305,3 +304,40 @@ def _levels(schema: Properties) -> Iterator[Properties]:
     for inner in below:
         if isinstance(inner, Mapping):
             yield from _levels(inner)
+
+
+_PARTS: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
+
+
+@dataclass(frozen=True, slots=True)
+class Internal:
+    """A definition's spec in the internal version."""
+
+    spec: Object
+    versions: Sequence[Object]
+    """The versions without the parts that all have in common."""
+    shared: Mapping[str, Any]
+    """The parts common to all versions, by their names in a version."""
+
+    @property
+    def version(self) -> str:
+        return str(self.versions[0].get("name") or "") if self.versions else ""
+
+    def has_status(self, version: Object) -> bool:
+        """True if a version has the subresource status, which may be shared or its own."""
+        found = version.get("subresources") or self.shared.get("subresources") or {}
+        return found.get("status") is not None
+
+    def printed_versions(self) -> Written:
+        """All versions as errors show them, where an empty list is as good as none."""
+        listed = [{name: value for name, value in each.items() if value != []} for each in self.versions]
+        given = None if self.spec.get("versions") is None else listed
+        return structures("apiextensions.CustomResourceDefinitionVersion", given)
+
+
+def internal_of(spec: Object) -> Internal:
+    """The internal form of a spec."""
+    rows: Sequence[Object] = spec.get("versions") or ()
+    common = [part for part in _PARTS if rows and all(row.get(part) == rows[0].get(part) for row in rows)]
+    versions = [{name: value for name, value in row.items() if name not in common} for row in rows]
+    return Internal(spec, versions, {part: rows[0].get(part) for part in common})

@@ -16,8 +16,8 @@ from difflib import unified_diff
 from itertools import groupby
 from typing import Any, Final
 
+from simkit.kinds.parts.cells import selector_structure
 from simkit.kinds.parts.go_printing.structures import fields_of, internal_json, is_structure
-from simkit.kinds.parts.printers.cells import selector_structure
 from simkit.kinds.parts.validation.resource_quantities import compare, parts_of
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import quoted

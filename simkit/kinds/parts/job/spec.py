@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import structure, whole_numbers
 from simkit.kinds.parts.pod.template import validate_template
+from simkit.kinds.parts.template_owner import validate_nonnegative_fields
 from simkit.kinds.parts.validation.fields import repeats, validate_domain_path, validate_nonnegative
 from simkit.kinds.parts.validation.object_meta import validate_qualified_name
-from simkit.kinds.parts.workload.template_owner import validate_nonnegative_fields
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.fielderror import (
     OMITTED,

@@ -11,7 +11,7 @@ from typing import Any, Final
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.go_printing.structures import time as shown_time
 from simkit.kinds.parts.job.spec import BadIndexes, counted, overlap
-from simkit.kinds.parts.workload.template_owner import validate_nonnegative_fields
+from simkit.kinds.parts.template_owner import validate_nonnegative_fields
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.clock import moment
 from simkit.meta.fielderror import OMITTED, FieldError, duplicate, invalid_value, required

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simkit.kinds.parts.pod.validation.annotations import (
+from simkit.kinds.parts.pod.profiles import (
     validate_annotation_value,
     validate_app_armor_agreement,
     validate_field_agreement,

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from simkit.kinds.parts.pod.profiles import as_field
-from simkit.kinds.parts.pod.validation.annotations import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
+from simkit.kinds.parts.pod.profiles import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD, as_field
 from simkit.kinds.parts.pod.validation.scheduling import PREFERRED, REQUIRED
 from simkit.kinds.parts.pod.validation.security_context import every_container
-from simkit.kinds.parts.validation.deprecated_node_labels import deprecation, expression_warnings
 from simkit.kinds.parts.validation.ip import ip_warnings
+from simkit.kinds.parts.validation.object_meta import deprecation, expression_warnings
 from simkit.meta.behaviour import ServedBehaviour
 from simkit.meta.domain import label
 from simkit.meta.fielderror import quoted

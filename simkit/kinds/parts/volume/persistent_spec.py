@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import amounts
-from simkit.kinds.parts.pod.defaults.spec import defaulted_source
+from simkit.kinds.parts.pod.defaults import defaulted_source
 from simkit.kinds.parts.pod.validation.scheduling import NODE_SELECTOR
 from simkit.kinds.parts.pod.validation.volumes import CHECKED_AT, DRIVER, NAMED_SECRET, REFUSED_AT, iscsi
 from simkit.kinds.parts.pod.validation.volumes import SOURCES as OF_PODS

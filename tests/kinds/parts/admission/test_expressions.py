@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simkit.kinds.parts.admission.expressions import (
+from simkit.kinds.parts.admission_expressions import (
     PolicyReader,
     validate_match_condition,
     validate_validation,

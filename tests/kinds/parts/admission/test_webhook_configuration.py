@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simkit.kinds.parts.admission.webhook_configuration import webhook_rules
+from simkit.kinds.parts.admission_requests import webhook_rules
 from tests.releases import BASE
 
 RULES = webhook_rules(reinvoked=False)

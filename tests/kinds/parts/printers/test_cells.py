@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simkit.kinds.parts.printers.cells import DAY, HOUR, MINUTE, YEAR, created, duration, pairs
+from simkit.kinds.parts.cells import DAY, HOUR, MINUTE, YEAR, created, duration, pairs
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,14 @@ from functools import partial
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import structure, structures
-from simkit.kinds.parts.pod.validation.environment import VARIABLE, validate_env_from
+from simkit.kinds.parts.pod.validation.environment import (
+    VARIABLE,
+    validate_env_from,
+    validate_volume_devices,
+    validate_volume_mounts,
+)
 from simkit.kinds.parts.pod.validation.resources import claim_names, validate_resource
 from simkit.kinds.parts.pod.validation.security_context import validate_container_security
-from simkit.kinds.parts.pod.validation.volume_mounts import validate_volume_devices, validate_volume_mounts
 from simkit.kinds.parts.pod.validation.volumes import PULL_POLICIES
 from simkit.kinds.parts.validation.ip import PORT, PORT_OR_NAME
 from simkit.kinds.parts.validation.resource_quantities import bare

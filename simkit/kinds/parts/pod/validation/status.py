@@ -10,8 +10,8 @@ from ipaddress import IPv6Address
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import structure, structures
+from simkit.kinds.parts.pod.profiles import validate_annotation_change
 from simkit.kinds.parts.pod.qos import qos_class
-from simkit.kinds.parts.pod.validation.annotations import validate_annotation_change
 from simkit.kinds.parts.pod.validation.security_context import ID, every_container
 from simkit.kinds.parts.validation.fields import repeats
 from simkit.kinds.parts.validation.ip import address, ip_warnings, validate_ip

@@ -1,0 +1,41 @@
+"""Strategy of TokenRequest: defaulting of the expiration, validation.
+
+Follows ``pkg/apis/authentication/validation/validation.go``, release 1.30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from simkit.kinds.strategy import Strategy
+from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.objects import Draft, Object, at
+
+HOUR: Final = 3600
+SHORTEST: Final = 600
+LONGEST: Final = 2**32
+
+
+def _default(behaviour: ServedBehaviour, draft: Draft) -> None:
+    spec = draft["spec"] = dict(draft.get("spec") or {})
+    if spec.get("expirationSeconds") is None:
+        spec["expirationSeconds"] = HOUR
+
+
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    field, seconds = "spec.expirationSeconds", at(obj, "spec", "expirationSeconds")
+    if seconds < SHORTEST:
+        return [invalid_value(field, seconds, "may not specify a duration less than 10 minutes")]
+    if seconds > LONGEST:
+        return [invalid_value(field, seconds, "may not specify a duration larger than 2^32 seconds")]
+    return ()
+
+
+_TOKEN_REQUEST = Strategy(default=_default, validate=_validate)
+
+
+STRATEGIES: Final = {
+    "TokenRequest": _TOKEN_REQUEST,
+}

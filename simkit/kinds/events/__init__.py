@@ -1,1 +1,0 @@
-"""Strategies of the group events. Events are stored as those of the core group."""

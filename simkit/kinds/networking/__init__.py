@@ -1,1 +1,0 @@
-"""Strategies of the group networking."""

@@ -1,1 +1,0 @@
-"""Keys and certificates of pods: what a request proves, and what a signer may issue for it."""

@@ -1,4 +1,0 @@
-"""Defaulting of pod specs and their volumes.
-
-Follows ``pkg/apis/core/v1/defaults.go``, release 1.30.
-"""

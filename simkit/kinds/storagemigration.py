@@ -1,0 +1,163 @@
+"""Strategy of StorageVersionMigration: validation of its resource and of its progress, printer columns.
+
+Follows ``pkg/apis/storagemigration/validation/validation.go``, releases 1.30 (version v1alpha1) and 1.36 (later ones).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from simkit.kinds.parts.copy_on_write import keep_all_but_own_status, prepared
+from simkit.kinds.parts.go_printing.structures import structures
+from simkit.kinds.parts.validation.fields import shown_conditions, status_of, validate_conditions
+from simkit.kinds.rules import FIXED
+from simkit.kinds.strategy import CHANGES, WHOLE, MetadataChecks, Strategy, Subresource
+from simkit.meta.behaviour import ServedBehaviour
+from simkit.meta.domain import api_group
+from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required
+from simkit.meta.integers import parse_int
+from simkit.meta.name_validation import dns1035_label, dns_subdomain
+from simkit.meta.objects import Object, at, name_of
+from simkit.meta.wording import Text, Worded, Written
+
+_RESOURCE: Final = "spec.resource.resource"
+_VERSION: Final = "status.resourceVersion"
+_CONDITIONS: Final = "status.conditions"
+_ENDS: Final = ("Running", "Failed", "Succeeded")
+
+
+def _validate(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Iterator[FieldError]:
+    resource = at(obj, "spec", "resource") or {}
+    name, group = resource.get("resource") or "", resource.get("group") or ""
+    wrong = dns1035_label(name)
+    if not name:
+        yield required(_RESOURCE, "resource is required to be set")
+    elif wrong:
+        yield invalid_value(_RESOURCE, name, ",".join(wrong))
+    wrong = dns_subdomain(group) if group else ()
+    if wrong:
+        yield invalid_value("spec.resource.group", group, ",".join(wrong))
+
+
+def _validate_fixed(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
+    spec, before = (at(each, "spec", "resource") or {} for each in (obj, old))
+    if spec == before:
+        return ()
+    shown = {"Resource": {name: spec.get(name) or "" for name in ("group", "resource")}}
+    return [invalid_value("spec", shown, FIXED)]
+
+
+def _validate_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    status, before = (each.get("status") or {} for each in (obj, old or {}))
+    version, conditions = status.get("resourceVersion") or "", status.get("conditions") or []
+    errors = list(_validate_version(behaviour, version))
+    errors += validate_conditions(behaviour, _CONDITIONS, conditions)
+    errors += _validate_fixed_version(version, before.get("resourceVersion") or "", FIXED)
+    shown = Shown("", shown_conditions(conditions))
+    return errors + list(_validate_end(behaviour, obj, old or {}, shown))
+
+
+def _validate_version(behaviour: ServedBehaviour, version: str) -> Iterator[FieldError]:
+    well_formed = version.isascii() and version.isdigit() and version[0] != "0"
+    if not well_formed and (version or not behaviour.applies("migrations-without-a-version")):
+        yield invalid_value(_VERSION, version, f"resource version is not well formed: {version}")
+
+
+def _validate_fixed_version(version: str, before: str, text: Text) -> Iterator[FieldError]:
+    if before and version != before:
+        yield invalid_value(_VERSION, version, text)
+
+
+def _validate_end(behaviour: ServedBehaviour, obj: Object, old: Object, shown: Shown | Written) -> Iterator[FieldError]:
+    """Errors of a migration that has ended in two ways, runs on after its end, or begins anew."""
+    running, failed, succeeded = (_is(obj, kind) for kind in _ENDS)
+    if succeeded and failed:
+        yield invalid_value(_CONDITIONS, shown, "Both success and failed conditions cannot be true at the same time")
+    if running and not behaviour.applies("migrations-without-a-version"):
+        for ended, word in ((succeeded, "success"), (failed, "failed")):
+            if ended:
+                text = f"Running condition cannot be true when {word} condition is true"
+                yield invalid_value(_CONDITIONS, shown, text)
+    for kind, word in (("Succeeded", "Success"), ("Failed", "Failed")):
+        if _is(old, kind) and not _is(obj, kind):
+            yield invalid_value(_CONDITIONS, shown, f"{word} condition cannot be set to false once it is true")
+
+
+def _is(obj: Object, kind: str) -> bool:
+    return (status_of(obj, kind) or {}).get("status") == "True"
+
+
+def _row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
+    conditions = at(obj, "status", "conditions") or ()
+    states = [each["type"] for each in conditions if each.get("status") == "True" and each.get("type") in _ENDS]
+    resource = at(obj, "spec", "resource") or {}
+    named = ".".join(filter(None, (resource.get(name) for name in ("resource", "group"))))
+    return [name_of(obj), named, states[-1] if states else "Unknown"]
+
+
+# The first version, up to 1.34
+
+
+def _validate_older(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    resource = at(obj, "spec", "resource") or {}
+    named = ("resource", "version")
+    return [required(f"spec.resource.{name}", f"{name} is required") for name in named if not resource.get(name)]
+
+
+def _validate_fixed_older(behaviour: ServedBehaviour, obj: Object, old: Object) -> Sequence[FieldError]:
+    spec, before = (at(each, "spec", "resource") or {} for each in (obj, old))
+    named = ("group", "version", "resource")
+    changed = [name for name in named if (spec.get(name) or "") != (before.get(name) or "")]
+    return [invalid_value(name, spec.get(name) or "", FIXED) for name in changed]
+
+
+def _validate_older_status(behaviour: ServedBehaviour, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    status, before = (each.get("status") or {} for each in (obj, old or {}))
+    version, conditions = status.get("resourceVersion") or "", status.get("conditions") or []
+    errors = list(_validate_older_version(version))
+    errors += validate_conditions(behaviour, _CONDITIONS, conditions, stamp="lastUpdateTime")
+    told = Worded("required-values-told-alone", FIXED, "resourceVersion cannot be updated")
+    errors += _validate_fixed_version(version, before.get("resourceVersion") or "", told)
+    shown = structures("storagemigration.MigrationCondition", conditions)
+    return errors + list(_validate_end(behaviour, obj, old or {}, shown))
+
+
+def _validate_older_version(version: str) -> Iterator[FieldError]:
+    number = parse_int(version) if version else 0
+    if number is None:
+        why = f"failed to parse resource version {quoted(version)}: strconv.ParseInt: parsing {quoted(version)}: "
+        yield invalid_value(_VERSION, version, f"{why}invalid syntax")
+    elif number < 0:
+        yield invalid_value(_VERSION, number, "must be greater than or equal to 0")
+
+
+def _older_row(behaviour: ServedBehaviour, obj: Object, now: float) -> Sequence[Any]:
+    resource = at(obj, "spec", "resource") or {}
+    return [name_of(obj), ".".join(resource.get(name) or "" for name in ("resource", "version", "group"))]
+
+
+_LATER: Final = Strategy(
+    metadata_checks=MetadataChecks((WHOLE,), after=(CHANGES,)),
+    prepare=prepared(status={}),
+    validate=_validate,
+    validate_last=_validate_fixed,
+    print_row=_row,
+    subresources={"status": Subresource(keep_all_but_own_status, _validate_status)},
+    status_reset_fields=(("metadata",),),
+    allow_unconditional_update=False,
+)
+_FIRST: Final = replace(
+    _LATER,
+    validate=_validate_older,
+    validate_last=_validate_fixed_older,
+    print_row=_older_row,
+    subresources={"status": Subresource(keep_all_but_own_status, _validate_older_status)},
+)
+_STORAGE_VERSION_MIGRATION = replace(_LATER, older_versions={f"{api_group('storagemigration')}/v1alpha1": _FIRST})
+
+
+STRATEGIES: Final = {
+    "StorageVersionMigration": _STORAGE_VERSION_MIGRATION,
+}
