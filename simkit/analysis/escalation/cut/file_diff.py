@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from difflib import unified_diff
-from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from simkit.analysis.rbac.objects import kind_of
 from simkit.language.merge.mergepatch import merge_patch
@@ -18,31 +16,25 @@ from simkit.language.yaml.roundtrip import rewritten
 from simkit.logic.migration.documents import is_separator, pieces
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
-from simkit.meta.tar_archives import DAMAGES, TarArchive
 from simkit.meta.visible_text import one_line
 from simkit.present.escaping import patch_lines
 
 LARGEST_DOCUMENT: Final = 256 * 1024
 """Letters up to which a document is written anew."""
-LARGEST_JSON: Final = 512 * 1024
-"""Letters of a JSON file up to which it is written anew as a whole."""
-ITEM_DEPTH: Final = 2
-"""Levels of indentation before an item of a list of objects."""
+LARGEST_FILE: Final = 4 * 1024 * 1024
+"""Bytes up to which a file is read."""
+SUFFIXES: Final = (".yaml", ".yml")
 CONTEXT: Final = 3
 """Unchanged lines around a change."""
-_INDENTS: Final = ("    ", "  ", "\t", " ")
 
 
 def diff_of_file(file: str, line: int | None, key: Key, patch: Object | None) -> str:
     """The unified diff of a file in which an object is changed by a merge patch or, if None, goes; empty where that
     cannot be told.
 
-    It cannot be told for JSON on one line or of an unusual form, for large documents, and where the file has changed
-    since it was read. The diff of a member of an archive names the member.
+    It cannot be told for JSON and archives, for large documents, and where the file has changed since it was read.
     """
-    name, text = text_of(file)
-    if text.lstrip()[:1] in ("{", "["):
-        return _diff(name, text, _changed_json(text, key, patch))
+    text = _text_of(file)
     found = list(pieces(text))
     for number, (piece, first) in enumerate(found):
         if line is not None and not first <= line <= first + piece.count("\n"):
@@ -59,7 +51,7 @@ def diff_of_file(file: str, line: int | None, key: Key, patch: Object | None) ->
             del made[number]
             if 0 < number <= len(made) and is_separator(made[number - 1]):
                 del made[number - 1]
-        return _diff(name, text, "".join(made))
+        return _diff(file, text, "".join(made))
     return ""
 
 
@@ -99,46 +91,6 @@ def _with_change(value: Object, key: Key, patch: Object | None) -> Object | None
     return {**value, "items": [each for each in items if each is not None]}
 
 
-def _changed_json(text: str, key: Key, patch: Object | None) -> str:
-    """The text of a JSON file with the object changed, or the same text where only its form could not be kept."""
-    value = _parsed(text) if len(text) <= LARGEST_JSON else None
-    old = None if value is None else _inner(value, key)
-    if value is None or old is None:
-        return text
-    new = None if patch is None else merge_patch(old, patch)
-    depth = 0 if old is value else ITEM_DEPTH
-    for indent in _INDENTS:
-        written = _as_json(old, indent, depth)
-        if text.count(written) == 1:
-            return text.replace(written, _as_json(new, indent, depth)) if new is not None else _without(text, written)
-    return text
-
-
-@lru_cache(maxsize=1)
-def _parsed(text: str) -> Object | None:
-    """The object in a text, kept for the next change of the same file."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _as_json(value: Object, indent: str, depth: int) -> str:
-    return json.dumps(value, indent=indent, ensure_ascii=False).replace("\n", "\n" + indent * depth)
-
-
-def _without(text: str, written: str) -> str:
-    """A text without an item of a list, and without the comma beside it."""
-    before, after = text.split(written)
-    if after.startswith(","):
-        return before + after[1:].lstrip()
-    before = before.rstrip()
-    if before.endswith(","):
-        return before[:-1] + after
-    return before + after.lstrip() if before.endswith("[") else ""
-
-
 def _diff(name: str, before: str, after: str) -> str:
     named = one_line(name.lstrip("/"))
     old, new = patch_lines(before), patch_lines(after)
@@ -166,62 +118,12 @@ def _moved(header: str, lines: int) -> str:
     return re.sub(r"(?<=[-+])\d+", lambda found: str(int(found[0]) + lines), header) if lines else header
 
 
-LARGEST_FILE = 4 * 1024 * 1024
-LARGEST_ARCHIVE = 128 * 1024 * 1024
-"""Bytes up to which a file is read, and bytes of all members together up to which an archive is."""
-SUFFIXES = (".yaml", ".yml", ".json")
-
-
-class WrittenText(NamedTuple):
-    """A text and the name that a diff gives its file: in an archive, that of the member in it."""
-
-    name: str
-    text: str
-
-
-def text_of(file: str) -> WrittenText:
-    """The text of a YAML or JSON file, or of a member of an archive; empty for anything else.
-
-    Examples
-    --------
-    >>> text_of("no-file.yaml").text
-    ''
-    """
+def _text_of(file: str) -> str:
+    """The text of a YAML file; empty for anything else, such as a member of an archive."""
     path = Path(file)
-    if path.suffix.lower() not in SUFFIXES:
-        return WrittenText(file, "")
     try:
-        if path.is_file():
-            content = path.read_bytes() if path.stat().st_size <= LARGEST_FILE else b""
-            return WrittenText(file, content.decode("utf-8"))
-        archive = next((one for one in path.parents if one.is_file()), None)
-        if archive is None:
-            return WrittenText(file, "")
-        member = str(path.relative_to(archive))
-        changed = archive.stat().st_mtime_ns
-        return WrittenText(member, _members(archive, changed).get(member, b"").decode("utf-8"))
+        whole = path.suffix.lower() in SUFFIXES and path.is_file() and path.stat().st_size <= LARGEST_FILE
+        text = path.read_bytes().decode("utf-8") if whole else ""
     except (OSError, UnicodeDecodeError):
-        return WrittenText(file, "")
-
-
-@lru_cache(maxsize=1)  # the remedies of a report ask for one archive many times
-def _members(archive: Path, changed: int) -> dict[str, bytes]:
-    """The small YAML and JSON files of an archive by name; none of what is no archive, is damaged or too large.
-
-    ``changed`` tells an archive from a later one of the same name.
-    """
-    found: dict[str, bytes] = {}
-    room = LARGEST_ARCHIVE
-    try:
-        with TarArchive.open(archive) as opened:
-            for member in opened:
-                room -= member.size
-                if room < 0:
-                    return {}
-                name = Path(member.name)
-                stream = opened.extractfile(member) if member.isfile() else None
-                if stream is not None and name.suffix.lower() in SUFFIXES and member.size <= LARGEST_FILE:
-                    found[str(name)] = stream.read()
-    except DAMAGES:
-        return {}
-    return found
+        return ""
+    return "" if text.lstrip()[:1] in ("{", "[") else text
