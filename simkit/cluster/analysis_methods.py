@@ -43,7 +43,6 @@ class AnalysisMethods(AnalysedCluster):
 
     escalations = Question("escalation.find.queries", cluster="sandbox")
     next_steps = Question("escalation.find.queries", cluster="sandbox")
-    outsiders = Question("escalation.find.queries")
     blast_radius = Question("escalation.find.blast_radius")
     compare_paths = Question("escalation.find.path_comparison", snapshot="after", by_name=("before",))
     risky_permissions = Question("escalation.prove.risky_permissions", cluster="sandbox")

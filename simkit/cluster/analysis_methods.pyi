@@ -176,15 +176,6 @@ class AnalysisMethods(AnalysedCluster, metaclass=ABCMeta):
         members: Members | None = None,
     ) -> Escalations: ...
     def next_steps(self, subject: Subject | str, *, members: Members | None = None) -> Escalations: ...
-    def outsiders(
-        self,
-        goal: Goal | str = "cluster-admin",
-        *,
-        allowed: Iterable[str] = (),
-        max_hops: int | None = None,
-        direct: bool = True,
-        members: Members | None = None,
-    ) -> Escalations: ...
     def blast_radius(
         self, subject: Subject | str, *, max_hops: int | None = None, by: By = "hops", members: Members | None = None
     ) -> BlastRadius: ...

@@ -14,7 +14,7 @@ from simkit.analysis.escalation.find.goal import (
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.path import Path, Step
 from simkit.analysis.escalation.find.path_comparison import compare_paths
-from simkit.analysis.escalation.find.queries import Escalations, anyone, escalations, next_steps, outsiders
+from simkit.analysis.escalation.find.queries import Escalations, anyone, escalations, next_steps
 from simkit.analysis.escalation.prove.proof import Proof, Proofs, prove
 from simkit.analysis.escalation.prove.risky_permissions import risky_permissions
 from simkit.analysis.escalation.table.primitive import Primitive, primitives
@@ -42,7 +42,6 @@ __all__ = [
     "impact_goal",
     "namespace_goal",
     "next_steps",
-    "outsiders",
     "parse_goal",
     "permission_goal",
     "primitives",

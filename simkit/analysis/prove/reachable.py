@@ -8,7 +8,7 @@ from typing import Final
 
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.path import Path
-from simkit.analysis.escalation.find.queries import WELL_KNOWN, Escalations, escalations, outsiders
+from simkit.analysis.escalation.find.queries import WELL_KNOWN, Escalations, escalations
 from simkit.analysis.prove.answer import FAIL, UNKNOWN, ProofAnswer
 from simkit.analysis.prove.permission import is_excepted
 from simkit.analysis.rbac.index import MASTERS_GROUP
@@ -109,9 +109,9 @@ def never_reached(
     sandbox
         The cluster on forks of which paths are executed.
     """
-    found = [outsiders(snapshot, goal, allowed=excepted, max_hops=hops, members=members) for goal in goals]
-    paths = [path for some in found for path in some if not _may(path, excepted)]
-    unknown = tuple(dict.fromkeys(name for some in found for name in some.unknown))
+    found = escalations(snapshot, goal=goals, max_hops=hops, direct=True, include_defaults=True, members=members)
+    paths = [path for path in found if not _may(path, excepted)]
+    unknown = found.unknown
     steps = f"Within {counted(hops, 'escalation step')}" if hops else "Without any escalation step"
     told = f"{answer.why} {steps}, no known primitive leads anybody else there.".strip()
     return _of_paths(answer, paths, unknown, told, sandbox)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from simkit.analysis.caveats import about_access
@@ -366,57 +365,6 @@ def place_of(graph: EscalationGraph, subject: Subject | str) -> AttackState:
     if isinstance(subject, str) and subject in GOALS and Subject(USER, subject) not in graph.facts.subjects:
         raise SimkitError(f"{subject!r} is a goal, not a subject; write goal={subject!r}")
     return subject_state(known_subject(graph.snapshot, subject))
-
-
-@about_access()
-def outsiders(
-    snapshot: Snapshot,
-    goal: Goal | str = "cluster-admin",
-    *,
-    allowed: Iterable[str] = (),
-    max_hops: int | None = None,
-    direct: bool = True,
-    members: Members | None = None,
-) -> Escalations:
-    """The paths of all subjects that should not reach a goal; empty if an expectation holds.
-
-    Parameters
-    ----------
-    allowed
-        Who may: texts as ``parse_subject`` reads them, with ``*`` for any part (``group:platform-*``,
-        ``sa:kube-system/*``).
-    max_hops
-        Longer ways do not count.
-    goal
-        What the attacker wants: ``cluster-admin``, ``all secrets`` and others, see ``parse_goal``.
-    direct
-        Whether those count too who have the goal without any step.
-    members
-        Groups that the cluster does not keep, as for ``who_can``.
-
-    Returns
-    -------
-    Escalations
-        The best path of everybody else who gets there; false in a condition if there is none.
-
-    Raises
-    ------
-    SimkitError
-        For a text that is no goal.
-    IncompleteSnapshot
-        Where roles or bindings were not captured.
-
-    Examples
-    --------
-    >>> from simkit.analysis import outsiders
-    >>> from simkit.snapshot.memory import MemorySnapshot
-    >>> assert not outsiders(MemorySnapshot([], captured=["*"]), allowed=["group:platform"], max_hops=3)
-    """
-    members = members_in(snapshot, members)
-    patterns = tuple(allowed)
-    found = escalations(snapshot, goal=goal, max_hops=max_hops, direct=direct, include_defaults=True, members=members)
-    paths = tuple(path for path in found if not any(fnmatchcase(path.subject, pattern) for pattern in patterns))
-    return replace(found, paths=paths)
 
 
 def anyone() -> tuple[str, str, str]:
