@@ -98,7 +98,9 @@ def _resources(definition: Object) -> Iterator[Resource]:
     """The served versions of a custom resource, as far as questions of access need them."""
     names = at(definition, "spec", "names") or {}
     group, namespaced = at(definition, "spec", "group") or "", at(definition, "spec", "scope") == "Namespaced"
-    for version in at(definition, "spec", "versions") or ():
+    versions = at(definition, "spec", "versions") or ()
+    stored = next((version["name"] for version in versions if version.get("storage")), "")
+    for version in versions:
         if version.get("served") and names.get("plural"):
             yield Resource(
                 group,
@@ -108,5 +110,6 @@ def _resources(definition: Object) -> Iterator[Resource]:
                 (names.get("singular") or names.get("kind") or "").lower(),
                 tuple(names.get("shortNames") or ()),
                 namespaced=namespaced,
+                storage_version=stored,
                 custom=True,
             )

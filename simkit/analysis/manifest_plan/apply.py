@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
@@ -18,6 +18,7 @@ from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, annotations_of, group_version_of, labels_of, metadata, name_of, namespace_of
 from simkit.schema.behaviour import default_behaviour
+from simkit.schema.catalogue import Catalogue
 from simkit.schema.resources import Resource
 from simkit.seams.snapshot import Sandbox, Snapshot
 from simkit.snapshot.dump import Dump
@@ -99,6 +100,18 @@ class ManifestWriter:
         action: Action = "delete" if answer.succeeded else "refused"
         message = "" if answer.succeeded else _words(answer)
         return changed(action, _word(resource), obj, namespace=namespace, message=message)
+
+    def keys(self, manifests: Dump) -> list[Key]:
+        """The keys of the objects in their order, by the resources that the cluster serves.
+
+        A loader knows custom resources by their definitions alone, which are not in the manifests.
+        """
+        catalogue = catalogue_of(self._fork.snapshot())
+        return [self._key(catalogue, key, obj) for key, obj in manifests.keyed.items()]
+
+    def _key(self, catalogue: Catalogue, key: Key, obj: Object) -> Key:
+        found = catalogue.kind(GroupVersionKind(*group_version_of(obj), str(obj.get("kind") or "")))
+        return key if found is None else Key(found.storage, namespace_of(self._placed(obj, found)), key.name)
 
     def _applied(self, obj: Object) -> ObjectChange:
         version, kind = str(obj.get("apiVersion") or ""), str(obj.get("kind") or "")
@@ -258,15 +271,15 @@ _PRUNED: Final = (
 """The resources that ``kubectl apply --prune`` prunes by default: ``pkg/cmd/apply/prune.go``, release 1.30."""
 
 
-def pruned(snapshot: Snapshot, wanted: Dump, rule: str) -> Iterator[Key]:
+def pruned(snapshot: Snapshot, kept: Collection[Key], rule: str) -> Iterator[Key]:
     """The keys of objects that pruning deletes.
 
     Parameters
     ----------
     snapshot
         The objects before the manifests are applied.
-    wanted
-        The manifests.
+    kept
+        The keys of the objects in the manifests, which are not pruned.
     rule
         A label selector, or ``applyset:NAME`` or ``applyset:NAMESPACE/NAME`` for the object that names an ApplySet.
 
@@ -283,7 +296,7 @@ def pruned(snapshot: Snapshot, wanted: Dump, rule: str) -> Iterator[Key]:
     else:
         resources = [GroupResource(*names) for names in _PRUNED]
         found = _with(snapshot, [one for one in resources if one in captured], rule, True)
-    yield from (key for key in found if key not in wanted.keyed)
+    yield from (key for key in found if key not in kept)
 
 
 def _with(snapshot: Snapshot, resources: list[GroupResource], selector: str, configured: bool) -> Iterator[Key]:

@@ -199,19 +199,21 @@ class _Planner:
 
     def _gone(self, writer: ManifestWriter, wanted: Dump, configured: Dump | None) -> list[ObjectChange]:
         """The objects that are deleted since no manifest has them any more."""
-        former = configured.keyed.keys() - wanted.keyed.keys() if configured is not None else set[Key]()
         snapshot = self._before.snapshot()
-        for key in pruned(snapshot, wanted, self._prune) if self._prune else ():
-            former.add(key)
+        kept = set(writer.keys(wanted))
+        places = dict(zip(writer.keys(configured), _origins(configured), strict=True)) if configured is not None else {}
+        former = places.keys() - kept
+        if self._prune:
+            former |= set(pruned(snapshot, kept, self._prune))
         catalogue = {one.storage: one for one in catalogue_of(snapshot).stored()}
         there = [key for key in sorted(former) if key.resource in catalogue and _may_exist(snapshot, key)]
         changes = [writer.delete(catalogue[key.resource], key.namespace, key.name) for key in there]
-        places = [configured.origins.get(key, ("", None)) if configured is not None else ("", None) for key in there]
-        return [replace(change, file=file, line=line) for change, (file, line) in zip(changes, places, strict=True)]
+        found = [places.get(key, ("", None)) for key in there]
+        return [replace(change, file=file, line=line) for change, (file, line) in zip(changes, found, strict=True)]
 
     def _with_places(self, changes: Iterable[ObjectChange], wanted: Dump) -> list[ObjectChange]:
-        places = [wanted.origins.get(key, ("", None)) for key in wanted.keyed]
-        return [replace(change, file=file, line=line) for change, (file, line) in zip(changes, places, strict=True)]
+        pairs = zip(changes, _origins(wanted), strict=True)
+        return [replace(change, file=file, line=line) for change, (file, line) in pairs]
 
     def _rows(
         self,
@@ -346,6 +348,11 @@ def _content_rows(touched: Sequence[ObjectChange], before: Snapshot, after: Snap
                 if names:
                     section: Section = "images and secrets"
                     yield PlanRow(section, change, Severity.INFO, one.title, detail, one.file, one.line)
+
+
+def _origins(manifests: Dump) -> list[tuple[str, int | None]]:
+    """File and line of each object, in the order of the objects."""
+    return [manifests.origins.get(key, ("", None)) for key in manifests.keyed]
 
 
 def _may_exist(snapshot: Snapshot, key: Key) -> bool:

@@ -132,18 +132,28 @@ def test_as_another_user(cluster: Cluster) -> None:
     assert 'User "bob" cannot get resource "deployments"' in found.refused[0].message
 
 
+_DEFINITION = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: thingies.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: thingies, singular: thing, kind: Thing}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"""
+"""Whose plural cannot be guessed from its kind."""
+
+
 def test_a_definition_and_its_object() -> None:
     """Definitions come first, wherever they stand."""
     thing = "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a, namespace: default}, spec: {size: 3}}"
-    schema = "{openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}"
-    versions = f"[{{name: v1, served: true, storage: true, schema: {schema}}}]"
-    names = "{plural: things, singular: thing, kind: Thing}"
-    definition = (
-        "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.example.com}, "
-        f"spec: {{group: example.com, scope: Namespaced, names: {names}, versions: {versions}}}}}"
-    )
-    found = plan(Cluster(seed=1), [thing, definition])
-    assert told(found) == [("create", "Thing default/a"), ("create", "CustomResourceDefinition things.example.com")]
+    found = plan(Cluster(seed=1), [thing, _DEFINITION])
+    assert told(found) == [("create", "Thing default/a"), ("create", "CustomResourceDefinition thingies.example.com")]
 
 
 def test_against_earlier_manifests(cluster: Cluster) -> None:
@@ -151,6 +161,30 @@ def test_against_earlier_manifests(cluster: Cluster) -> None:
     gone = "{apiVersion: v1, kind: ConfigMap, metadata: {name: gone, namespace: shop}}"
     found = plan(cluster, deployment(tag="3"), configured=[deployment(), gone])
     assert told(found) == [("change", "Deployment shop/web"), ("delete", "ConfigMap shop/gone")]
+
+
+def test_custom_objects_against_earlier_manifests() -> None:
+    """Custom objects are compared by the resources that the cluster serves: no deletion is missed or made up."""
+    made = Cluster(seed=1)
+    made.apply(_DEFINITION)
+    gone, kept = (f"{{apiVersion: example.com/v1, kind: Thing, metadata: {{name: {name}}}}}" for name in "ab")
+    made.apply([gone, kept])
+    found = plan(made, kept, configured=[gone, kept])
+    assert told(found) == [("unchanged", "Thing default/b"), ("delete", "Thing default/a")]
+
+
+def test_pruning_of_custom_objects() -> None:
+    """An ApplySet deletes the custom objects that no manifest has, and keeps the others."""
+    made = Cluster(seed=1)
+    made.apply(_DEFINITION)
+    meta = {"name": "shop", "namespace": "default", "labels": {"applyset.kubernetes.io/id": "applyset-1"}}
+    made.create({"apiVersion": "v1", "kind": "Secret", "metadata": meta})
+    labels = "{applyset.kubernetes.io/part-of: applyset-1}"
+    form = "{{apiVersion: example.com/v1, kind: Thing, metadata: {{name: {name}, labels: {labels}}}}}"
+    gone, kept = (form.format(name=name, labels=labels) for name in "ab")
+    made.apply([gone, kept])
+    found = plan(made, kept, prune="applyset:default/shop")
+    assert told(found) == [("unchanged", "Thing default/b"), ("delete", "Thing default/a")]
 
 
 def test_pruning() -> None:
